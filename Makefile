@@ -1,0 +1,91 @@
+# Needs Python 3.11+, make and a C++20 compiler; everything else comes through pip into .venv.
+PYTHON ?= python3
+JOBS ?= 2
+TESTS ?= tests
+PYTEST_ARGS ?=
+
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard cpp/core/*.[ch]pp cpp/bind/*.[ch]pp)
+MODULES := $(shell find src -name '*.py' -o -name '*.pyi' -o -name py.typed)
+CPP := $(wildcard cpp/core/*.[ch]pp cpp/bind/*.[ch]pp)
+BIN := .venv/bin
+
+# $(call venv,FOLDER): a virtual environment that can build the package without a second, isolated one
+define venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tritree needs Python 3.11 or newer, PYTHON is " + sys.version)'
+	$(PYTHON) -m venv $(1)
+	$(1)/bin/python -m pip install --quiet --upgrade pip
+	$(1)/bin/python -m pip install --quiet "cmake>=3.24" "ninja>=1.11" $$($(1)/bin/python tools/requirements.py build)
+	touch $@
+endef
+
+.PHONY: help demo test check format sanitize test-lowest clean
+help:
+	@echo "make demo         install into .venv and run the demonstration"
+	@echo "make test         install into .venv and run the tests (TESTS=folder, PYTEST_ARGS=..., JOBS=2)"
+	@echo "make check        lint, format and types"
+	@echo "make format       rewrite Python and C++ in the project's format"
+	@echo "make sanitize     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make test-lowest  the tests with the oldest dependencies allowed (Python 3.11 or 3.12)"
+	@echo "make clean        remove environments and builds"
+
+demo: .venv/.installed-demo
+	$(BIN)/python -m tritree.demo
+
+test: .venv/.installed-test
+	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
+
+check: .venv/.installed-dev .venv/.installed-test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(if $(CPP),$(BIN)/clang-format --dry-run -Werror $(CPP))
+
+format: .venv/.installed-dev
+	$(BIN)/ruff check --fix-only --exit-zero
+	$(BIN)/ruff format
+	$(if $(CPP),$(BIN)/clang-format -i $(CPP))
+
+# Python files are read in place (editable install), so only changed C++ is built again. The list of Python files is a
+# dependency too: one that is new must become known to the install.
+.venv/.created: tools/requirements.py
+	$(call venv,.venv)
+.venv/.modules: $(MODULES) | .venv/.created
+	@echo '$(sort $(MODULES))' | cmp --silent - $@ || echo '$(sort $(MODULES))' > $@
+.venv/.installed: .venv/.created .venv/.modules $(SOURCES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	touch $@
+.venv/.installed-demo: .venv/.installed
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py demo)
+	touch $@
+.venv/.installed-test: .venv/.installed
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py test)
+	touch $@
+.venv/.installed-dev: .venv/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py dev)
+	touch $@
+
+# A build of its own. Python itself is not instrumented, so the runtimes are loaded before it; leaks are not looked for
+# because the interpreter keeps memory until it ends.
+SANITIZE_ENV = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TRITREE_SANITIZED=1
+sanitize: .venv-sanitize/.installed
+	$(SANITIZE_ENV) .venv-sanitize/bin/python -m pytest -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
+.venv-sanitize/.created: tools/requirements.py
+	$(call venv,.venv-sanitize)
+.venv-sanitize/.installed: .venv-sanitize/.created $(SOURCES) $(MODULES)
+	.venv-sanitize/bin/python -m pip install --quiet $$(.venv-sanitize/bin/python tools/requirements.py run test)
+	.venv-sanitize/bin/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
+		-C build-dir=build/sanitize -C cmake.define.TRITREE_SANITIZE=ON -C install.strip=false .
+	touch $@
+
+# An ordinary, not editable, install beside exactly the lower bounds of pyproject.toml.
+test-lowest: .venv-lowest/.created
+	.venv-lowest/bin/python -m pip install --quiet $$(.venv-lowest/bin/python tools/requirements.py --lowest run test)
+	.venv-lowest/bin/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall -C build-dir=build/lowest .
+	.venv-lowest/bin/python -m pytest -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
+.venv-lowest/.created: tools/requirements.py
+	$(call venv,.venv-lowest)
+
+clean:
+	rm -rf .venv .venv-sanitize .venv-lowest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,96 @@
+#include "core/codes.hpp"
+
+#include <nanobind/stl/pair.h>
+
+#include "arrays.hpp"
+#include "core/parallel.hpp"
+
+namespace tritree::bind {
+
+std::vector<ColumnView> view_columns(const nb::sequence& columns, std::size_t n_rows,
+                                     std::vector<AnyArray>& keep) {
+    std::vector<ColumnView> views;
+    for (const nb::handle item : columns) {
+        ColumnView view;
+        if (!item.is_none()) {
+            const auto array = nb::cast<AnyArray>(item);
+            if (array.ndim() != 1 || array.shape(0) != n_rows)
+                throw nb::value_error("columns of different lengths");
+            if (array.dtype() == nb::dtype<double>())
+                view.type = ColumnView::Type::Float64;
+            else if (array.dtype() == nb::dtype<float>())
+                view.type = ColumnView::Type::Float32;
+            else if (array.dtype() == nb::dtype<std::int32_t>())
+                view.type = ColumnView::Type::Category;
+            else
+                throw nb::type_error("a column must be float64, float32 or int32");
+            view.data = static_cast<const char*>(array.data());
+            view.stride = array.stride(0) * static_cast<std::ptrdiff_t>(array.itemsize());
+            keep.push_back(array);
+        }
+        views.push_back(view);
+    }
+    return views;
+}
+
+namespace {
+
+void make_codes(Codes* self, const nb::sequence& columns, const std::vector<std::int64_t>& n_categories,
+                std::uint32_t max_bins, int n_threads) {
+    if (nb::len(columns) == 0 || nb::len(columns) != n_categories.size()) throw nb::value_error("no columns");
+    const auto n_rows = static_cast<std::size_t>(nb::cast<AnyArray>(columns[0]).shape(0));
+    std::vector<AnyArray> keep;
+    const auto views = view_columns(columns, n_rows, keep);
+    for (std::size_t j = 0; j < views.size(); ++j) {
+        const bool is_category = views[j].type == ColumnView::Type::Category;
+        if (views[j].type == ColumnView::Type::Absent || is_category != (n_categories[j] >= 0))
+            throw nb::type_error("a column of another kind than its number of categories says");
+    }
+    nb::gil_scoped_release release;
+    new (self) Codes(encode(views, n_categories, n_rows, max_bins, n_threads));
+}
+
+const CodedColumn& column_at(const Codes& codes, std::size_t column) {
+    if (column >= codes.columns.size()) throw nb::index_error("no such column");
+    return codes.columns[column];
+}
+
+auto codes_of(const Codes& codes, std::size_t column) {
+    return hand_over(column_at(codes, column).visit([&](const auto* c) {
+        return std::vector<std::uint16_t>(c, c + codes.n_rows);
+    }));
+}
+
+auto bounds_of(const Codes& codes, std::size_t column) {
+    const CodedColumn& coded = column_at(codes, column);
+    return std::make_pair(hand_over(coded.smallest), hand_over(coded.largest));
+}
+
+std::vector<std::uint32_t> n_codes_of(const Codes& codes) {
+    std::vector<std::uint32_t> n;
+    for (const CodedColumn& column : codes.columns) n.push_back(column.n_codes);
+    return n;
+}
+
+}  // namespace
+
+void bind_codes(nb::module_& m) {
+    static nb::object bad_value = nb::exception<BadValue>(m, "BadValue", PyExc_ValueError);
+    nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+        try {
+            std::rethrow_exception(p);
+        } catch (const BadValue& e) {
+            PyErr_SetObject(bad_value.ptr(), nb::make_tuple(e.column, e.row, e.value).ptr());
+        }
+    });
+    m.def("hardware_threads", &hardware_threads);
+    nb::class_<Codes>(m, "Codes")
+        .def("__init__", &make_codes, nb::arg("columns"), nb::arg("n_categories"), nb::arg("max_bins"),
+             nb::arg("n_threads"))
+        .def_ro("n_rows", &Codes::n_rows)
+        .def_prop_ro("n_codes", &n_codes_of)
+        .def("codes", &codes_of, nb::arg("column"))
+        .def("bounds", &bounds_of, nb::arg("column"));
+}
+
+}  // namespace tritree::bind

@@ -1,0 +1,184 @@
+#include "core/model.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <string>
+
+#include "arrays.hpp"
+#include "core/state.hpp"
+
+namespace tritree::bind {
+namespace {
+
+Strategy strategy_named(const std::string& name) {
+    if (name == "trinary") return Strategy::Trinary;
+    if (name == "trinary_mia") return Strategy::TrinaryMia;
+    if (name == "mia") return Strategy::Mia;
+    if (name == "majority") return Strategy::Majority;
+    if (name == "fractional") return Strategy::Fractional;
+    if (name == "surrogate") return Strategy::Surrogate;
+    throw nb::value_error("unknown strategy");
+}
+
+Criterion criterion_named(const std::string& name) {
+    if (name == "squared_error") return Criterion::SquaredError;
+    if (name == "entropy") return Criterion::Entropy;
+    if (name == "gini") return Criterion::Gini;
+    throw nb::value_error("unknown criterion");
+}
+
+void make_settings(Settings* self, const std::string& missing, const std::string& criterion, int n_classes,
+                   int max_depth, std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates,
+                   int n_threads) {
+    const Criterion measure = criterion_named(criterion);
+    if ((measure == Criterion::SquaredError) != (n_classes == 0) || n_classes < 0)
+        throw nb::value_error("the criterion does not fit the number of classes");
+    if (max_depth < 0 || min_samples_leaf < 1 || max_surrogates < 0)
+        throw nb::value_error("settings out of range");
+    new (self) Settings{strategy_named(missing), measure,          n_classes,      max_depth,
+                        min_samples_leaf,        split_on_missing, max_surrogates, n_threads};
+}
+
+void make_model(Model* self, const Codes& codes, const nb::object& response,
+                const std::optional<Vector<double>>& weight, const Settings& settings) {
+    Target target;
+    target.n_classes = settings.n_classes;
+    if (settings.n_classes > 0) {
+        target.labels = copy_in(nb::cast<Vector<std::int32_t>>(response));
+        for (const std::int32_t label : target.labels)
+            if (label < 0 || label >= settings.n_classes)
+                throw nb::value_error("a class number out of range");
+    } else {
+        target.y = copy_in(nb::cast<Vector<double>>(response));
+    }
+    if (weight) target.weight = copy_in(*weight);
+    if (target.n_rows() != codes.n_rows || codes.n_rows == 0 ||
+        (weight && target.weight.size() != codes.n_rows))
+        throw nb::value_error("columns, response and weights of different lengths");
+    nb::gil_scoped_release release;
+    new (self) Model(codes, std::move(target), settings);
+}
+
+auto predict(Model& model, const nb::sequence& columns, std::size_t n_rows, int n_threads) {
+    std::vector<AnyArray> keep;
+    const RowsToPredict table{view_columns(columns, n_rows, keep), n_rows};
+    const auto n_outputs = static_cast<std::size_t>(model.n_outputs());
+    std::vector<double> values(n_rows * n_outputs);
+    {
+        nb::gil_scoped_release release;
+        model.predict(table, n_threads, values.data(), nullptr);
+    }
+    return hand_over(std::move(values), {n_rows, n_outputs});
+}
+
+auto apply(Model& model, const nb::sequence& columns, std::size_t n_rows, int n_threads) {
+    std::vector<AnyArray> keep;
+    const RowsToPredict table{view_columns(columns, n_rows, keep), n_rows};
+    std::vector<std::int32_t> leaves(n_rows);
+    {
+        nb::gil_scoped_release release;
+        model.predict(table, n_threads, nullptr, leaves.data());
+    }
+    return hand_over(std::move(leaves));
+}
+
+auto importances(Model& model, int n_threads) {
+    std::vector<double> reduction;
+    {
+        nb::gil_scoped_release release;
+        reduction = model.importances(n_threads);
+    }
+    return hand_over(std::move(reduction));
+}
+
+nb::dict get_state(const Model& model) {
+    const Settings& s = model.settings();
+    nb::dict state;
+    state["settings"] =
+        nb::make_tuple(static_cast<int>(s.missing), static_cast<int>(s.criterion), s.n_classes, s.max_depth,
+                       s.min_samples_leaf, s.split_on_missing, s.max_surrogates, s.n_threads);
+    state["n_columns"] = model.n_columns();
+    state["n_fitted"] = model.n_fitted();
+    model.inspect([&](const Tree& tree, const Grower* grower) {
+        nb::dict arrays;
+        each_array(tree, [&](const char* name, const auto& data) { arrays[name] = hand_over(data); });
+        state["tree"] = arrays;
+        if (grower == nullptr) return;
+        const GrowthState growth = save_growth(*grower);
+        nb::dict more;
+        each_growth_array(growth, [&](const char* name, const auto& data) { more[name] = hand_over(data); });
+        more["n_rows"] = growth.n_rows;
+        state["growth"] = more;
+    });
+    return state;
+}
+
+template <class T>
+void read_array(const nb::dict& from, const char* name, std::vector<T>& into) {
+    into = copy_in(nb::cast<Vector<T>>(from[name]));
+}
+
+void set_state(Model* self, const nb::dict& state) {
+    using Fields = std::tuple<int, int, int, int, std::int64_t, bool, int, int>;
+    const auto fields = nb::cast<nb::tuple>(state["settings"]);
+    auto field = [&](std::size_t i) { return nb::cast<std::int64_t>(nb::int_(fields[i])); };
+    if (fields.size() != std::tuple_size_v<Fields>) throw nb::value_error("settings of another version");
+    const Settings settings{static_cast<Strategy>(field(0)),
+                            static_cast<Criterion>(field(1)),
+                            static_cast<int>(field(2)),
+                            static_cast<int>(field(3)),
+                            field(4),
+                            field(5) != 0,
+                            static_cast<int>(field(6)),
+                            static_cast<int>(field(7))};
+    if (field(0) < 0 || field(0) > 5 || field(1) < 0 || field(1) > 2 || settings.n_classes < 0)
+        throw nb::value_error("settings out of range");
+    const auto n_columns = nb::cast<std::int32_t>(state["n_columns"]);
+    Tree tree;
+    tree.n_outputs = settings.n_outputs();
+    const auto arrays = nb::cast<nb::dict>(state["tree"]);
+    each_array(tree, [&](const char* name, auto& data) { read_array(arrays, name, data); });
+    if (const auto wrong = tree.validate(n_columns); !wrong.empty()) throw nb::value_error(wrong.c_str());
+    std::unique_ptr<Grower> grower;
+    if (state.contains("growth")) {
+        const auto more = nb::cast<nb::dict>(state["growth"]);
+        GrowthState growth;
+        each_growth_array(growth, [&](const char* name, auto& data) { read_array(more, name, data); });
+        growth.n_rows = nb::cast<std::int64_t>(more["n_rows"]);
+        if (growth.column_n_codes.size() != static_cast<std::size_t>(n_columns))
+            throw nb::value_error("codes of another number of columns");
+        grower = load_growth(growth, std::move(tree), settings);
+        tree = Tree{};
+    }
+    new (self) Model(std::move(tree), std::move(grower), settings, n_columns,
+                     nb::cast<std::int32_t>(state["n_fitted"]));
+}
+
+}  // namespace
+
+void bind_model(nb::module_& m) {
+    nb::class_<Settings>(m, "Settings")
+        .def("__init__", &make_settings, nb::kw_only(), nb::arg("missing"), nb::arg("criterion"),
+             nb::arg("n_classes"), nb::arg("max_depth"), nb::arg("min_samples_leaf"),
+             nb::arg("split_on_missing"), nb::arg("max_surrogates"), nb::arg("n_threads"));
+    nb::class_<Model>(m, "Model")
+        .def("__init__", &make_model, nb::arg("codes"), nb::arg("response"), nb::arg("weight").none(),
+             nb::arg("settings"))
+        .def("predict", &predict, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
+        .def("apply", &apply, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
+        .def("grow_some", &Model::grow_some, nb::arg("max_new_nodes"), nb::arg("n_threads"),
+             nb::call_guard<nb::gil_scoped_release>())
+        .def("importances", &importances, nb::arg("n_threads"))
+        .def("detach", &Model::detach, nb::call_guard<nb::gil_scoped_release>())
+        .def("tree", &Model::snapshot, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("n_nodes", &Model::n_nodes, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("n_grown", &Model::n_grown, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("n_ungrown", &Model::n_ungrown, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("n_cut_short", &Model::n_cut_short)
+        .def_prop_ro("is_detached", &Model::is_detached, nb::call_guard<nb::gil_scoped_release>())
+        .def("__getstate__", &get_state)
+        .def("__setstate__", &set_state);
+}
+
+}  // namespace tritree::bind

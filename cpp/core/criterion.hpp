@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "target.hpp"
+
+namespace tritree {
+
+// A criterion measures the rows on one side of a split by how much their loss falls when they get a value of
+// their own instead of a reference value: the node's, or for surrogate splits that of the rows observed.
+// Under every strategy the gain of a split is what its two sides improve by. Rows that stay under the
+// reference improve nothing, which is why missing rows do not appear in a trinary gain.
+//
+// A side is `dim()` doubles, read off a cell of integers by `load`.
+
+class SquaredError {
+  public:
+    SquaredError(const NodeRows& node, const Layout& layout)
+        : weight_at_(layout.weight),
+          sum_unit_(1 / node.frame.sum_scale),
+          weight_unit_(layout.weight > 0 ? 1 / node.frame.weight_scale : 1) {}
+
+    int dim() const { return 2; }
+    void load(const std::int64_t* cell, double* side) const {
+        side[0] = static_cast<double>(cell[weight_at_]) * weight_unit_;
+        side[1] = static_cast<double>(cell[1]) * sum_unit_;
+    }
+    static double weight(const double* side) { return side[0]; }
+    void set_reference(const double* side) { mean_ = side[1] / side[0]; }
+    double improvement(const double* side) const {
+        const double shift = side[1] / side[0] - mean_;
+        return side[0] * shift * shift;
+    }
+    /// Return by what categories are ordered: the mean response.
+    double score(const double* side) const { return side[0] > 0 ? side[1] / side[0] : mean_; }
+    static bool scores_order_categories(int) { return true; }
+
+  private:
+    int weight_at_;
+    double sum_unit_, weight_unit_, mean_ = 0;
+};
+
+/// Cross-entropy and gini; `Measure::improvement(share, reference)` is one class's part of it, per unit of
+/// weight.
+template <class Measure>
+class ClassLoss {
+  public:
+    ClassLoss(const NodeRows& node, const Layout& layout)
+        : n_classes_(layout.n_classes),
+          unit_(node.weight.empty() ? 1 : 1 / node.frame.weight_scale),
+          reference_(layout.n_classes) {}
+
+    int dim() const { return n_classes_; }
+    void load(const std::int64_t* cell, double* side) const {
+        for (int k = 0; k < n_classes_; ++k) side[k] = static_cast<double>(cell[1 + k]) * unit_;
+    }
+    double weight(const double* side) const {
+        double sum = 0;
+        for (int k = 0; k < n_classes_; ++k) sum += side[k];
+        return sum;
+    }
+    void set_reference(const double* side) {
+        const double total = weight(side);
+        for (int k = 0; k < n_classes_; ++k) reference_[k] = side[k] / total;
+    }
+    double improvement(const double* side) const {
+        const double total = weight(side);
+        double sum = 0;
+        for (int k = 0; k < n_classes_; ++k)
+            if (reference_[k] > 0) sum += Measure::improvement(side[k] / total, reference_[k]);
+        return total * sum;
+    }
+    /// Return by what categories are ordered if there are two classes: the share of the second.
+    double score(const double* side) const {
+        const double total = weight(side);
+        return total > 0 ? side[1] / total : reference_[1];
+    }
+    static bool scores_order_categories(int n_classes) { return n_classes == 2; }
+
+  private:
+    int n_classes_;
+    double unit_;
+    std::vector<double> reference_;
+};
+
+/// p log(p / r) - p + r, which sums to the Kullback-Leibler divergence and is never negative. Written as
+/// r ((1 + d) log(1 + d) - d) with p = r (1 + d), and by its series near d = 0, it does not cancel.
+struct EntropyMeasure {
+    static double improvement(double share, double reference) {
+        const double d = (share - reference) / reference;
+        if (share <= 0) return reference;
+        if (std::abs(d) < 1e-3)
+            return reference * d * d * (1.0 / 2 - d * (1.0 / 6 - d * (1.0 / 12 - d / 20)));
+        return reference * ((1 + d) * std::log1p(d) - d);
+    }
+};
+
+struct GiniMeasure {
+    static double improvement(double share, double reference) {
+        return (share - reference) * (share - reference);
+    }
+};
+
+using Entropy = ClassLoss<EntropyMeasure>;
+using Gini = ClassLoss<GiniMeasure>;
+
+}  // namespace tritree

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <vector>
+
+#include "grower.hpp"
+#include "predict.hpp"
+
+namespace tritree {
+
+/// A fitted tree that grows while it predicts. Safe from many threads at once: rows are led down under a
+/// shared lock, and branches they miss are grown under an exclusive one.
+class Model {
+  public:
+    Model(Codes codes, Target target, const Settings& settings);
+    /// Take up a tree again; `grower` is empty if it was detached.
+    Model(Tree tree, std::unique_ptr<Grower> grower, const Settings& settings, std::int32_t n_columns,
+          std::int32_t n_fitted);
+
+    /// Fill `values` (n_rows x n_outputs) with what the rows are predicted, and `leaves` with where they end;
+    /// either may be null.
+    void predict(const RowsToPredict& table, int n_threads, double* values, std::int32_t* leaves);
+    /// Grow up to about `max_new_nodes` more nodes; return how many known branches are still ungrown.
+    std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads);
+    std::vector<double> importances(int n_threads);
+    /// Drop the training rows and the ladders.
+    void detach();
+
+    Tree snapshot() const;
+    std::int64_t n_nodes() const;
+    std::int64_t n_grown() const;
+    std::int64_t n_ungrown() const;
+    std::int64_t n_cut_short() const { return n_cut_short_.load(); }
+    bool is_detached() const;
+    int n_outputs() const { return settings_.n_outputs(); }
+    std::int32_t n_columns() const { return n_columns_; }
+    const Settings& settings() const { return settings_; }
+    std::int32_t n_fitted() const { return n_fitted_; }
+
+    /// Call `f(tree, grower or null)` while nothing grows.
+    template <class F>
+    void inspect(F&& f) const {
+        std::shared_lock lock(mutex_);
+        f(tree(), grower_.get());
+    }
+
+  private:
+    const Tree& tree() const { return grower_ ? grower_->tree : tree_; }
+    void predict_fractional(const RowsToPredict& table, int n_threads, double* values, std::int32_t* leaves);
+    std::vector<Wanted> lead(const RowsToPredict& table, int n_threads, std::vector<std::uint32_t>& pending,
+                             std::vector<std::int32_t>& at);
+    void grow(const std::vector<Wanted>& wanted, int n_threads);
+
+    mutable std::shared_mutex mutex_;
+    std::unique_ptr<Grower> grower_;  // empty once detached
+    Tree tree_;                       // what is left then
+    Settings settings_;
+    std::int32_t n_columns_;
+    std::int32_t n_fitted_;  // nodes right after fitting
+    std::int32_t all_grown_below_ = 0;
+    std::atomic<std::int64_t> n_cut_short_{0};
+};
+
+}  // namespace tritree

@@ -1,0 +1,148 @@
+#include "parallel.hpp"
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#if defined(_WIN32)
+#include <process.h>
+#else
+#include <unistd.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace tritree {
+namespace {
+
+/// One call of parallel_for: workers and the caller draw task numbers until they are used up.
+struct Job {
+    Job(std::size_t n, int helpers, const std::function<void(std::size_t)>& f)
+        : n_tasks(n), max_helpers(helpers), task(f) {}
+
+    void work() {
+        for (std::size_t i = next.fetch_add(1); i < n_tasks; i = next.fetch_add(1)) {
+            try {
+                task(i);
+            } catch (...) {
+                next.store(n_tasks);
+                std::lock_guard lock(error_mutex);
+                if (!error) error = std::current_exception();
+            }
+        }
+    }
+    bool exhausted() const { return next.load() >= n_tasks; }
+
+    const std::size_t n_tasks;
+    const int max_helpers;
+    const std::function<void(std::size_t)>& task;
+    std::atomic<std::size_t> next{0};
+    int helpers = 0;  // guarded by the pool's mutex
+    std::mutex error_mutex;
+    std::exception_ptr error;
+};
+
+thread_local bool inside_task = false;
+
+/// The process-wide threads. They are never joined: at exit they wait for work that does not come.
+class Pool {
+  public:
+    void run(const std::shared_ptr<Job>& job) {
+        {
+            std::lock_guard lock(mutex_);
+            jobs_.push_back(job);
+            while (n_workers_ < job->max_helpers) {
+                std::thread([this] { serve(); }).detach();
+                ++n_workers_;
+            }
+        }
+        wake_.notify_all();
+        inside_task = true;
+        job->work();
+        inside_task = false;
+        std::unique_lock lock(mutex_);
+        std::erase(jobs_, job);
+        done_.wait(lock, [&] { return job->helpers == 0; });
+    }
+
+  private:
+    std::shared_ptr<Job> find() {
+        for (const auto& job : jobs_)
+            if (job->helpers < job->max_helpers && !job->exhausted()) return job;
+        return nullptr;
+    }
+
+    void serve() {
+        inside_task = true;
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            std::shared_ptr<Job> job;
+            wake_.wait(lock, [&] { return (job = find()) != nullptr; });
+            ++job->helpers;
+            lock.unlock();
+            job->work();
+            lock.lock();
+            --job->helpers;
+            done_.notify_all();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable wake_, done_;
+    std::deque<std::shared_ptr<Job>> jobs_;
+    int n_workers_ = 0;
+};
+
+/// Return the pool of this process. A forked child inherits none of its parent's threads, so it gets a new
+/// pool; the old one is left alone, because its mutex may have been held at the fork.
+Pool& pool() {
+    static std::atomic<Pool*> current{nullptr};
+    static std::atomic<long> owner{0};
+    static std::atomic_flag making = ATOMIC_FLAG_INIT;
+    const long process = static_cast<long>(getpid());
+    if (owner.load() != process) {
+        while (making.test_and_set()) std::this_thread::yield();
+        if (owner.load() != process) {
+            current.store(new Pool);
+            owner.store(process);
+        }
+        making.clear();
+    }
+    return *current.load();
+}
+
+}  // namespace
+
+int hardware_threads() {
+#if defined(__linux__)
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+    return std::max(1u, std::thread::hardware_concurrency());
+}
+
+void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task) {
+    const int threads = static_cast<int>(std::min<std::size_t>(n_tasks, std::clamp(n_threads, 1, 256)));
+    if (threads <= 1 || inside_task) {
+        for (std::size_t i = 0; i < n_tasks; ++i) task(i);
+        return;
+    }
+    auto job = std::make_shared<Job>(n_tasks, threads - 1, task);
+    pool().run(job);
+    if (job->error) std::rethrow_exception(job->error);
+}
+
+void parallel_blocks(std::size_t n, std::size_t block, int n_threads,
+                     const std::function<void(std::size_t, std::size_t)>& task) {
+    const std::size_t n_blocks = (n + block - 1) / block;
+    parallel_for(n_blocks, n_threads, [&](std::size_t b) { task(b * block, std::min(n, (b + 1) * block)); });
+}
+
+}  // namespace tritree

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace tritree {
+
+/// Return the number of processors this process may use.
+int hardware_threads();
+
+/// Run `task(0) ... task(n_tasks - 1)`, each once, on at most `n_threads` threads of the process-wide pool
+/// and the calling one. Any number of callers may do so at once. Called from within a task it runs on that
+/// thread alone. The first exception of a task is thrown again here, after all running tasks have ended.
+void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task);
+
+/// Run `task(begin, end)` over consecutive blocks of `0 ... n` of at most `block` each.
+void parallel_blocks(std::size_t n, std::size_t block, int n_threads,
+                     const std::function<void(std::size_t, std::size_t)>& task);
+
+}  // namespace tritree

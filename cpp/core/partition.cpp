@@ -1,0 +1,72 @@
+#include "partition.hpp"
+
+#include <algorithm>
+
+namespace tritree {
+namespace {
+
+/// Return where the first surrogate that knows the row sends it, or else the larger side.
+Branch ask_surrogates(std::uint32_t row, const Codes& codes, const Rung& rung,
+                      const std::vector<Surrogate>& surrogates) {
+    for (const Surrogate& surrogate : surrogates) {
+        const CodedColumn& column = codes.columns[surrogate.column];
+        const Branch side =
+            column.visit([&](const auto* c) { return surrogate.side(c[row], column.missing()); });
+        if (side != Branch::None) return side;
+    }
+    return rung.larger;
+}
+
+}  // namespace
+
+PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Rung& rung,
+                    const std::vector<Surrogate>& surrogates) {
+    const CodedColumn& column = codes.columns[rung.column];
+    PartSizes sizes;
+    std::vector<std::uint32_t> right, third;
+    right.reserve(rows.size() / 2);
+    column.visit([&](const auto* c) {
+        for (const std::uint32_t row : rows) {
+            Branch to = rung.side(c[row], column.missing());
+            if (to == Branch::None) to = rung.missing_to;
+            if (to == Branch::Surrogates) to = ask_surrogates(row, codes, rung, surrogates);
+            if (to == Branch::Left)
+                rows[sizes.left++] = row;  // never ahead of the row being read
+            else
+                (to == Branch::Right ? right : third).push_back(row);
+        }
+    });
+    sizes.right = right.size();
+    std::copy(third.begin(), third.end(), std::copy(right.begin(), right.end(), rows.begin() + sizes.left));
+    return sizes;
+}
+
+RowList rows_on_side(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung, Branch side) {
+    const CodedColumn& column = codes.columns[rung.column];
+    RowList list;
+    column.visit([&](const auto* c) {
+        for (const std::uint32_t row : rows) {
+            Branch to = rung.side(c[row], column.missing());
+            if (to == Branch::None) to = rung.missing_to;
+            if (to == side) list.rows.push_back(row);
+        }
+    });
+    return list;
+}
+
+RowList rows_shared(const RowList& list, const Codes& codes, const Rung& rung, Branch side) {
+    const CodedColumn& column = codes.columns[rung.column];
+    const double share = side == Branch::Left ? rung.share : 1 - rung.share;
+    RowList part;
+    column.visit([&](const auto* c) {
+        for (std::size_t i = 0; i < list.rows.size(); ++i) {
+            const Branch to = rung.side(c[list.rows[i]], column.missing());
+            if (to != side && to != Branch::None) continue;
+            part.rows.push_back(list.rows[i]);
+            part.membership.push_back(list.membership[i] * (to == Branch::None ? share : 1.0));
+        }
+    });
+    return part;
+}
+
+}  // namespace tritree

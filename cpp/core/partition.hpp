@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "codes.hpp"
+#include "split.hpp"
+#include "surrogate.hpp"
+
+namespace tritree {
+
+/// Rows with their shares in a node; whole rows have no shares written down.
+struct RowList {
+    std::vector<std::uint32_t> rows;
+    std::vector<double> membership;
+};
+
+struct PartSizes {
+    std::size_t left = 0, right = 0;
+};
+
+/// Sort a node's rows by where its split sends them, in place: [ left | right | third ].
+PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Rung& rung,
+                    const std::vector<Surrogate>& surrogates);
+
+/// Return those of a node's rows that a split sends to one side.
+RowList rows_on_side(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung, Branch side);
+
+/// Return a node's rows on one side of a fractional split: missing rows are on both, with a part of their
+/// share.
+RowList rows_shared(const RowList& list, const Codes& codes, const Rung& rung, Branch side);
+
+}  // namespace tritree

@@ -1,0 +1,208 @@
+#include "state.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tritree {
+namespace {
+
+void require(bool holds, const char* wrong) {
+    if (!holds) throw std::invalid_argument(wrong);
+}
+
+template <class T>
+void append(std::vector<T>& all, const std::vector<T>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+}
+
+/// Take the next `n` items off a long array.
+template <class T>
+std::vector<T> take(const std::vector<T>& all, std::size_t& at, std::size_t n) {
+    require(at <= all.size() && n <= all.size() - at, "an array is too short");
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at);
+    at += n;
+    return {begin, begin + static_cast<std::ptrdiff_t>(n)};
+}
+
+void check_begins(const std::vector<std::int32_t>& begin, std::size_t n, std::size_t end) {
+    require(begin.size() == n + 1 && begin.front() == 0 && static_cast<std::size_t>(begin.back()) == end &&
+                std::is_sorted(begin.begin(), begin.end()),
+            "array offsets do not fit");
+}
+
+Codes load_codes(const GrowthState& state) {
+    const std::size_t p = state.column_n_codes.size();
+    require(
+        state.n_rows > 0 && state.n_rows < std::int64_t{1} << 31 && state.column_is_categorical.size() == p,
+        "codes of the wrong shape");
+    Codes codes{static_cast<std::size_t>(state.n_rows), std::vector<CodedColumn>(p)};
+    std::size_t narrow = 0, wide = 0, values = 0;
+    for (std::size_t j = 0; j < p; ++j) {
+        require(state.column_n_codes[j] >= 0 && state.column_n_codes[j] <= kMaxCodes, "too many codes");
+        CodedColumn& column = codes.columns[j];
+        column.categorical = state.column_is_categorical[j] != 0;
+        column.n_codes = static_cast<std::uint32_t>(state.column_n_codes[j]);
+        if (column.is_narrow())
+            column.narrow = take(state.narrow, narrow, codes.n_rows);
+        else
+            column.wide = take(state.wide, wide, codes.n_rows);
+        column.visit([&](const auto* c) {
+            require(std::all_of(c, c + codes.n_rows, [&](auto code) { return code <= column.missing(); }),
+                    "a code out of range");
+        });
+        if (column.categorical) continue;
+        std::size_t again = values;
+        column.smallest = take(state.smallest, values, column.n_codes);
+        column.largest = take(state.largest, again, column.n_codes);
+    }
+    return codes;
+}
+
+Target load_target(const GrowthState& state, const Settings& settings) {
+    const auto n = static_cast<std::size_t>(state.n_rows);
+    Target target{settings.n_classes, state.y, state.labels, state.sample_weight};
+    require(target.n_rows() == n && (target.weight.empty() || target.weight.size() == n),
+            "responses do not fit");
+    for (const std::int32_t label : target.labels)
+        require(label >= 0 && label < settings.n_classes, "a class number out of range");
+    return target;
+}
+
+std::vector<Rung> load_ladder(const GrowthState& state, const Codes& codes, std::size_t begin,
+                              std::size_t end, std::size_t& words) {
+    std::vector<Rung> ladder;
+    for (std::size_t r = begin; r < end; ++r) {
+        Rung rung;
+        rung.column = state.rung_column[r];
+        require(rung.column >= 0 && static_cast<std::size_t>(rung.column) < codes.columns.size(),
+                "a column out of range");
+        require(state.rung_missing_to[r] >= 0 && state.rung_missing_to[r] <= 2 && state.rung_larger[r] >= 0 &&
+                    state.rung_larger[r] <= 1,
+                "an unknown branch");
+        const CodedColumn& column = codes.columns[rung.column];
+        rung.gain = state.rung_gain[r];
+        rung.categorical = column.categorical;
+        rung.missing_alone = state.rung_missing_alone[r] != 0;
+        rung.low = static_cast<std::uint32_t>(state.rung_low[r]);
+        rung.threshold = state.rung_threshold[r];
+        rung.share = state.rung_share[r];
+        rung.missing_to = static_cast<Branch>(state.rung_missing_to[r]);
+        rung.larger = static_cast<Branch>(state.rung_larger[r]);
+        if (rung.categorical) {
+            const CategorySets empty(column.n_codes);
+            rung.sets = CategorySets(take(state.rung_sets, words, empty.words().size()));
+        }
+        ladder.push_back(std::move(rung));
+    }
+    return ladder;
+}
+
+void load_bases(const GrowthState& state, Grower& grower) {
+    const std::size_t n_bases = state.base_center.size(), n_rungs = state.rung_column.size();
+    check_begins(state.base_unusable_begin, n_bases, state.base_unusable.size());
+    check_begins(state.base_ladder_begin, n_bases, n_rungs);
+    require(
+        n_bases > 0 && state.base_sum_scale.size() == n_bases && state.base_weight_scale.size() == n_bases,
+        "bases of the wrong shape");
+    for (const std::size_t size :
+         {state.rung_gain.size(), state.rung_threshold.size(), state.rung_share.size(),
+          state.rung_missing_alone.size(), state.rung_missing_to.size(), state.rung_larger.size(),
+          state.rung_low.size()})
+        require(size == n_rungs, "ladders of the wrong shape");
+    std::size_t words = 0;
+    for (std::size_t b = 0; b < n_bases; ++b) {
+        Base base;
+        base.frame = {state.base_center[b], state.base_sum_scale[b], state.base_weight_scale[b]};
+        base.unusable.assign(state.base_unusable.begin() + state.base_unusable_begin[b],
+                             state.base_unusable.begin() + state.base_unusable_begin[b + 1]);
+        base.ladder = load_ladder(state, grower.codes(), static_cast<std::size_t>(state.base_ladder_begin[b]),
+                                  static_cast<std::size_t>(state.base_ladder_begin[b + 1]), words);
+        grower.bases.push_back(std::move(base));
+    }
+}
+
+/// Check that every node stands where its parent says: a daughter on a base of its own, a third branch one
+/// rung up.
+void check_places(const Grower& grower) {
+    const Tree& tree = grower.tree;
+    const auto n_bases = static_cast<std::int32_t>(grower.bases.size());
+    require(grower.places.size() == tree.size(), "places of the wrong shape");
+    std::vector<bool> taken(grower.bases.size(), false);
+    for (std::size_t node = 0; node < tree.size(); ++node) {
+        const auto [base, rung] = grower.places[node];
+        require(base >= 0 && base < n_bases && rung >= 0, "a place out of range");
+        const auto n_rungs = static_cast<std::int32_t>(grower.bases[base].ladder.size());
+        require(tree.is_leaf(node) ? rung >= n_rungs : rung < n_rungs, "a split without a rung");
+        require(rung > 0 || !taken[base], "two nodes on one base");
+        if (rung == 0) taken[base] = true;
+        if (!tree.is_leaf(node))
+            require(grower.bases[base].ladder[rung].column == tree.split.column[node],
+                    "a rung that is not the split");
+        for (const std::int32_t child : {tree.left[node], tree.right[node]})
+            require(child < 0 || grower.places[child].rung == 0, "a daughter out of place");
+        const std::int32_t third = tree.third[node];
+        require(third < 0 || (grower.places[third].base == base && grower.places[third].rung == rung + 1),
+                "a third branch out of place");
+    }
+    require(grower.places[0].base == 0 && grower.places[0].rung == 0, "a root out of place");
+}
+
+}  // namespace
+
+GrowthState save_growth(const Grower& grower) {
+    GrowthState state;
+    state.n_rows = static_cast<std::int64_t>(grower.codes().n_rows);
+    for (const CodedColumn& column : grower.codes().columns) {
+        state.column_is_categorical.push_back(column.categorical);
+        state.column_n_codes.push_back(column.n_codes);
+        append(state.narrow, column.narrow);
+        append(state.wide, column.wide);
+        append(state.smallest, column.smallest);
+        append(state.largest, column.largest);
+    }
+    state.y = grower.target().y;
+    state.labels = grower.target().labels;
+    state.sample_weight = grower.target().weight;
+    for (const Place& place : grower.places) {
+        state.place_base.push_back(place.base);
+        state.place_rung.push_back(place.rung);
+    }
+    state.base_unusable_begin.push_back(0);
+    state.base_ladder_begin.push_back(0);
+    for (const Base& base : grower.bases) {
+        append(state.base_unusable, base.unusable);
+        state.base_unusable_begin.push_back(static_cast<std::int32_t>(state.base_unusable.size()));
+        state.base_center.push_back(base.frame.center);
+        state.base_sum_scale.push_back(base.frame.sum_scale);
+        state.base_weight_scale.push_back(base.frame.weight_scale);
+        for (const Rung& rung : base.ladder) {
+            state.rung_column.push_back(rung.column);
+            state.rung_gain.push_back(rung.gain);
+            state.rung_threshold.push_back(rung.threshold);
+            state.rung_share.push_back(rung.share);
+            state.rung_missing_alone.push_back(rung.missing_alone);
+            state.rung_missing_to.push_back(static_cast<std::int8_t>(rung.missing_to));
+            state.rung_larger.push_back(static_cast<std::int8_t>(rung.larger));
+            state.rung_low.push_back(rung.low);
+            append(state.rung_sets, rung.sets.words());
+        }
+        state.base_ladder_begin.push_back(static_cast<std::int32_t>(state.rung_column.size()));
+    }
+    return state;
+}
+
+std::unique_ptr<Grower> load_growth(const GrowthState& state, Tree tree, const Settings& settings) {
+    require(settings.has_third(), "a tree without third branches has nothing left to grow");
+    Codes codes = load_codes(state);
+    auto grower = std::make_unique<Grower>(std::move(codes), load_target(state, settings), settings);
+    grower->tree = std::move(tree);
+    load_bases(state, *grower);
+    require(state.place_base.size() == state.place_rung.size(), "places of the wrong shape");
+    for (std::size_t node = 0; node < state.place_base.size(); ++node)
+        grower->places.push_back({state.place_base[node], state.place_rung[node]});
+    check_places(*grower);
+    grower->restore_rows();
+    return grower;
+}
+
+}  // namespace tritree

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "settings.hpp"
+
+namespace tritree {
+
+/// What a tree is fitted to: a number or a class number per row, and a weight per row.
+struct Target {
+    int n_classes = 0;
+    std::vector<double> y;             ///< regression
+    std::vector<std::int32_t> labels;  ///< classification
+    std::vector<double> weight;        ///< empty if every row weighs 1
+
+    std::size_t n_rows() const { return n_classes > 0 ? labels.size() : y.size(); }
+    bool weighted() const { return !weight.empty(); }
+};
+
+/// The unit in which a node's sums are counted.
+///
+/// Sums are integers: w (y - center) is rounded to a multiple of 1 / sum_scale, and w to a multiple of
+/// 1 / weight_scale, fine enough that no sum over the node's rows passes 2^62. Integer sums do not depend on
+/// the order of the rows, so neither do bits on threads, on the order of growth, or on whether a histogram
+/// was counted or obtained by subtraction. Scales are powers of two. A child keeps its parent's frame unless
+/// its own would be at least 2^kRefresh times finer.
+struct Frame {
+    double center = 0;
+    double sum_scale = 1;
+    double weight_scale = 1;
+
+    bool operator==(const Frame&) const = default;
+};
+
+/// Where a cell keeps what: a cell is `width` integers about a set of rows.
+struct Layout {
+    int width = 2;
+    int first = 1;   ///< the sum, or the weight of class 0
+    int weight = 0;  ///< regression: the weight; the count where rows weigh 1
+    int member = 0;  ///< the sum of fractional memberships; the count where they are whole
+    int n_classes = 0;
+
+    Layout(const Settings& settings, bool weighted);
+};
+
+/// The rows of a node, with what its scan needs of each, in the node's order.
+struct NodeRows {
+    std::span<const std::uint32_t> rows;
+    std::span<const double> membership;  ///< fractional: each row's share in this node
+    Frame frame;
+    std::vector<std::int64_t> sum;     ///< regression: w (y - center), in the frame's unit
+    std::vector<std::int32_t> label;   ///< classification
+    std::vector<std::int64_t> weight;  ///< weight times membership, where the layout has it
+    std::vector<std::int64_t> member;  ///< membership, where the layout has it apart from the weight
+    double member_scale = 1;           ///< the unit of `member` is 1 / member_scale
+
+    std::size_t size() const { return rows.size(); }
+};
+
+/// What is true of a node whatever its columns say.
+struct Summary {
+    std::int64_t rows = 0;
+    double members = 0;               ///< sum of memberships
+    double weight = 0;                ///< in the user's unit
+    double loss = 0;                  ///< in the user's unit
+    double scan_loss = 0;             ///< in the unit of the criterion's gains
+    bool pure = false;                ///< nothing left to explain
+    std::vector<double> value;        ///< in the user's unit
+    std::vector<std::int64_t> total;  ///< the cell of all rows
+};
+
+/// Turns rows into what a node needs of them. Weights are scaled to at most 1 and y to about 1, by powers of
+/// two.
+class TargetReader {
+  public:
+    TargetReader(const Target& target, const Settings& settings);
+
+    const Layout& layout() const { return layout_; }
+    /// Fill in the node's frame (`parent`'s, if that is fine enough) and its integers.
+    void read(NodeRows& node, const Frame* parent) const;
+    /// Fill in the node's integers in the frame it has.
+    void read_in_frame(NodeRows& node) const;
+    Summary summarise(const NodeRows& node) const;
+
+  private:
+    double scaled(std::uint32_t row) const { return target_->y[row] * y_scale_; }
+    double weight_of(const NodeRows& node, std::size_t i) const;
+
+    const Target* target_;
+    const Settings* settings_;
+    Layout layout_;
+    double y_scale_ = 1;       // power of two: |y| * y_scale_ is about 1
+    double weight_scale_ = 1;  // power of two: weight * weight_scale_ is at most 1
+};
+
+/// Return the sum of squared errors, the cross-entropy or the gini loss of class weights under their own
+/// shares.
+double class_loss(Criterion criterion, const double* weights, int n_classes);
+
+}  // namespace tritree
