@@ -1,0 +1,141 @@
+"""What the compiled core offers: codes, growth, prediction. No tables, names or messages live here."""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: A column as the core reads it: float64 or float32 (any stride, NaN is missing), or int32 category numbers
+#: (-1 is missing, -2 was never seen in training). ``None`` stands for a column that is absent: missing everywhere.
+Column = NDArray[np.float64] | NDArray[np.float32] | NDArray[np.int32]
+
+class BadValue(ValueError):
+    """An infinite value in a numeric column; ``args`` is ``(column number, row number, value)``."""
+
+def hardware_threads() -> int:
+    """Return the number of processors this process may use."""
+
+@final
+class Settings:
+    """How to grow, as one frozen object."""
+
+    def __init__(
+        self,
+        *,
+        missing: str,
+        criterion: str,
+        n_classes: int,
+        max_depth: int,
+        min_samples_leaf: int,
+        split_on_missing: bool,
+        max_surrogates: int,
+        n_threads: int,
+    ) -> None: ...
+
+@final
+class Codes:
+    """A table as small integers, one narrow array per column, with a code of its own for missing."""
+
+    def __init__(
+        self, columns: Sequence[Column], n_categories: Sequence[int], max_bins: int, n_threads: int
+    ) -> None:
+        """Code the columns; ``n_categories`` is -1 where a column is numeric. Raises BadValue on infinities."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_codes(self) -> list[int]:
+        """Codes in use per column, missing not counted."""
+
+    def codes(self, column: int) -> NDArray[np.uint16]:
+        """Return the codes of one column; ``n_codes[column]`` stands for missing."""
+
+    def bounds(self, column: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the smallest and the largest value behind each code of a numeric column."""
+
+@final
+class Tree:
+    """A tree as flat arrays, one per field, indexed by node; frozen when it was asked for.
+
+    ``column`` is -1 in a leaf. A child of -1 does not exist, one of -2 (UNGROWN) has not been grown yet.
+    ``threshold``: left is value < threshold; -inf is "missing against observed"; NaN in categorical splits and leaves.
+    ``missing_to`` (and ``surrogate_below``): 0 left, 1 right, 2 third, 3 both, 4 surrogates, -1 in a leaf.
+    ``larger``: 0 or 1, where a row without information goes unless missing_to says third or both.
+    A categorical split owns ``2 * set_words`` words of ``sets`` from ``set_begin``: a bit per category number that goes
+    left, then a bit per category number that goes right; a category in neither was not seen in the node.
+    The surrogates of node i are ``surrogate_begin[i]:surrogate_begin[i + 1]`` of the ``surrogate_*`` arrays, best first.
+    """
+
+    column: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    set_begin: NDArray[np.int64]
+    set_words: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    third: NDArray[np.int32]
+    missing_to: NDArray[np.int8]
+    larger: NDArray[np.int8]
+    share: NDArray[np.float64]
+    depth: NDArray[np.int32]
+    rows: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    value: NDArray[np.float64]  # (n_nodes, n_outputs)
+    sets: NDArray[np.uint64]
+    surrogate_begin: NDArray[np.int32]
+    surrogate_column: NDArray[np.int32]
+    surrogate_threshold: NDArray[np.float64]
+    surrogate_below: NDArray[np.int8]
+    surrogate_set_begin: NDArray[np.int64]
+    surrogate_set_words: NDArray[np.int32]
+
+@final
+class Model:
+    """A tree that can still grow: the flat arrays, the ladders and the coded training rows. Safe from many threads."""
+
+    def __init__(
+        self,
+        codes: Codes,
+        response: NDArray[np.float64] | NDArray[np.int32],
+        weight: NDArray[np.float64] | None,
+        settings: Settings,
+    ) -> None:
+        """Grow what a binary tree would; int32 class numbers in classification, float64 in regression."""
+
+    def predict(self, columns: Sequence[Column | None], n_rows: int, n_threads: int) -> NDArray[np.float64]:
+        """Return the values of the rows, (n_rows, n_outputs), growing third branches that rows reach."""
+
+    def apply(self, columns: Sequence[Column | None], n_rows: int, n_threads: int) -> NDArray[np.int32]:
+        """Return the leaf each row ends in (fractional: the one with the largest share)."""
+
+    def grow_some(self, max_new_nodes: int, n_threads: int) -> int:
+        """Grow about that many more nodes and return how many known branches are still ungrown."""
+
+    def importances(self, n_threads: int) -> NDArray[np.float64]:
+        """Return per column the reduction of the training loss; grows what training rows reach."""
+
+    def detach(self) -> None:
+        """Drop the training rows and ladders; ungrown branches answer with their node's value from now on."""
+
+    def tree(self) -> Tree:
+        """Return the flat arrays as they are now."""
+
+    @property
+    def n_nodes(self) -> int: ...
+    @property
+    def n_grown(self) -> int:
+        """Nodes grown on demand, after fitting."""
+
+    @property
+    def n_ungrown(self) -> int:
+        """Branches that are known but not grown."""
+
+    @property
+    def n_cut_short(self) -> int:
+        """Rows that met an ungrown branch after detach() and got their node's value."""
+
+    @property
+    def is_detached(self) -> bool: ...
+    def __getstate__(self) -> dict[str, Any]: ...
+    def __setstate__(self, state: dict[str, Any]) -> None: ...

@@ -1,0 +1,272 @@
+"""What training taught about the columns, and tables turned into the columns of the core by it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tritree import _core
+from tritree.columns import Column, Content, is_missing, read_column
+from tritree.errors import ColumnError, ColumnMatchWarning, warn_caller
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tritree.table import Table
+
+__all__ = ["MAX_CATEGORIES", "Codec", "LearnedColumn", "infinite_values_named"]
+
+#: The most categories a column may have: as many as it has codes.
+MAX_CATEGORIES = 65_534
+
+MISSING, NEVER_SEEN = -1, -2
+# the largest whole number below which every other one is a float64 of its own
+_LARGEST_EXACT = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedColumn:
+    """What training taught about one column."""
+
+    label: str
+    content: Content
+    #: The categories in sorted order, their position is their number; None if the column is numeric.
+    categories: tuple[Any, ...] | None = None
+    #: The labels of ordered categories, lowest first; such a column is numeric, its values are positions in here.
+    order: tuple[Any, ...] | None = None
+
+    def encode(self, column: Column) -> _core.Column | None:
+        """Return the values as the core takes them; None if nothing is observed."""
+        if column.content is Content.NOTHING or self.content is Content.NOTHING:
+            return None
+        if self.order is not None:
+            return self._ranks(column)
+        self._check_content(column)
+        if self.categories is None:
+            return column.values
+        if self.content is Content.TEXT:
+            return _look_up(column.values, {label: i for i, label in enumerate(self.categories)}, NEVER_SEEN)
+        return self._numbers_of_numbers(column.values)
+
+    def _check_content(self, column: Column) -> None:
+        is_text, was_text = column.content is Content.TEXT, self.content is Content.TEXT
+        if is_text != was_text:
+            now, then = ("text", "numbers") if is_text else ("numbers", "text")
+            raise ColumnError(
+                f"{self.label} holds {now} now and held {then} in training; turn it back into {then}, or fit again"
+            )
+
+    def _ranks(self, column: Column) -> NDArray[np.float64]:
+        assert self.order is not None
+        ranks = {label: i for i, label in enumerate(self.order)}
+        values = column.values if column.content is Content.TEXT else column.values.astype(object)
+        found = _look_up(values, ranks, NEVER_SEEN)
+        if NEVER_SEEN in found:
+            row = int(np.argmax(found == NEVER_SEEN))
+            raise ColumnError(
+                f"{self.label} holds {values[row]!r} in row {row}, which is not one of its ordered categories "
+                f"({', '.join(map(repr, self.order))}); make it one of them or missing"
+            )
+        return np.where(found == MISSING, np.nan, found.astype(np.float64))
+
+    def _numbers_of_numbers(self, values: NDArray[Any]) -> NDArray[np.int32]:
+        assert self.categories is not None
+        known = np.asarray(self.categories, dtype=np.float64)
+        numbers = np.full(len(values), NEVER_SEEN, dtype=np.int32)
+        if len(known):
+            nearest = np.minimum(np.searchsorted(known, values), len(known) - 1)
+            seen = known[nearest] == values
+            numbers[seen] = nearest[seen]
+        numbers[np.isnan(values)] = MISSING
+        return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """The columns as training knew them."""
+
+    columns: tuple[LearnedColumn, ...]
+    names: tuple[str, ...] | None
+
+    @classmethod
+    def learn(cls, table: Table, categorical_features: Any) -> tuple[Codec, list[_core.Column]]:
+        """Return the codec of a training table and the table's columns as the core takes them."""
+        chosen = _chosen(categorical_features, table)
+        learned, encoded = [], []
+        for position in range(table.n_columns):
+            column = read_column(table.column(position), table.label(position))
+            known = _learn_column(column, None if chosen is None else position in chosen)
+            learned.append(known)
+            values = known.encode(column)
+            encoded.append(np.full(table.n_rows, np.nan, dtype=np.float32) if values is None else values)
+        names = None if table.names is None else tuple(table.names)
+        return cls(tuple(learned), names), encoded
+
+    @property
+    def n_categories(self) -> list[int]:
+        """Return the number of categories per column, -1 where it is numeric."""
+        return [-1 if column.categories is None else len(column.categories) for column in self.columns]
+
+    def encode(self, table: Table, reader: str) -> list[_core.Column | None]:
+        """Return the columns of a table to predict, in the order of training; None stands for an absent one."""
+        positions = self._positions(table, reader)
+        return [
+            None if position is None else learned.encode(read_column(table.column(position), learned.label))
+            for learned, position in zip(self.columns, positions, strict=True)
+        ]
+
+    def _positions(self, table: Table, reader: str) -> Sequence[int | None]:
+        """Return for each column of training where it stands in the table."""
+        if self.names is not None and table.names is not None:
+            return self._positions_by_name(table.names)
+        if table.n_columns != len(self.columns):
+            raise ValueError(
+                f"X has {table.n_columns} features, but {reader} is expecting {len(self.columns)} features as input."
+            )
+        if self.names is not None:
+            warn_caller(
+                f"X does not have valid feature names, but {reader} was fitted with feature names",
+            )
+        elif table.names is not None:
+            warn_caller(f"X has feature names, but {reader} was fitted without feature names")
+        return range(len(self.columns))
+
+    def _positions_by_name(self, names: list[str]) -> list[int | None]:
+        assert self.names is not None
+        position = {name: i for i, name in enumerate(names)}
+        absent = [name for name in self.names if name not in position]
+        extra = [name for name in names if name not in set(self.names)]
+        if len(absent) == len(self.names):
+            raise ValueError(
+                f"the table has none of the columns of training ({_some(self.names)}); it has {_some(names)}"
+            )
+        if absent:
+            warn_caller(
+                f"absent from the table, so missing in every row: {_some(absent)}",
+                ColumnMatchWarning,
+            )
+        if extra:
+            warn_caller(f"not in training, so ignored: {_some(extra)}", ColumnMatchWarning)
+        return [position.get(name) for name in self.names]
+
+
+def _learn_column(column: Column, chosen: bool | None) -> LearnedColumn:
+    """Return what a training column teaches; ``chosen`` is None where its type decides whether it is categorical."""
+    label, content = column.label, column.content
+    if chosen is None:
+        categorical = content in (Content.TEXT, Content.BOOLEANS) or column.is_category
+        if column.order is not None:
+            return LearnedColumn(label, content, order=column.order)
+    else:
+        categorical = chosen
+    if not categorical or content is Content.NOTHING:
+        if content is Content.TEXT:
+            raise ColumnError(
+                f"{label} holds text, which can only be categorical; name it in categorical_features, "
+                "use categorical_features='from_dtype', or turn it into numbers"
+            )
+        return LearnedColumn(label, content)
+    categories = _distinct(column)
+    if len(categories) > MAX_CATEGORIES:
+        raise ColumnError(
+            f"{label} has {len(categories):,} categories, at most {MAX_CATEGORIES:,} can be told apart; "
+            "join rare ones into one, or drop it if it only names the rows"
+        )
+    return LearnedColumn(label, content, categories)
+
+
+def _distinct(column: Column) -> tuple[Any, ...]:
+    """Return the categories of a column in sorted order."""
+    if column.content is Content.TEXT:
+        return tuple(sorted(str(value) for value in set(column.values.tolist()) if not is_missing(value)))
+    values = np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
+    if np.isinf(values).any():
+        row = int(np.argmax(np.isinf(column.values)))
+        raise _infinite(column.label, row, float(column.values[row]))
+    if len(values) and np.abs(values).max() > _LARGEST_EXACT:
+        raise ColumnError(
+            f"{column.label} is categorical with numbers beyond {_LARGEST_EXACT:,}, which cannot be told apart; "
+            "turn it into text"
+        )
+    if column.content is Content.BOOLEANS:
+        return tuple(bool(value) for value in values)
+    return tuple(int(value) if value == np.floor(value) else float(value) for value in values)
+
+
+def _look_up(values: NDArray[Any], numbers: dict[Any, int], otherwise: int) -> NDArray[np.int32]:
+    """Return the number of each value: MISSING if it is missing, ``otherwise`` if it has none."""
+    listed = values.tolist()
+    # by the values that occur, the objects that stand for missing among them, so that a row costs one look
+    found = {v: MISSING if is_missing(v) else numbers.get(v, otherwise) for v in set(listed)}
+    return np.fromiter(map(found.__getitem__, listed), dtype=np.int32, count=len(listed))
+
+
+def _chosen(categorical_features: Any, table: Table) -> set[int] | None:
+    """Return the positions of the columns to be categorical, or None where their types decide."""
+    if isinstance(categorical_features, str):
+        if categorical_features == "from_dtype":
+            return None
+        raise ValueError(
+            "categorical_features must be 'from_dtype', None, or a list of names, positions or booleans, "
+            f"got {categorical_features!r}"
+        )
+    if categorical_features is None:
+        return set()
+    entries = np.asarray(categorical_features, dtype=object).ravel().tolist()
+    if entries and all(isinstance(entry, (bool, np.bool_)) for entry in entries):
+        if len(entries) != table.n_columns:
+            raise ValueError(
+                f"categorical_features has {len(entries)} booleans for a table of {table.n_columns} columns; "
+                "give one per column"
+            )
+        return {position for position, entry in enumerate(entries) if entry}
+    return {_position(entry, table) for entry in entries}
+
+
+def _position(entry: Any, table: Table) -> int:
+    if isinstance(entry, str):
+        if table.names is None:
+            raise ValueError(
+                f"categorical_features names {entry!r}, but the table has no column names; give positions instead"
+            )
+        if entry not in table.names:
+            raise ValueError(
+                f"categorical_features names {entry!r}, which is not a column of the table ({_some(table.names)})"
+            )
+        return table.names.index(entry)
+    if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
+        position = int(entry)
+        if 0 <= position < table.n_columns:
+            return position
+        raise ValueError(
+            f"categorical_features holds the position {position}; the table's columns are 0 to {table.n_columns - 1}"
+        )
+    raise ValueError(
+        f"categorical_features must list names, positions or one boolean per column, not {entry!r} among them"
+    )
+
+
+def _some(names: Sequence[str], most: int = 10) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _infinite(label: str, row: int, value: float) -> ColumnError:
+    return ColumnError(
+        f"{label} holds {value} in row {row}; replace infinite values by a large number or by a missing value (NaN)"
+    )
+
+
+@contextmanager
+def infinite_values_named(codec: Codec) -> Iterator[None]:
+    """Word the core's complaint about an infinite value for the user, with the name of its column."""
+    try:
+        yield
+    except _core.BadValue as bad:
+        position, row, value = bad.args
+        raise _infinite(codec.columns[position].label, row, value) from None

@@ -1,0 +1,33 @@
+"""The errors and warnings that are tritree's own."""
+
+import sys
+import warnings
+from pathlib import Path
+
+__all__ = ["ColumnError", "ColumnMatchWarning", "CutShortWarning", "GrowthLimitError", "warn_caller"]
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+class ColumnError(ValueError, TypeError):
+    """A column that cannot be learned from: a kind, a value or a number of categories the tree has no use for."""
+
+
+class GrowthLimitError(RuntimeError):
+    """Growing on would pass the number of nodes that was allowed; what was grown stays."""
+
+
+class ColumnMatchWarning(UserWarning):
+    """Columns of a table to predict that are absent, or that training did not have."""
+
+
+class CutShortWarning(UserWarning):
+    """Rows met a third branch that a detached tree can no longer grow and got their node's value."""
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn where the package was called from, however deep inside it the reason was found."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -1,0 +1,91 @@
+"""The parameters of an estimator, checked and as the core takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from tritree import _core
+from tritree.codec import MAX_CATEGORIES
+
+__all__ = ["STRATEGIES", "Parameters", "check_int", "count_threads"]
+
+#: How missing values may be handled.
+STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate")
+
+_NO_LIMIT = 2**31 - 1
+
+
+def count_threads(n_jobs: Any) -> int:
+    """Return how many threads to use: all processors for None and -1, all but one for -2, and so on."""
+    if n_jobs is None:
+        n_jobs = -1
+    if not _is_int(n_jobs) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None, -1 (all processors) or a number of threads, got {n_jobs!r}")
+    return int(n_jobs) if n_jobs > 0 else max(1, _core.hardware_threads() + 1 + int(n_jobs))
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The parameters of one fit; checked when made."""
+
+    missing: Any
+    criterion: Any
+    max_depth: Any
+    min_samples_leaf: Any
+    max_bins: Any
+    split_on_missing: Any
+    max_surrogates: Any
+    n_jobs: Any
+
+    def check(self, criteria: tuple[str, ...]) -> None:
+        """Raise a ValueError naming the first parameter that cannot be, and what it may be."""
+        _check_choice("missing", self.missing, STRATEGIES)
+        _check_choice("criterion", self.criterion, criteria)
+        check_int("max_depth", self.max_depth, 0, or_none="no limit")
+        check_int("min_samples_leaf", self.min_samples_leaf, 1)
+        check_int("max_bins", self.max_bins, 2, MAX_CATEGORIES, or_none="every distinct value")
+        check_int("max_surrogates", self.max_surrogates, 0)
+        if not isinstance(self.split_on_missing, bool) and type(self.split_on_missing).__name__ != "bool":
+            raise ValueError(f"split_on_missing must be True or False, got {self.split_on_missing!r}")
+        count_threads(self.n_jobs)
+
+    @property
+    def n_bins(self) -> int:
+        """Return the most codes a column may have."""
+        return MAX_CATEGORIES if self.max_bins is None else int(self.max_bins)
+
+    def settings(self, n_classes: int) -> _core.Settings:
+        """Return the settings of the core; ``n_classes`` is 0 in regression."""
+        return _core.Settings(
+            missing=self.missing,
+            criterion=self.criterion,
+            n_classes=n_classes,
+            max_depth=_NO_LIMIT if self.max_depth is None else min(int(self.max_depth), _NO_LIMIT),
+            min_samples_leaf=min(int(self.min_samples_leaf), _NO_LIMIT),
+            split_on_missing=bool(self.split_on_missing),
+            max_surrogates=min(int(self.max_surrogates), _NO_LIMIT),
+            n_threads=count_threads(self.n_jobs),
+        )
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def check_int(
+    name: str, value: Any, least: int, most: int | None = None, *, or_none: str | None = None
+) -> None:
+    """Raise a ValueError unless the parameter is a whole number within its bounds."""
+    if value is None and or_none is not None:
+        return
+    if not _is_int(value) or value < least or (most is not None and value > most):
+        upper = "" if most is None else f" and at most {most:,}"
+        none = "" if or_none is None else f", or None ({or_none})"
+        raise ValueError(f"{name} must be a whole number of at least {least}{upper}{none}, got {value!r}")

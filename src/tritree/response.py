@@ -1,0 +1,105 @@
+"""The response, the classes and the weights, checked and as the core takes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from tritree.columns import is_missing
+from tritree.table import read_vector
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["check_weights", "read_classes", "read_numbers"]
+
+
+def read_numbers(y: Any, n_rows: int, reader: str) -> NDArray[np.float64]:
+    """Return the response of a regression."""
+    values = _read(y, n_rows, reader)
+    if values.dtype.kind in "OUST":
+        _refuse_missing(values)
+    try:
+        numbers = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y must hold numbers to be learned by a regression ({error}); use TrinaryTreeClassifier for classes"
+        ) from None
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        if np.isnan(numbers[row]):
+            raise _missing_response(row)
+        raise ValueError(f"y holds {numbers[row]} in row {row}; drop such rows or replace infinite values")
+    return numbers
+
+
+def read_classes(y: Any, n_rows: int, reader: str) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the classes in sorted order and the class number of each row."""
+    values = _read(y, n_rows, reader)
+    _refuse_missing(values)
+    check_classification_targets(values)
+    try:
+        classes, numbers = np.unique(values, return_inverse=True)
+    except TypeError:
+        types = sorted({type(value).__name__ for value in values.tolist()})
+        raise ValueError(f"y mixes labels of type {', '.join(types)}; make all of them one type") from None
+    return classes, numbers.astype(np.int32).ravel()
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the weights of the rows; None if all rows count the same."""
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.ascontiguousarray(read_vector(sample_weight), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold one number per row ({error})") from None
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, X has {n_rows} rows; give one weight per row"
+        )
+    good = np.isfinite(weights) & (weights >= 0)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ValueError(
+            f"sample_weight holds {weights[row]} in row {row}; weights must be finite and not negative"
+        )
+    if not weights.any():
+        raise ValueError("all weights in sample_weight are zero; at least one row must count")
+    return weights
+
+
+def _read(y: Any, n_rows: int, reader: str) -> NDArray[Any]:
+    if y is None:
+        raise ValueError(f"{reader} requires y to be passed, but the target y is None")
+    values: NDArray[Any] = column_or_1d(read_vector(y), warn=True)
+    if values.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y holds complex numbers")
+    if len(values) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(values)}"
+        )
+    return values
+
+
+def _refuse_missing(values: NDArray[Any]) -> None:
+    if values.dtype.kind == "f":
+        holes = np.isnan(values)
+    elif values.dtype.kind == "O":
+        holes = np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=len(values))
+    else:
+        return
+    if holes.any():
+        raise _missing_response(int(np.argmax(holes)))
+
+
+def _missing_response(row: int) -> ValueError:
+    return ValueError(
+        f"y is missing in row {row} (NaN or None); drop the rows without a response before fitting"
+    )

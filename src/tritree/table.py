@@ -1,0 +1,151 @@
+"""Any table in, columns and names out. This is the one place where table libraries are told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from sklearn.utils import check_array
+
+from tritree.errors import ColumnError, warn_caller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = ["RawColumn", "Table", "read_table", "read_vector"]
+
+
+@dataclass(frozen=True, slots=True)
+class RawColumn:
+    """A column as its table library gave it."""
+
+    values: NDArray[Any]
+    #: What the library calls its type, in messages.
+    dtype: str
+    #: Whether the library itself says that the column holds categories.
+    is_category: bool = False
+    #: The labels of ordered categories, lowest first.
+    order: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The columns of a table, read one at a time when asked for."""
+
+    n_rows: int
+    n_columns: int
+    #: Column names, or None where columns are known by position only.
+    names: list[str] | None
+    _column: Callable[[int], RawColumn]
+
+    def column(self, position: int) -> RawColumn:
+        """Return the column at a position."""
+        return self._column(position)
+
+    def label(self, position: int) -> str:
+        """Return how a message speaks of the column at a position."""
+        return f"column {position}" if self.names is None else f"column {self.names[position]!r}"
+
+
+def read_table(X: Any) -> Table:
+    """Return the table behind any object that holds one: an array, a frame, lists of rows."""
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        warn_caller("the lazy frame is collected: all its columns are read into memory")
+        frame = frame.collect()
+    if (
+        not isinstance(frame, nw.DataFrame)
+        and hasattr(X, "__arrow_c_stream__")
+        and not hasattr(X, "__array__")
+    ):
+        import pyarrow as pa  # a stranger that speaks Arrow: pyarrow reads it
+
+        frame = nw.from_native(pa.table(X))
+    if isinstance(frame, nw.DataFrame):
+        return _read_frame(frame)
+    return _read_array(X)
+
+
+def read_vector(y: Any) -> Any:
+    """Return a series of any table library as a NumPy array, and everything else as it is."""
+    series = nw.from_native(y, pass_through=True, allow_series=True)
+    if not isinstance(series, nw.Series):
+        return y
+    return _to_numpy(_plain_dictionary(series))
+
+
+def _read_frame(frame: nw.DataFrame[Any]) -> Table:
+    series: list[Any] = list(frame.iter_columns())
+    if not series or len(frame) == 0:
+        what = "sample" if series else "feature"
+        raise ValueError(
+            f"Found array with 0 {what}(s) (shape=({len(frame)}, {len(series)})) while a minimum of 1 is required."
+        )
+    return Table(len(frame), len(series), _names(list(frame.columns)), lambda j: _read_series(series[j]))
+
+
+def _names(columns: list[Any]) -> list[str] | None:
+    """Return the names if they are text; names that are all something else (0, 1, ...) only count columns."""
+    are_text = [isinstance(name, str) for name in columns]
+    if all(are_text):
+        return columns
+    if any(are_text):
+        found = sorted({type(name).__name__ for name in columns})
+        raise TypeError(
+            f"column names are of several types ({', '.join(found)}); make all of them text, for example with "
+            "X.columns = X.columns.astype(str)"
+        )
+    return None
+
+
+def _read_series(series: nw.Series[Any]) -> RawColumn:
+    dtype = series.dtype
+    is_category = isinstance(dtype, (nw.Categorical, nw.Enum))
+    order = _order(series) if is_category else None
+    if isinstance(dtype, nw.Decimal):
+        series = series.cast(nw.Float64)
+    elif is_category:
+        series = _plain_dictionary(series)
+    return RawColumn(_to_numpy(series), str(dtype), is_category, order)
+
+
+def _order(series: nw.Series[Any]) -> tuple[Any, ...] | None:
+    """Return the labels of ordered categories, or None. An Enum of polars is a closed set of names, not an order."""
+    if series.implementation.is_polars() or not nw.is_ordered_categorical(series):
+        return None
+    native = series.to_native()
+    if series.implementation.is_pandas_like():
+        return tuple(native.cat.categories.tolist())
+    if series.implementation.is_pyarrow():
+        chunks = native.unify_dictionaries().chunks
+        return tuple(chunks[0].dictionary.to_pylist()) if chunks else ()
+    return None
+
+
+def _plain_dictionary(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Return the series without Arrow's dictionary coding, which would lose its missing cells in to_numpy."""
+    if series.implementation.is_pyarrow() and isinstance(series.dtype, nw.Categorical):
+        native = series.to_native()
+        decoded: nw.Series[Any] = nw.from_native(native.cast(native.type.value_type), series_only=True)
+        return decoded
+    return series
+
+
+def _to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
+    return np.asarray(series.to_numpy())
+
+
+def _read_array(X: Any) -> Table:
+    if isinstance(X, (list, tuple)) and np.asarray(X, dtype=object).ndim == 2:
+        # rows of mixed lists: NumPy would turn the numbers beside a text into text
+        array = np.asarray(X)
+        X = np.asarray(X, dtype=object) if array.dtype.kind not in "fiub" else array
+    array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+    if array.dtype.names is not None:
+        raise ColumnError("a structured array is not a table of columns; pass a data frame made from it")
+    dtype = str(array.dtype)
+    return Table(array.shape[0], array.shape[1], None, lambda j: RawColumn(array[:, j], dtype))

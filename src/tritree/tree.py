@@ -1,0 +1,144 @@
+"""The tree that a fit leaves behind: it answers rows, and grows while it does."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from tritree.errors import CutShortWarning, GrowthLimitError, warn_caller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tritree import _core
+
+__all__ = ["GrowingTree"]
+
+# how long one step of grow_all may take: short enough for Ctrl-C and the progress line to feel alive
+_STEP_SECONDS = 0.2
+
+
+class GrowingTree:
+    """The core's model with what its caller must be told: once that rows were cut short, how far growth has come."""
+
+    def __init__(self, model: _core.Model) -> None:
+        self.model = model
+        self._told_cut_short = False
+        self._importances: NDArray[np.float64] | None = None
+
+    def predict(
+        self, columns: Sequence[_core.Column | None], n_rows: int, n_threads: int
+    ) -> NDArray[np.float64]:
+        """Return the values of the rows, one column per output."""
+        values = self.model.predict(columns, n_rows, n_threads)
+        self._tell_cut_short()
+        return values
+
+    def apply(self, columns: Sequence[_core.Column | None], n_rows: int, n_threads: int) -> NDArray[np.int32]:
+        """Return the number of the node each row ends in."""
+        nodes = self.model.apply(columns, n_rows, n_threads)
+        self._tell_cut_short()
+        return nodes
+
+    def importances(self, n_threads: int) -> NDArray[np.float64]:
+        """Return per column its share of the reduction of the training loss; zeros if nothing was reduced."""
+        if self._importances is None:
+            try:
+                reductions = self.model.importances(n_threads).clip(min=0)
+            except RuntimeError:
+                if not self.model.is_detached:
+                    raise
+                raise AttributeError(
+                    "feature_importances_ needs the training rows, which detach() has dropped; "
+                    "ask for it once before detach()"
+                ) from None
+            total = reductions.sum()
+            self._importances = reductions / total if total > 0 else reductions
+        return self._importances.copy()
+
+    def grow_all(self, max_nodes: int, n_threads: int) -> None:
+        """Grow every branch that is known and not grown; raise a GrowthLimitError where max_nodes would be passed."""
+        ungrown = self.model.n_ungrown
+        if ungrown and self.model.is_detached:
+            raise RuntimeError(
+                f"{ungrown:,} branches can no longer be grown: detach() has dropped the training rows; "
+                "call grow_all() before detach(), or fit again"
+            )
+        step = 256
+        with _progress(max_nodes) as show:
+            while ungrown:
+                room = max_nodes - self.model.n_nodes
+                if room <= 0:
+                    raise GrowthLimitError(
+                        f"the tree has {self.model.n_nodes:,} nodes and {ungrown:,} branches still to grow, which "
+                        f"would pass max_nodes={max_nodes:,}; raise max_nodes, lower max_depth, or leave the "
+                        "rest to grow on demand (what was grown stays, and predictions are right either way)"
+                    )
+                begin = time.perf_counter()
+                ungrown = self.model.grow_some(min(step, room), n_threads)
+                seconds = time.perf_counter() - begin
+                step = (
+                    step * 2
+                    if seconds < _STEP_SECONDS / 2
+                    else max(1, step // 2)
+                    if seconds > _STEP_SECONDS
+                    else step
+                )
+                show(self.model.n_nodes, ungrown)
+
+    def _tell_cut_short(self) -> None:
+        if self._told_cut_short or not self.model.is_detached or not self.model.n_cut_short:
+            return
+        self._told_cut_short = True
+        warn_caller(
+            f"{self.model.n_cut_short:,} rows met a third branch that was not grown before detach() and got the value "
+            "of the node above it; call grow_all() before detach() to have every branch",
+            CutShortWarning,
+        )
+
+
+def _progress(max_nodes: int) -> AbstractContextManager[Callable[[int, int], None]]:
+    """Return a line that shows the growth on a terminal (if rich is there), and nothing elsewhere."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        try:
+            return _RichLine(max_nodes)
+        except ImportError:
+            pass
+    return nullcontext(lambda _nodes, _ungrown: None)
+
+
+class _RichLine:
+    """A line of rich that says how many nodes there are and how many branches are to grow."""
+
+    def __init__(self, max_nodes: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._progress: Any = Progress(
+            TextColumn("growing"),
+            BarColumn(),
+            TextColumn("{task.completed:,} nodes, {task.fields[ungrown]:,} branches to grow"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._max_nodes = max_nodes
+        self._task: Any = None
+
+    def __enter__(self) -> Callable[[int, int], None]:
+        self._progress.start()
+        self._task = self._progress.add_task("", total=None, ungrown=0)
+        return self._show
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def _show(self, nodes: int, ungrown: int) -> None:
+        total = min(self._max_nodes, nodes + ungrown)
+        self._progress.update(self._task, completed=nodes, total=total, ungrown=ungrown)
