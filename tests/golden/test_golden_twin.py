@@ -1,0 +1,68 @@
+"""The twin reproduces the worked cases, so that it may judge the core."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from golden.rpart import as_read_by_r, collapsed
+from numpy.typing import NDArray
+from places import golden_cases
+from twin import Node, Twin
+
+TREES = golden_cases("trees.json")
+RPART = golden_cases("surrogate_rpart.json")
+
+
+def name(case: dict[str, Any]) -> str:
+    plain = "" if case.get("split_on_missing", True) else "-without_missing_against_observed"
+    return f"{case['problem']}-{case['missing']}{plain}"
+
+
+def twin_of(case: dict[str, Any]) -> Twin:
+    return Twin(
+        missing=case["missing"],
+        task=case["table"]["task"],
+        max_depth=case["max_depth"],
+        min_samples_leaf=case["min_samples_leaf"],
+        split_on_missing=case.get("split_on_missing", True),
+        max_surrogates=case.get("max_surrogates", 5),
+        categorical=case["table"]["categorical_columns"],
+    )
+
+
+@pytest.mark.skipif(not TREES, reason="no worked cases; set TRITREE_GOLDEN")
+@pytest.mark.parametrize("case", TREES, ids=name)
+def test_twin_predicts_the_worked_cases(case: dict[str, Any]) -> None:
+    table = case["table"]
+    twin = twin_of(case).fit(table["X"], table["y"], table["sample_weight"])
+    np.testing.assert_allclose(twin.predict(table["X_test"]), case["prediction"], rtol=0, atol=1e-9)
+
+
+@pytest.mark.skipif(not RPART, reason="no rpart cases; set TRITREE_GOLDEN")
+@pytest.mark.parametrize("case", RPART, ids=name)
+def test_twin_predicts_what_rpart_predicts(case: dict[str, Any]) -> None:
+    X, y, X_test = as_read_by_r(case)
+    twin = twin_of(case).fit(X, y)
+    if case["table"]["task"] == "classification":
+        undo_useless_splits(twin.root)
+    np.testing.assert_allclose(twin.predict(X_test), case["prediction"], rtol=0, atol=1e-9)
+
+
+def undo_useless_splits(root: Node) -> None:
+    """Make leaves of the nodes that rpart would have made leaves of."""
+    nodes = list(root.every())
+    number = {id(node): i for i, node in enumerate(nodes)}
+    children = [
+        (number[id(node.branches["left"])], number[id(node.branches["right"])]) if node.split else None
+        for node in nodes
+    ]
+    weights: NDArray[np.float64] = np.array(
+        [[float(v) * len(node.rows) for v in node.value] for node in nodes]
+    )
+    answers = collapsed(children, weights)
+    for node in nodes:
+        below = [number[id(branch)] for branch in node.branches.values()]
+        if any(answers[child] != child for child in below):
+            node.split = None

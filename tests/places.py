@@ -1,0 +1,24 @@
+"""Where the reference material lives: worked cases and data sets that are not part of the package."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parents[1]
+GOLDEN = Path(os.environ.get("TRITREE_GOLDEN", PROJECT.parent / "shared" / "golden"))
+DATA = Path(os.environ.get("TRITREE_DATA", PROJECT.parent / "shared" / "data"))
+
+
+@cache
+def golden_cases(name: str) -> list[dict[str, Any]]:
+    """Return the cases of a golden file, each with its problem under "table"; none if the file is absent."""
+    path = GOLDEN / name
+    if not path.exists():
+        return []
+    content = json.loads(path.read_text())
+    problems = {problem["name"]: problem for problem in content["problems"]}
+    return [case | {"table": problems[case["problem"]]} for case in content["cases"]]

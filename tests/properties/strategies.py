@@ -1,0 +1,157 @@
+"""Hypothesis strategies for small tables with everything that makes a split search stumble."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+#: A category that no training table holds.
+UNSEEN = 30
+
+#: Values with many ties, and neighbours whose midpoint rounds down to the lower one.
+GRID = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0)
+NEIGHBOURS = (1.0, 1.0 + 2**-52, 1.0 + 2**-51, 2.0)
+
+Column = list[float | int | None]
+Row = list[float | int | None]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A training table, its response and rows to predict; None is missing."""
+
+    X: list[Row]
+    y: list[Any]
+    weight: list[float] | None
+    categorical: list[int]
+    X_test: list[Row]
+    max_depth: int
+    min_samples_leaf: int
+
+
+def holey(values: st.SearchStrategy[Any], n: int, rate: int) -> st.SearchStrategy[Column]:
+    """Return columns in which about `rate` in ten cells are missing."""
+    if rate == 0:
+        return st.lists(values, min_size=n, max_size=n)
+    cell = st.tuples(st.integers(0, 9), values).map(lambda pair: None if pair[0] < rate else pair[1])
+    return st.lists(cell, min_size=n, max_size=n)
+
+
+@st.composite
+def columns(draw: st.DrawFn, n: int, max_categories: int) -> tuple[str, Column]:
+    """Return a kind and a column of n cells."""
+    kind = draw(
+        st.sampled_from(["grid", "grid", "floats", "neighbours", "category", "category", "constant", "empty"])
+    )
+    rate = draw(st.sampled_from([0, 2, 2, 5]))
+    match kind:
+        case "grid":
+            cells = draw(holey(st.sampled_from(GRID), n, rate))
+        case "floats":
+            cells = draw(holey(st.floats(-1e6, 1e6, width=32), n, rate))
+        case "neighbours":
+            cells = draw(holey(st.sampled_from(NEIGHBOURS), n, rate))
+        case "category":
+            cells = draw(holey(st.integers(0, max_categories - 1), n, rate))
+        case "constant":
+            cells = draw(holey(st.just(0.5), n, rate))
+        case _:
+            cells = [None] * n
+    return kind, cells
+
+
+def weights(n: int) -> st.SearchStrategy[list[float] | None]:
+    """Return no weights, or some with tiny ones and zeros among them, but never zeros only."""
+    some = st.sampled_from([0.0, 2.0**-10, 0.25, 1.0, 1.0, 2.0, 3.0])
+    return st.none() | st.lists(some, min_size=n, max_size=n).filter(any)
+
+
+def regression_responses(n: int) -> st.SearchStrategy[list[float]]:
+    """Return responses on a dyadic grid, some far away from zero."""
+    grid = st.lists(st.integers(-8, 8), min_size=n, max_size=n)
+    offset = st.sampled_from([0.0, 0.0, 2.0**20, -1e9])
+    return st.tuples(grid, offset).map(lambda pair: [k / 4 + pair[1] for k in pair[0]])
+
+
+def class_responses(n: int, n_classes: int) -> st.SearchStrategy[list[int]]:
+    """Return class numbers, every class present."""
+    rest = st.lists(st.integers(0, n_classes - 1), min_size=n - n_classes, max_size=n - n_classes)
+    return rest.flatmap(lambda some: st.permutations([*range(n_classes), *some]))
+
+
+def cells_to_predict(kind: str, column: Column, max_categories: int) -> st.SearchStrategy[Any]:
+    """Return cells that a row to predict may hold in this column."""
+    if kind == "category":
+        return st.none() | st.integers(0, max_categories - 1) | st.just(UNSEEN)
+    seen = [v for v in column if v is not None]
+    return st.none() | st.sampled_from([*GRID, *NEIGHBOURS, *seen])
+
+
+def problems(task: str = "regression") -> st.SearchStrategy[Problem]:
+    """Return problems: odd little tables, and larger ones whose response depends on their columns."""
+    return odd_problems(task) | st.integers(0, 2**32 - 1).map(lambda seed: simulated_problem(task, seed))
+
+
+@st.composite
+def odd_problems(draw: st.DrawFn, task: str = "regression", max_rows: int = 30) -> Problem:
+    """Return a table of up to four columns, a response, and rows with holes and unseen categories."""
+    n_classes = 0 if task == "regression" else draw(st.sampled_from([2, 3, 3]))
+    n = draw(st.integers(max(1, n_classes), max_rows) | st.integers(max_rows // 2, max_rows))
+    max_categories = draw(st.sampled_from([2, 4, 6]))
+    table = draw(st.lists(columns(n, max_categories), min_size=1, max_size=4))
+    X = [list(row) for row in zip(*(cells for _, cells in table), strict=True)]
+    y: list[Any] = draw(class_responses(n, n_classes) if n_classes else regression_responses(n))
+    weight = draw(weights(n))
+    for copy, source in draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=3)):
+        X[copy] = list(X[source])  # duplicate rows, with a response of their own
+    test_cells = [cells_to_predict(kind, cells, max_categories) for kind, cells in table]
+    asked = draw(st.lists(st.tuples(*test_cells).map(list), min_size=1, max_size=8))
+    return Problem(
+        X=X,
+        y=y,
+        weight=weight,
+        categorical=[j for j, (kind, _) in enumerate(table) if kind == "category"],
+        X_test=[*asked, [None] * len(table), *X[:5]],
+        max_depth=draw(st.integers(1, 3)),
+        min_samples_leaf=draw(st.integers(1, 4)),
+    )
+
+
+def simulated_problem(task: str, seed: int) -> Problem:
+    """Return a table of 40 to 80 rows, numeric columns with and without ties, categories, and a response to match."""
+    rng = np.random.default_rng(seed)
+    n, n_classes = int(rng.integers(40, 81)), int(rng.integers(2, 4))
+    n_categories = int(rng.integers(2, 8 if task == "classification" else 14))
+    numeric = rng.normal(size=(n, 2))
+    numeric[:, 1] = np.round(numeric[:, 1] * 2) / 2
+    categories = rng.integers(0, n_categories, size=(n, 2))
+    signal = (
+        numeric.sum(axis=1) + rng.normal(size=n_categories)[categories].sum(axis=1) + rng.normal(size=n) / 2
+    )
+    columns = [numeric[:, 0], categories[:, 0], numeric[:, 1], categories[:, 1]]
+    holes = rng.random((n, 4)) < rng.choice([0.0, 0.1, 0.3, 0.6], size=4)
+
+    def row(i: int, is_missing: Any) -> Row:
+        cells = (None if hole else column[i].item() for hole, column in zip(is_missing, columns, strict=True))
+        return list(cells)
+
+    X_test = [row(i, rng.random(4) < 0.3) for i in range(n // 2)]
+    for cells in X_test[::5]:
+        cells[1] = UNSEEN
+    if task == "classification":
+        y = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes))
+    else:
+        y = signal if rng.random() < 0.5 else np.round(signal * 2) / 2
+    weight = [None, rng.exponential(size=n), rng.integers(0, 3, size=n).astype(float)][rng.integers(3)]
+    return Problem(
+        X=[row(i, holes[i]) for i in range(n)],
+        y=y.tolist(),
+        weight=None if weight is None else weight.tolist(),
+        categorical=[1, 3],
+        X_test=X_test,
+        max_depth=int(rng.integers(1, 4)),
+        min_samples_leaf=int(rng.choice([1, 2, 5])),
+    )

@@ -1,0 +1,210 @@
+"""Growing on demand is invisible: the answers are those of the fully grown tree, until the rows are dropped."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from models import (
+    STRATEGIES,
+    TASKS,
+    WITH_THIRD_BRANCHES,
+    Floats,
+    answers,
+    as_array,
+    estimator,
+    fitted,
+    holed,
+    same_bits,
+    simulated,
+)
+from numpy.typing import NDArray
+from properties.strategies import Problem, problems
+
+from tritree import CutShortWarning
+
+
+@pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
+@given(problem=problems("regression"))
+def test_demand_grown_tree_predicts_the_bits_of_the_full_tree(missing: str, problem: Problem) -> None:
+    def fresh() -> Any:
+        model = estimator(
+            "regression",
+            missing=missing,
+            max_depth=problem.max_depth,
+            min_samples_leaf=problem.min_samples_leaf,
+            categorical_features=problem.categorical,
+        )
+        return model.fit(as_array(problem.X), problem.y, sample_weight=problem.weight)
+
+    rows = as_array(problem.X_test)
+    full = fresh()
+    full.grow_all()
+    assert same_bits(fresh().predict(rows), full.predict(rows))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_order_of_asking_changes_no_bit(task: str, seed: int) -> None:
+    X, y = simulated(150, holes=0.2, task=task)
+    rows = holed(X[:40], 0.4)
+    at_once = answers(fitted(X, y), rows)
+    model = fitted(X, y)
+    order = np.random.default_rng(seed).permutation(len(rows))
+    one_by_one = np.empty_like(at_once)
+    for i in order:
+        one_by_one[i] = answers(model, rows[i : i + 1])[0]
+    assert same_bits(at_once, one_by_one)
+
+
+def test_growing_on_demand_leaves_the_attributes_alone() -> None:
+    X, y = simulated(200)
+    model = fitted(X, y)
+    before = dict(vars(model))
+    model.predict(holed(X, 0.5))
+    assert model.n_grown_ > 0
+    assert {name: id(value) for name, value in vars(model).items()} == {k: id(v) for k, v in before.items()}
+
+
+def test_nothing_is_grown_on_demand_right_after_fitting_complete_data() -> None:
+    X, y = simulated(200)
+    assert fitted(X, y).n_grown_ == 0
+
+
+def test_complete_rows_grow_nothing() -> None:
+    X, y = simulated(200)
+    model = fitted(X, y)
+    n_nodes = model.n_nodes_
+    model.predict(X)
+    assert (model.n_nodes_, model.n_grown_) == (n_nodes, 0)
+
+
+def test_grown_nodes_are_the_nodes_that_came_after_fitting() -> None:
+    X, y = simulated(200)
+    model = fitted(X, y)
+    n_nodes = model.n_nodes_
+    model.predict(holed(X, 0.3))
+    assert model.n_grown_ > 0
+    assert model.n_nodes_ == n_nodes + model.n_grown_
+
+
+def test_number_of_nodes_is_the_length_of_the_arrays() -> None:
+    X, y = simulated(200)
+    model = fitted(X, y)
+    model.predict(holed(X, 0.3))
+    assert model.n_nodes_ == len(model.tree_.column)
+
+
+def test_fully_grown_tree_grows_no_more() -> None:
+    X, y = simulated(200)
+    model = fitted(X, y)
+    model.grow_all()
+    n_nodes = model.n_nodes_
+    model.predict(holed(X, 0.6))
+    assert model.n_nodes_ == n_nodes
+
+
+def test_fully_grown_tree_has_no_ungrown_branch() -> None:
+    X, y = simulated(200)
+    model = fitted(X, y)
+    model.grow_all()
+    tree = model.tree_
+    assert min(tree.left.min(), tree.right.min(), tree.third.min()) >= -1
+
+
+def test_growing_past_the_limit_is_an_error_that_keeps_the_tree_usable() -> None:
+    X, y = simulated(200)
+    model = fitted(X, y)
+    rows = holed(X, 0.5)
+    expected = fitted(X, y).predict(rows)
+    with pytest.raises(RuntimeError, match="max_nodes"):
+        model.grow_all(max_nodes=model.n_nodes_ + 3)
+    assert same_bits(model.predict(rows), expected)
+
+
+# -------------------------------------------------------------------------- detached and pickled
+
+
+def test_ungrown_branch_of_a_detached_tree_answers_with_the_value_of_its_node() -> None:
+    X, y = simulated(300)
+    model = fitted(X, y)
+    root = model.tree_.value[0]
+    row = X[:1].copy()
+    row[0, model.tree_.column[0]] = np.nan
+    model.detach()
+    with pytest.warns(CutShortWarning):
+        answer = model.predict(row)
+    assert same_bits(answer, root)
+
+
+def test_detached_tree_warns_once() -> None:
+    X, y = simulated(300)
+    model = fitted(X, y).detach()
+    row = np.full((1, X.shape[1]), np.nan)
+    with pytest.warns(CutShortWarning):
+        model.predict(row)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(model.predict(row)) == 1
+
+
+def test_detached_tree_keeps_what_was_grown() -> None:
+    X, y = simulated(300)
+    rows = holed(X, 0.3)
+    model = fitted(X, y)
+    expected = model.predict(rows)
+    model.detach()
+    assert same_bits(model.predict(rows), expected)
+
+
+def test_detached_tree_grows_no_more() -> None:
+    X, y = simulated(300)
+    model = fitted(X, y).detach()
+    n_nodes = model.n_nodes_
+    with pytest.warns(CutShortWarning):
+        model.predict(holed(X, 0.5))
+    assert model.n_nodes_ == n_nodes
+
+
+def half_grown(X: Floats, y: NDArray[Any], **parameters: Any) -> Any:
+    model = fitted(X, y, **parameters)
+    model.predict(holed(X[:20], 0.3))
+    return model
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+@pytest.mark.parametrize("task", TASKS)
+def test_pickled_tree_predicts_the_same_bits(task: str, missing: str) -> None:
+    X, y = simulated(300, holes=0.2, task=task)
+    rows = holed(X, 0.4)
+    copy = pickle.loads(pickle.dumps(half_grown(X, y, missing=missing)))
+    assert same_bits(answers(copy, rows), answers(fitted(X, y, missing=missing), rows))
+
+
+def test_pickled_half_grown_tree_has_the_nodes_it_had() -> None:
+    X, y = simulated(300)
+    model = half_grown(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    assert (copy.n_nodes_, copy.n_grown_) == (model.n_nodes_, model.n_grown_)
+
+
+def test_pickled_half_grown_tree_grows_on() -> None:
+    X, y = simulated(300)
+    copy = pickle.loads(pickle.dumps(half_grown(X, y)))
+    n_nodes = copy.n_nodes_
+    copy.predict(holed(X, 0.6))
+    assert copy.n_nodes_ > n_nodes
+
+
+def test_pickled_detached_tree_stays_detached() -> None:
+    X, y = simulated(300)
+    copy = pickle.loads(pickle.dumps(fitted(X, y).detach()))
+    n_nodes = copy.n_nodes_
+    with pytest.warns(CutShortWarning):
+        copy.predict(holed(X, 0.5))
+    assert copy.n_nodes_ == n_nodes

@@ -1,0 +1,76 @@
+"""The order of rows and columns and the scale of weights do not matter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, answers, fitted, holed, same_bits, simulated
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_order_of_training_rows_changes_no_bit(missing: str) -> None:
+    X, y = simulated(300, holes=0.2)
+    weight = np.random.default_rng(3).exponential(size=len(y))
+    order = np.random.default_rng(4).permutation(len(y))
+    rows = holed(X, 0.3)
+    straight = fitted(X, y, weight, missing=missing)
+    shuffled = fitted(X[order], y[order], weight[order], missing=missing)
+    assert same_bits(straight.predict(rows), shuffled.predict(rows))
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_order_of_columns_changes_no_bit_where_nothing_ties(missing: str) -> None:
+    X, y = simulated(300, holes=0.2)
+    weight = np.random.default_rng(3).exponential(size=len(y))  # no two surrogates agree equally often
+    order = np.array([3, 0, 4, 1, 2])
+    rows = holed(X, 0.3)
+    straight = fitted(X, y, weight, missing=missing)
+    shuffled = fitted(X[:, order], y, weight, missing=missing)
+    assert same_bits(straight.predict(rows), shuffled.predict(rows[:, order]))
+
+
+@pytest.mark.parametrize("factor", [2.0**-20, 0.5, 2.0**20])
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_weights_times_a_power_of_two_change_no_bit(missing: str, factor: float) -> None:
+    X, y = simulated(300, holes=0.2)
+    weight = np.random.default_rng(3).exponential(size=len(y))
+    rows = holed(X, 0.3)
+    plain = fitted(X, y, weight, missing=missing).predict(rows)
+    assert same_bits(plain, fitted(X, y, weight * factor, missing=missing).predict(rows))
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_weights_times_three_change_nothing_but_rounding(missing: str) -> None:
+    X, y = simulated(300, holes=0.2)
+    weight = np.random.default_rng(3).exponential(size=len(y))
+    rows = holed(X, 0.3)
+    plain = fitted(X, y, weight, missing=missing).predict(rows)
+    np.testing.assert_allclose(
+        fitted(X, y, weight * 3, missing=missing).predict(rows), plain, rtol=0, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_weights_of_one_are_no_weights(missing: str) -> None:
+    X, y = simulated(300, holes=0.2)
+    rows = holed(X, 0.3)
+    plain = fitted(X, y, missing=missing).predict(rows)
+    assert same_bits(plain, fitted(X, y, np.ones(len(y)), missing=missing).predict(rows))
+
+
+# The other strategies count rows, not weights, to tell the larger side.
+@pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
+@pytest.mark.parametrize("task", TASKS)
+def test_whole_weights_are_repeated_rows(task: str, missing: str) -> None:
+    X, y = simulated(200, holes=0.2, task=task)
+    times = np.random.default_rng(5).integers(1, 4, size=len(y))
+    rows = holed(X, 0.3)
+    weighted = fitted(X, y, times, missing=missing, min_samples_leaf=1)
+    repeated = fitted(np.repeat(X, times, axis=0), np.repeat(y, times), missing=missing, min_samples_leaf=1)
+    np.testing.assert_allclose(answers(weighted, rows), answers(repeated, rows), rtol=0, atol=1e-9)
+
+
+def test_a_row_of_no_weight_changes_no_value_of_a_leaf() -> None:
+    X, y = simulated(200)
+    model = fitted(np.vstack([X, X[:1]]), np.append(y, 1e6), np.append(np.ones(len(y)), 0.0), max_depth=1)
+    assert model.predict(X).max() <= y.max()

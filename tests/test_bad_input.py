@@ -1,0 +1,195 @@
+"""Bad input is refused before anything is grown, with the column and the remedy in the message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from models import Floats, answers, estimator, same_bits, simulated
+from sklearn.exceptions import NotFittedError
+
+X, Y = simulated(100, 3)
+CLASSES = (Y > 0).astype(int)
+
+
+def with_cell(value: float) -> Floats:
+    """Return the good table with one cell of column 1 replaced."""
+    table = X.copy()
+    table[7, 1] = value
+    return table
+
+
+def with_response(value: float) -> Floats:
+    response = Y.copy()
+    response[7] = value
+    return response
+
+
+def weights_with(value: float) -> Floats:
+    weights = np.ones(len(Y))
+    weights[7] = value
+    return weights
+
+
+BAD_FITS: dict[str, tuple[dict[str, Any], str]] = {
+    "missing response": ({"y": with_response(np.nan)}, r"(?is)\by\b.*(drop|remove)"),
+    "infinite response": ({"y": with_response(np.inf)}, r"(?is)\by\b.*(drop|remove|replace)"),
+    "infinite value": ({"X": with_cell(np.inf)}, r"(?is)column 1\b.*(replace|missing|nan)"),
+    "minus infinity": ({"X": with_cell(-np.inf)}, r"(?is)column 1\b.*(replace|missing|nan)"),
+    "too few responses": ({"y": Y[:-1]}, r"(?is)100.*99|99.*100"),
+    "one dimension": ({"X": X[:, 0]}, r"(?is)2d|reshape|two dimensions"),
+    "three dimensions": ({"X": X[None]}, r"(?is)dim"),
+    "no rows": ({"X": X[:0], "y": Y[:0]}, r"(?is)0 sample|no rows"),
+    "no columns": ({"X": X[:, :0]}, r"(?is)0 feature|no columns"),
+    "two responses": ({"y": np.column_stack([Y, Y])}, r"(?is)\by\b.*1d"),
+    "negative weight": ({"sample_weight": weights_with(-1.0)}, r"(?is)weight.*negative"),
+    "missing weight": ({"sample_weight": weights_with(np.nan)}, r"(?is)weight.*(finite|nan)"),
+    "infinite weight": ({"sample_weight": weights_with(np.inf)}, r"(?is)weight.*(finite|inf)"),
+    "only zero weights": ({"sample_weight": np.zeros(len(Y))}, r"(?is)weight.*zero"),
+    "too few weights": ({"sample_weight": np.ones(len(Y) - 1)}, r"(?is)weight.*row"),
+}
+
+
+def refuse(model: Any, match: str, **bad: Any) -> None:
+    arguments = {"X": X, "y": Y} | bad
+    with pytest.raises((ValueError, TypeError), match=match):
+        model.fit(**arguments)
+
+
+@pytest.mark.parametrize("bad", BAD_FITS)
+def test_bad_training_data_are_refused(bad: str) -> None:
+    arguments, message = BAD_FITS[bad]
+    model = estimator("regression")
+    refuse(model, message, **arguments)
+    assert not hasattr(model, "n_features_in_")  # nothing was grown
+
+
+@pytest.mark.parametrize("bad", BAD_FITS)
+def test_earlier_fit_survives_a_refused_one(bad: str) -> None:
+    arguments, message = BAD_FITS[bad]
+    model = estimator("regression").fit(X, Y)
+    before = model.predict(X)
+    refuse(model, message, **arguments)
+    assert same_bits(model.predict(X), before)
+
+
+@pytest.mark.parametrize("bad", BAD_FITS)
+def test_good_fit_after_a_refused_one_is_like_any_other(bad: str) -> None:
+    arguments, message = BAD_FITS[bad]
+    model = estimator("regression")
+    refuse(model, message, **arguments)
+    assert same_bits(model.fit(X, Y).predict(X), estimator("regression").fit(X, Y).predict(X))
+
+
+BAD_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown strategy": ({"missing": "median"}, r"(?is)missing.*trinary.*median|median.*trinary"),
+    "unknown criterion": ({"criterion": "poisson"}, r"(?is)criterion.*squared_error"),
+    "negative depth": ({"max_depth": -1}, r"(?is)max_depth"),
+    "no rows in a leaf": ({"min_samples_leaf": 0}, r"(?is)min_samples_leaf"),
+    "one bin": ({"max_bins": 1}, r"(?is)max_bins"),
+    "too many bins": ({"max_bins": 65_535}, r"(?is)max_bins.*65,?534"),
+    "column that is not there": ({"categorical_features": [3]}, r"(?is)categorical_features.*3"),
+    "no threads": ({"n_jobs": 0}, r"(?is)n_jobs"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_PARAMETERS)
+def test_bad_parameters_are_refused(bad: str) -> None:
+    parameters, message = BAD_PARAMETERS[bad]
+    refuse(estimator("regression", **parameters), message)
+
+
+def test_missing_class_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"(?is)\by\b.*(drop|remove)"):
+        estimator("classification").fit(X, with_response(np.nan))
+
+
+def test_numbers_that_are_no_classes_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"(?is)label|classes|regress"):
+        estimator("classification").fit(X, Y)
+
+
+# ------------------------------------------------------------------------------------------------- categories
+
+
+def test_too_many_categories_are_refused() -> None:
+    names = np.arange(70_000, dtype=float)
+    table = np.column_stack([np.zeros_like(names), names])
+    model = estimator("regression", categorical_features=[1])
+    refuse(model, r"(?is)column 1\b.*categor.*65,?534.*(join|group|drop)", X=table, y=names)
+
+
+def test_as_many_categories_as_there_are_codes_are_learned() -> None:
+    names = np.arange(65_534, dtype=float)
+    model = estimator("regression", categorical_features=[0], max_depth=1).fit(names[:, None], names)
+    assert model.predict([[0.0]]) < model.predict([[65_533.0]])
+
+
+# ----------------------------------------------------------------------------------------------------- frames
+
+
+def frame(**columns: Any) -> Any:
+    """Return a pandas frame of the good table with columns added."""
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame({"age": X[:, 0], "height": X[:, 1]} | columns)
+
+
+def test_column_of_dates_is_refused_by_name() -> None:
+    pd = pytest.importorskip("pandas")
+    dates = pd.date_range("2020-01-01", periods=len(Y))
+    refuse(estimator("regression"), r"(?is)'joined'.*date.*(number|drop)", X=frame(joined=dates))
+
+
+def test_column_of_durations_is_refused_by_name() -> None:
+    pd = pytest.importorskip("pandas")
+    stays = pd.to_timedelta(np.arange(len(Y)), unit="D")
+    refuse(estimator("regression"), r"(?is)'stay'.*(number|drop)", X=frame(stay=stays))
+
+
+def test_column_of_mixed_objects_is_refused_by_name() -> None:
+    mixed = np.array([1, "two"] * (len(Y) // 2), dtype=object)
+    refuse(estimator("regression"), r"(?is)'mixed'.*(number|text)", X=frame(mixed=mixed))
+
+
+def test_column_of_lists_is_refused_by_name() -> None:
+    lists = [[i] for i in range(len(Y))]
+    refuse(estimator("regression"), r"(?is)'tags'.*(number|drop)", X=frame(tags=lists))
+
+
+def test_infinite_value_in_a_frame_is_refused_by_name() -> None:
+    column = X[:, 2].copy()
+    column[7] = np.inf
+    refuse(estimator("regression"), r"(?is)'weight'.*(replace|missing|nan)", X=frame(weight=column))
+
+
+def test_earlier_fit_survives_a_refused_frame() -> None:
+    mixed = np.array([1, "two"] * (len(Y) // 2), dtype=object)
+    model = estimator("regression").fit(frame(), Y)
+    before = model.predict(frame())
+    refuse(model, r"'mixed'", X=frame(mixed=mixed))
+    assert same_bits(model.predict(frame()), before)
+
+
+# ------------------------------------------------------------------------------------------------- prediction
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_unfitted_estimator_does_not_predict(task: str) -> None:
+    with pytest.raises(NotFittedError):
+        estimator(task).predict(X)
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_infinite_value_to_predict_is_refused_and_the_model_stays_usable(task: str) -> None:
+    model = estimator(task).fit(X, CLASSES if task == "classification" else Y)
+    before = answers(model, X)
+    with pytest.raises(ValueError, match=r"(?is)column 1\b.*(replace|missing|nan)"):
+        model.predict(with_cell(np.inf))
+    assert same_bits(answers(model, X), before)
+
+
+def test_table_to_predict_with_another_number_of_columns_is_refused() -> None:
+    model = estimator("regression").fit(X, Y)
+    with pytest.raises(ValueError, match=r"(?is)2 features.*3 features"):
+        model.predict(X[:, :2])
