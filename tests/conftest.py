@@ -17,7 +17,7 @@ from places import DATA, GOLDEN
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("default", max_examples=30, deadline=None, suppress_health_check=QUIET)
-settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=QUIET)
+settings.register_profile("thorough", max_examples=500, deadline=None, suppress_health_check=QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

@@ -274,7 +274,7 @@ class Twin:
         reference = node.value
         if self.missing == "surrogate" and self.criterion.weight(observed) > 0:
             reference = self.criterion.value(observed)
-        for test, left, right in self._tests(node, column, groups):
+        for test, left, right in self._tests(column, groups, reference):
             larger = LEFT if left.rows > right.rows else RIGHT
             for missing_to in self._ways_of_missing(missing.rows > 0, larger):
                 yield from self._split(column, test, missing_to, larger, (left, right, missing), reference)
@@ -343,7 +343,7 @@ class Twin:
     # ------------------------------------------------------------------------------------- the tests of a column
 
     def _tests(
-        self, node: Node, column: int, groups: dict[Any, Tally]
+        self, column: int, groups: dict[Any, Tally], reference: Value
     ) -> Iterator[tuple[Test, Tally, Tally]]:
         """Return every test of the column with the tallies of its two sides, observed rows only."""
         if column not in self.categorical:
@@ -356,7 +356,7 @@ class Twin:
                 right = sum((groups[c] for c in right_set), self.criterion.empty())
                 yield Sets(frozenset(left_set), frozenset(right_set)), left, right
         else:
-            order = self._order(node, groups)
+            order = self._order(groups, reference)
             for k, (left, right) in self._cuts(groups, order):
                 yield Sets(frozenset(order[:k]), frozenset(order[k:])), left, right
 
@@ -369,10 +369,10 @@ class Twin:
         for k in range(1, len(order)):
             yield k, (lefts[k - 1], rights[k])
 
-    def _order(self, node: Node, groups: dict[int, Tally]) -> list[int]:
-        """Return the categories in the order that they are cut in."""
+    def _order(self, groups: dict[int, Tally], reference: Value) -> list[int]:
+        """Return the categories in the order that they are cut in; one without weight counts as average."""
         values = {
-            c: self.criterion.value(t) if self.criterion.weight(t) > 0 else node.value
+            c: self.criterion.value(t) if self.criterion.weight(t) > 0 else reference
             for c, t in groups.items()
         }
         if self.task == "regression" or self.n_classes <= 2:
@@ -416,7 +416,7 @@ class Twin:
         }
 
     def _heavier_side(self, primary: dict[int, str]) -> str:
-        """Return the side with more weight; on a tie the one with the lower mean response."""
+        """Return the side with more weight; on a tie the one with the lower mean response; then right."""
         weight = self._weights_of_sides(primary)
         if weight[LEFT] != weight[RIGHT]:
             return max(weight, key=lambda side: weight[side])

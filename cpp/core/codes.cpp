@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -34,7 +35,7 @@ std::uint64_t sort_key(std::uint32_t key) { return key; }
 
 /// Sort by key, 11 bits at a time; digits that all items share cost nothing.
 template <class Item>
-void radix_sort(std::vector<Item>& items) {
+void radix_sort(std::vector<Item>& items, std::vector<Item>& other) {
     if (items.size() < 1024) {
         std::sort(items.begin(), items.end(),
                   [](const Item& a, const Item& b) { return sort_key(a) < sort_key(b); });
@@ -45,7 +46,7 @@ void radix_sort(std::vector<Item>& items) {
     std::vector<std::array<std::uint32_t, kBuckets>> counts(kDigits);
     for (const Item& item : items)
         for (int d = 0; d < kDigits; ++d) ++counts[d][(sort_key(item) >> (d * kBits)) & (kBuckets - 1)];
-    std::vector<Item> other(items.size());
+    other.resize(items.size());
     for (int d = 0; d < kDigits; ++d) {
         auto& count = counts[d];
         if (count[(sort_key(items[0]) >> (d * kBits)) & (kBuckets - 1)] == items.size()) continue;
@@ -56,55 +57,62 @@ void radix_sort(std::vector<Item>& items) {
     }
 }
 
-/// The distinct keys of a column, in order, and how many rows have each.
-template <class Key>
-struct Groups {
-    std::vector<Key> keys;
-    std::vector<std::uint32_t> rows;
-
-    template <class Item>
-    explicit Groups(const std::vector<Item>& sorted) {
-        for (const Item& item : sorted) {
-            const Key key = static_cast<Key>(sort_key(item));
-            if (keys.empty() || keys.back() != key) {
-                keys.push_back(key);
-                rows.push_back(0);
-            }
-            ++rows.back();
-        }
-    }
-
-    /// Return for each bin the number of its last group. Every bin takes its share of the rows that are left,
-    /// so that a value that fills more than one bin does not cost the others theirs.
-    std::vector<std::uint32_t> bins(std::uint32_t max_bins) const {
-        std::vector<std::uint32_t> last;
-        const std::size_t n_groups = keys.size();
-        std::uint64_t rows_left = std::accumulate(rows.begin(), rows.end(), std::uint64_t{0});
-        std::size_t group = 0;
-        for (std::uint64_t bins_left = std::min<std::uint64_t>(max_bins, n_groups); bins_left > 0;
-             --bins_left) {
-            std::uint64_t taken = 0;
-            do taken += rows[group++];
-            while (n_groups - group >= bins_left && (bins_left == 1 || taken * bins_left < rows_left));
-            last.push_back(static_cast<std::uint32_t>(group - 1));
-            rows_left -= taken;
-        }
-        return last;
-    }
+/// How many distinct keys a sorted column has, and how many rows the commonest of them.
+struct Runs {
+    std::size_t distinct = 0, longest = 0;
 };
 
-/// Fill `keys` with the column's keys, missing ones as kMissingKey; return the number observed.
+template <class Item>
+std::size_t run_end(const std::vector<Item>& sorted, std::size_t begin) {
+    std::size_t end = begin + 1;
+    while (end < sorted.size() && sort_key(sorted[end]) == sort_key(sorted[begin])) ++end;
+    return end;
+}
+
+template <class Item>
+Runs count_runs(const std::vector<Item>& sorted) {
+    Runs runs;
+    for (std::size_t begin = 0, end; begin < sorted.size(); begin = end) {
+        end = run_end(sorted, begin);
+        ++runs.distinct;
+        runs.longest = std::max(runs.longest, end - begin);
+    }
+    return runs;
+}
+
+/// Return where each of at most `max_bins` bins of a sorted column ends. Every bin takes its share of the
+/// rows that are left, so that a value that fills more than one bin does not cost the others theirs.
+template <class Item>
+std::vector<std::size_t> bin_ends(const std::vector<Item>& sorted, std::size_t n_distinct,
+                                  std::size_t max_bins) {
+    std::vector<std::size_t> ends;
+    std::size_t end = 0, keys_left = n_distinct;
+    for (std::size_t bins_left = std::min(max_bins, n_distinct); bins_left > 0; --bins_left) {
+        const std::size_t begin = end, rows_left = sorted.size() - begin;
+        do {
+            end = run_end(sorted, end);
+            --keys_left;
+        } while (keys_left >= bins_left && (bins_left == 1 || (end - begin) * bins_left < rows_left));
+        ends.push_back(end);
+    }
+    return ends;
+}
+
+/// Buffers that are used for one column after another: fresh memory costs more than the sorting.
+struct Scratch {
+    std::vector<std::uint64_t> keys, sorted, sorted_other;
+    std::vector<std::uint32_t> halves, halves_other;
+    std::vector<KeyedRow> rows, rows_other;
+};
+
+/// Fill `keys` with the column's keys, missing ones as kMissingKey.
 template <class T>
-std::size_t read_keys(const ColumnView& view, std::size_t column, std::vector<std::uint64_t>& keys) {
-    std::size_t observed = 0;
+void read_keys(const ColumnView& view, std::size_t column, std::vector<std::uint64_t>& keys) {
     for (std::size_t row = 0; row < keys.size(); ++row) {
         const double value = static_cast<double>(view.at<T>(row));
-        const bool missing = std::isnan(value);
-        if (!missing && std::isinf(value)) throw BadValue(column, row, value);
-        keys[row] = missing ? kMissingKey : key_of(value);
-        observed += !missing;
+        if (std::isinf(value)) throw BadValue(column, row, value);
+        keys[row] = std::isnan(value) ? kMissingKey : key_of(value);
     }
-    return observed;
 }
 
 void allocate(CodedColumn& column, std::size_t n_rows) {
@@ -120,28 +128,25 @@ void write_codes(CodedColumn& column, F&& f) {
 }
 
 /// Code a column by sorting its rows: one code per distinct value while they are not too many.
-CodedColumn code_by_sorting(const std::vector<std::uint64_t>& keys, std::size_t observed,
-                            std::uint32_t max_bins) {
-    std::vector<KeyedRow> sorted;
-    sorted.reserve(observed);
+CodedColumn code_by_sorting(Scratch& scratch, std::uint32_t max_bins) {
+    const auto& keys = scratch.keys;
+    auto& sorted = scratch.rows;
+    sorted.clear();
     for (std::size_t row = 0; row < keys.size(); ++row)
         if (keys[row] != kMissingKey) sorted.push_back({keys[row], static_cast<std::uint32_t>(row)});
-    radix_sort(sorted);
-    const Groups<std::uint64_t> groups(sorted);
-    const auto last = groups.bins(max_bins);
+    radix_sort(sorted, scratch.rows_other);
+    const auto ends = bin_ends(sorted, count_runs(sorted).distinct, max_bins);
 
     CodedColumn column;
-    column.n_codes = static_cast<std::uint32_t>(last.size());
+    column.n_codes = static_cast<std::uint32_t>(ends.size());
     allocate(column, keys.size());
     write_codes(column, [&](auto* codes) {
         using Code = std::remove_reference_t<decltype(*codes)>;
         std::size_t item = 0;
-        for (std::uint32_t bin = 0, group = 0; bin < last.size(); ++bin) {
-            column.smallest.push_back(value_of(groups.keys[group]));
-            column.largest.push_back(value_of(groups.keys[last[bin]]));
-            for (; group <= last[bin]; ++group)
-                for (std::uint32_t k = 0; k < groups.rows[group]; ++k)
-                    codes[sorted[item++].row] = static_cast<Code>(bin);
+        for (std::size_t bin = 0; bin < ends.size(); ++bin) {
+            column.smallest.push_back(value_of(sorted[item].key));
+            column.largest.push_back(value_of(sorted[ends[bin] - 1].key));
+            for (; item < ends[bin]; ++item) codes[sorted[item].row] = static_cast<Code>(bin);
         }
     });
     return column;
@@ -203,44 +208,38 @@ CodedColumn code_by_search(const std::vector<std::uint64_t>& keys, const std::ve
 }
 
 /// Return the largest key of each of at most `max_bins` bins.
-std::vector<std::uint64_t> quantile_bounds(const std::vector<std::uint64_t>& keys, std::size_t observed,
-                                           std::uint32_t max_bins) {
+std::vector<std::uint64_t> quantile_bounds(Scratch& scratch, std::uint32_t max_bins) {
     std::vector<std::uint64_t> bounds;
     // The upper halves of the keys sort in half the time, and tell values apart to one part in a million.
     // They will do unless many values share one of them.
-    std::vector<std::uint32_t> halves;
-    halves.reserve(observed);
-    for (const std::uint64_t key : keys)
+    auto& halves = scratch.halves;
+    halves.clear();
+    for (const std::uint64_t key : scratch.keys)
         if (key != kMissingKey) halves.push_back(static_cast<std::uint32_t>(key >> 32));
-    radix_sort(halves);
-    const Groups<std::uint32_t> coarse(halves);
-    const bool crowded = coarse.keys.size() < 8 * std::size_t{max_bins} ||
-                         *std::max_element(coarse.rows.begin(), coarse.rows.end()) > observed / max_bins;
-    if (!crowded) {
-        for (const std::uint32_t group : coarse.bins(max_bins))
-            bounds.push_back(std::uint64_t{coarse.keys[group]} << 32 | 0xffffffffu);
+    radix_sort(halves, scratch.halves_other);
+    const Runs coarse = count_runs(halves);
+    if (coarse.distinct >= 8 * std::size_t{max_bins} && coarse.longest * max_bins <= halves.size()) {
+        for (const std::size_t end : bin_ends(halves, coarse.distinct, max_bins))
+            bounds.push_back(std::uint64_t{halves[end - 1]} << 32 | 0xffffffffu);
         return bounds;
     }
-    std::vector<std::uint64_t> sorted;
-    sorted.reserve(observed);
-    for (const std::uint64_t key : keys)
+    auto& sorted = scratch.sorted;
+    sorted.clear();
+    for (const std::uint64_t key : scratch.keys)
         if (key != kMissingKey) sorted.push_back(key);
-    radix_sort(sorted);
-    const Groups<std::uint64_t> fine(sorted);
-    for (const std::uint32_t group : fine.bins(max_bins)) bounds.push_back(fine.keys[group]);
+    radix_sort(sorted, scratch.sorted_other);
+    for (const std::size_t end : bin_ends(sorted, count_runs(sorted).distinct, max_bins))
+        bounds.push_back(sorted[end - 1]);
     return bounds;
 }
 
-CodedColumn code_numbers(const ColumnView& view, std::size_t number, std::size_t n_rows,
-                         std::uint32_t max_bins) {
-    std::vector<std::uint64_t> keys(n_rows);
-    const std::size_t observed = view.type == ColumnView::Type::Float32
-                                     ? read_keys<float>(view, number, keys)
-                                     : read_keys<double>(view, number, keys);
+CodedColumn code_numbers(const ColumnView& view, std::size_t number, std::uint32_t max_bins,
+                         Scratch& scratch) {
+    view.type == ColumnView::Type::Float32 ? read_keys<float>(view, number, scratch.keys)
+                                           : read_keys<double>(view, number, scratch.keys);
     constexpr std::uint32_t kFewBins = 2048;  // searching a table of this size stays in the first cache
-    if (max_bins > kFewBins) return code_by_sorting(keys, observed, max_bins);
-    if (observed == 0) return code_by_search(keys, {});
-    return code_by_search(keys, quantile_bounds(keys, observed, max_bins));
+    if (max_bins > kFewBins) return code_by_sorting(scratch, max_bins);
+    return code_by_search(scratch.keys, quantile_bounds(scratch, max_bins));
 }
 
 CodedColumn code_categories(const ColumnView& view, std::size_t n_rows, std::int64_t n_categories) {
@@ -270,12 +269,18 @@ Codes encode(const std::vector<ColumnView>& columns, const std::vector<std::int6
              std::size_t n_rows, std::uint32_t max_bins, int n_threads) {
     if (n_rows >= std::size_t{1} << 31) throw std::length_error("more than 2,147,483,647 rows");
     Codes codes{n_rows, std::vector<CodedColumn>(columns.size())};
-    parallel_for(columns.size(), n_threads, [&](std::size_t j) {
-        const bool categorical = n_categories[j] >= 0;
-        if (categorical && n_categories[j] > kMaxCodes) throw std::length_error("too many categories");
-        codes.columns[j] = categorical
-                               ? code_categories(columns[j], n_rows, n_categories[j])
-                               : code_numbers(columns[j], j, n_rows, std::clamp(max_bins, 2u, kMaxCodes));
+    max_bins = std::clamp(max_bins, 2u, kMaxCodes);
+    std::atomic<std::size_t> next{0};
+    const std::size_t n_workers = std::min<std::size_t>(columns.size(), std::max(n_threads, 1));
+    parallel_for(n_workers, n_threads, [&](std::size_t) {
+        Scratch scratch;
+        scratch.keys.resize(n_rows);
+        for (std::size_t j = next++; j < columns.size(); j = next++) {
+            const bool categorical = n_categories[j] >= 0;
+            if (categorical && n_categories[j] > kMaxCodes) throw std::length_error("too many categories");
+            codes.columns[j] = categorical ? code_categories(columns[j], n_rows, n_categories[j])
+                                           : code_numbers(columns[j], j, max_bins, scratch);
+        }
     });
     return codes;
 }
