@@ -183,3 +183,13 @@ def test_table_to_predict_with_another_number_of_columns_is_refused() -> None:
     model = estimator("regression").fit(X, Y)
     with pytest.raises(ValueError, match=r"(?is)2 features.*3 features"):
         model.predict(X[:, :2])
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+@pytest.mark.parametrize("missing", ["trinary", "fractional"])
+def test_infinite_value_to_predict_is_refused_and_the_model_stays_usable(missing: str, value: float) -> None:
+    model = estimator("regression", missing=missing).fit(X, Y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match=r"(?is)column 1\b.*row 7\b.*(replace|missing|nan)"):
+        model.predict(with_cell(value))
+    assert same_bits(model.predict(X), before)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from tritree import _core
 from tritree.codec import MAX_CATEGORIES
 
@@ -47,7 +49,7 @@ class Parameters:
         check_int("min_samples_leaf", self.min_samples_leaf, 1)
         check_int("max_bins", self.max_bins, 2, MAX_CATEGORIES, or_none="every distinct value")
         check_int("max_surrogates", self.max_surrogates, 0)
-        if not isinstance(self.split_on_missing, bool) and type(self.split_on_missing).__name__ != "bool":
+        if not isinstance(self.split_on_missing, (bool, np.bool_)):
             raise ValueError(f"split_on_missing must be True or False, got {self.split_on_missing!r}")
         count_threads(self.n_jobs)
 
