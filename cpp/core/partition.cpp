@@ -1,6 +1,7 @@
 #include "partition.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace tritree {
 namespace {
@@ -15,6 +16,22 @@ Branch ask_surrogates(std::uint32_t row, const Codes& codes, const Rung& rung,
         if (side != Branch::None) return side;
     }
     return rung.larger;
+}
+
+/// Sort rows by their number. The order of a node's rows means nothing, but a scan that reads the codes in
+/// their order in memory is several times as fast.
+void put_in_order(std::vector<std::uint32_t>& rows, std::size_t n_rows) {
+    if (rows.size() < n_rows / 512) {
+        std::sort(rows.begin(), rows.end());
+        return;
+    }
+    std::vector<std::uint64_t> bits(n_rows / 64 + 1, 0);
+    for (const std::uint32_t row : rows) bits[row / 64] |= std::uint64_t{1} << (row % 64);
+    auto next = rows.begin();
+    for (std::size_t word = 0; word < bits.size(); ++word)
+        for (std::uint64_t left = bits[word]; left != 0; left &= left - 1)
+            *next++ =
+                static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(std::countr_zero(left)));
 }
 
 }  // namespace
@@ -51,6 +68,7 @@ RowList rows_on_side(std::span<const std::uint32_t> rows, const Codes& codes, co
             if (to == side) list.rows.push_back(row);
         }
     });
+    put_in_order(list.rows, codes.n_rows);
     return list;
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import STRATEGIES, TASKS, Floats, answers, as_array, estimator, fitted, holed, simulated
+from models import STRATEGIES, TASKS, Floats, answers, estimator, fitted, holed, simulated
 from numpy.typing import NDArray
 from twin import Twin
 
@@ -30,9 +30,7 @@ def test_tree_from_subtracted_histograms_is_that_of_the_twin(missing: str) -> No
 
 def as_lists(X: Floats) -> list[list[float | int | None]]:
     """Return the rows as the twin reads them, with column 1 categorical."""
-    return [
-        [None if np.isnan(v) else int(v) if j == 1 else float(v) for j, v in enumerate(row)] for row in X
-    ]
+    return [[None if np.isnan(v) else int(v) if j == 1 else float(v) for j, v in enumerate(row)] for row in X]
 
 
 @pytest.mark.parametrize("task", TASKS)
