@@ -5,9 +5,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "core/codes.hpp"
 #include "core/predict.hpp"
 
 namespace tritree::bind {
@@ -17,6 +19,11 @@ namespace nb = nanobind;
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Codes as Python holds them; models that grow on the same codes share them.
+struct SharedCodes {
+    std::shared_ptr<const Codes> codes;
+};
 
 /// Return a NumPy array that takes over the memory of a vector.
 template <class T>

@@ -35,7 +35,7 @@ std::vector<ColumnView> view_columns(const nb::sequence& columns, std::size_t n_
 
 namespace {
 
-void make_codes(Codes* self, const nb::sequence& columns, const std::vector<std::int64_t>& n_categories,
+void make_codes(SharedCodes* self, const nb::sequence& columns, const std::vector<std::int64_t>& n_categories,
                 std::uint32_t max_bins, int n_threads) {
     if (nb::len(columns) == 0 || nb::len(columns) != n_categories.size()) throw nb::value_error("no columns");
     const auto n_rows = static_cast<std::size_t>(nb::cast<AnyArray>(columns[0]).shape(0));
@@ -47,47 +47,50 @@ void make_codes(Codes* self, const nb::sequence& columns, const std::vector<std:
             throw nb::type_error("a column of another kind than its number of categories says");
     }
     nb::gil_scoped_release release;
-    new (self) Codes(encode(views, n_categories, n_rows, max_bins, n_threads));
+    new (self)
+        SharedCodes{std::make_shared<const Codes>(encode(views, n_categories, n_rows, max_bins, n_threads))};
 }
 
-const CodedColumn& column_at(const Codes& codes, std::size_t column) {
-    if (column >= codes.columns.size()) throw nb::index_error("no such column");
-    return codes.columns[column];
+const CodedColumn& column_at(const SharedCodes& shared, std::size_t column) {
+    if (column >= shared.codes->columns.size()) throw nb::index_error("no such column");
+    return shared.codes->columns[column];
 }
 
-auto codes_of(const Codes& codes, std::size_t column) {
+auto codes_of(const SharedCodes& codes, std::size_t column) {
     return hand_over(column_at(codes, column).visit([&](const auto* c) {
-        return std::vector<std::uint16_t>(c, c + codes.n_rows);
+        return std::vector<std::uint16_t>(c, c + codes.codes->n_rows);
     }));
 }
 
-auto bounds_of(const Codes& codes, std::size_t column) {
+auto bounds_of(const SharedCodes& codes, std::size_t column) {
     const CodedColumn& coded = column_at(codes, column);
     return std::make_pair(hand_over(coded.smallest), hand_over(coded.largest));
 }
 
-std::vector<std::uint32_t> n_codes_of(const Codes& codes) {
+std::vector<std::uint32_t> n_codes_of(const SharedCodes& shared) {
     std::vector<std::uint32_t> n;
-    for (const CodedColumn& column : codes.columns) n.push_back(column.n_codes);
+    for (const CodedColumn& column : shared.codes->columns) n.push_back(column.n_codes);
     return n;
 }
 
 }  // namespace
 
 void bind_codes(nb::module_& m) {
-    static nb::object bad_value = nb::exception<BadValue>(m, "BadValue", PyExc_ValueError);
+    // never released: it is still in use when the interpreter ends
+    static PyObject* const bad_value =
+        nb::exception<BadValue>(m, "BadValue", PyExc_ValueError).inc_ref().ptr();
     nb::register_exception_translator([](const std::exception_ptr& p, void*) {
         try {
             std::rethrow_exception(p);
         } catch (const BadValue& e) {
-            PyErr_SetObject(bad_value.ptr(), nb::make_tuple(e.column, e.row, e.value).ptr());
+            PyErr_SetObject(bad_value, nb::make_tuple(e.column, e.row, e.value).ptr());
         }
     });
     m.def("hardware_threads", &hardware_threads);
-    nb::class_<Codes>(m, "Codes")
+    nb::class_<SharedCodes>(m, "Codes")
         .def("__init__", &make_codes, nb::arg("columns"), nb::arg("n_categories"), nb::arg("max_bins"),
              nb::arg("n_threads"))
-        .def_ro("n_rows", &Codes::n_rows)
+        .def_prop_ro("n_rows", [](const SharedCodes& shared) { return shared.codes->n_rows; })
         .def_prop_ro("n_codes", &n_codes_of)
         .def("codes", &codes_of, nb::arg("column"))
         .def("bounds", &bounds_of, nb::arg("column"));

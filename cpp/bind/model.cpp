@@ -29,19 +29,16 @@ Criterion criterion_named(const std::string& name) {
 }
 
 void make_settings(Settings* self, const std::string& missing, const std::string& criterion, int n_classes,
-                   int max_depth, std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates,
-                   int n_threads) {
-    const Criterion measure = criterion_named(criterion);
-    if ((measure == Criterion::SquaredError) != (n_classes == 0) || n_classes < 0)
-        throw nb::value_error("the criterion does not fit the number of classes");
-    if (max_depth < 0 || min_samples_leaf < 1 || max_surrogates < 0)
-        throw nb::value_error("settings out of range");
-    new (self) Settings{strategy_named(missing), measure,          n_classes,      max_depth,
-                        min_samples_leaf,        split_on_missing, max_surrogates, n_threads};
+                   int max_depth, std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates) {
+    const Settings settings{strategy_named(missing), criterion_named(criterion), n_classes,     max_depth,
+                            min_samples_leaf,        split_on_missing,           max_surrogates};
+    if (const char* wrong = settings.validate()) throw nb::value_error(wrong);
+    new (self) Settings(settings);
 }
 
-void make_model(Model* self, const Codes& codes, const nb::object& response,
-                const std::optional<Vector<double>>& weight, const Settings& settings) {
+void make_model(Model* self, const SharedCodes& shared, const nb::object& response,
+                const std::optional<Vector<double>>& weight, const Settings& settings, int n_threads) {
+    const Codes& codes = *shared.codes;
     Target target;
     target.n_classes = settings.n_classes;
     if (settings.n_classes > 0) {
@@ -57,7 +54,13 @@ void make_model(Model* self, const Codes& codes, const nb::object& response,
         (weight && target.weight.size() != codes.n_rows))
         throw nb::value_error("columns, response and weights of different lengths");
     nb::gil_scoped_release release;
-    new (self) Model(codes, std::move(target), settings);
+    new (self) Model(shared.codes, std::move(target), settings, n_threads);
+}
+
+/// Let Ctrl-C end a long call.
+void check_signals() {
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
 auto predict(Model& model, const nb::sequence& columns, std::size_t n_rows, int n_threads) {
@@ -67,7 +70,7 @@ auto predict(Model& model, const nb::sequence& columns, std::size_t n_rows, int 
     std::vector<double> values(n_rows * n_outputs);
     {
         nb::gil_scoped_release release;
-        model.predict(table, n_threads, values.data(), nullptr);
+        model.predict(table, n_threads, values.data(), nullptr, &check_signals);
     }
     return hand_over(std::move(values), {n_rows, n_outputs});
 }
@@ -78,7 +81,7 @@ auto apply(Model& model, const nb::sequence& columns, std::size_t n_rows, int n_
     std::vector<std::int32_t> leaves(n_rows);
     {
         nb::gil_scoped_release release;
-        model.predict(table, n_threads, nullptr, leaves.data());
+        model.predict(table, n_threads, nullptr, leaves.data(), &check_signals);
     }
     return hand_over(std::move(leaves));
 }
@@ -93,24 +96,30 @@ auto importances(Model& model, int n_threads) {
 }
 
 nb::dict get_state(const Model& model) {
+    Tree tree;
+    std::optional<GrowthState> growth;
+    {
+        nb::gil_scoped_release release;  // whoever waits for the lock must not hold up Python
+        model.inspect([&](const Tree& grown, const Grower* grower) {
+            tree = grown;
+            if (grower != nullptr) growth = save_growth(*grower);
+        });
+    }
     const Settings& s = model.settings();
-    nb::dict state;
+    nb::dict state, arrays, more;
     state["settings"] =
         nb::make_tuple(static_cast<int>(s.missing), static_cast<int>(s.criterion), s.n_classes, s.max_depth,
-                       s.min_samples_leaf, s.split_on_missing, s.max_surrogates, s.n_threads);
+                       s.min_samples_leaf, s.split_on_missing, s.max_surrogates);
     state["n_columns"] = model.n_columns();
     state["n_fitted"] = model.n_fitted();
-    model.inspect([&](const Tree& tree, const Grower* grower) {
-        nb::dict arrays;
-        each_array(tree, [&](const char* name, const auto& data) { arrays[name] = hand_over(data); });
-        state["tree"] = arrays;
-        if (grower == nullptr) return;
-        const GrowthState growth = save_growth(*grower);
-        nb::dict more;
-        each_growth_array(growth, [&](const char* name, const auto& data) { more[name] = hand_over(data); });
-        more["n_rows"] = growth.n_rows;
+    each_array(tree, [&](const char* name, auto& data) { arrays[name] = hand_over(std::move(data)); });
+    state["tree"] = arrays;
+    if (growth) {
+        each_growth_array(*growth,
+                          [&](const char* name, auto& data) { more[name] = hand_over(std::move(data)); });
+        more["n_rows"] = growth->n_rows;
         state["growth"] = more;
-    });
+    }
     return state;
 }
 
@@ -120,26 +129,26 @@ void read_array(const nb::dict& from, const char* name, std::vector<T>& into) {
 }
 
 void set_state(Model* self, const nb::dict& state) {
-    using Fields = std::tuple<int, int, int, int, std::int64_t, bool, int, int>;
     const auto fields = nb::cast<nb::tuple>(state["settings"]);
-    auto field = [&](std::size_t i) { return nb::cast<std::int64_t>(nb::int_(fields[i])); };
-    if (fields.size() != std::tuple_size_v<Fields>) throw nb::value_error("settings of another version");
+    if (fields.size() != 7) throw nb::value_error("settings of another version");
+    auto field = [&](std::size_t i) { return nb::cast<std::int32_t>(nb::int_(fields[i])); };
+    if (field(0) < 0 || field(0) > 5 || field(1) < 0 || field(1) > 2)
+        throw nb::value_error("an unknown strategy");
     const Settings settings{static_cast<Strategy>(field(0)),
                             static_cast<Criterion>(field(1)),
-                            static_cast<int>(field(2)),
-                            static_cast<int>(field(3)),
-                            field(4),
+                            field(2),
+                            field(3),
+                            nb::cast<std::int64_t>(fields[4]),
                             field(5) != 0,
-                            static_cast<int>(field(6)),
-                            static_cast<int>(field(7))};
-    if (field(0) < 0 || field(0) > 5 || field(1) < 0 || field(1) > 2 || settings.n_classes < 0)
-        throw nb::value_error("settings out of range");
+                            field(6)};
+    if (const char* wrong = settings.validate()) throw nb::value_error(wrong);
     const auto n_columns = nb::cast<std::int32_t>(state["n_columns"]);
     Tree tree;
     tree.n_outputs = settings.n_outputs();
     const auto arrays = nb::cast<nb::dict>(state["tree"]);
     each_array(tree, [&](const char* name, auto& data) { read_array(arrays, name, data); });
-    if (const auto wrong = tree.validate(n_columns); !wrong.empty()) throw nb::value_error(wrong.c_str());
+    if (const auto wrong = tree.validate(settings, n_columns); !wrong.empty())
+        throw nb::value_error(wrong.c_str());
     std::unique_ptr<Grower> grower;
     if (state.contains("growth")) {
         const auto more = nb::cast<nb::dict>(state["growth"]);
@@ -151,8 +160,8 @@ void set_state(Model* self, const nb::dict& state) {
         grower = load_growth(growth, std::move(tree), settings);
         tree = Tree{};
     }
-    new (self) Model(std::move(tree), std::move(grower), settings, n_columns,
-                     nb::cast<std::int32_t>(state["n_fitted"]));
+    const auto n_fitted = nb::cast<std::int32_t>(state["n_fitted"]);
+    new (self) Model(std::move(tree), std::move(grower), settings, n_columns, n_fitted);
 }
 
 }  // namespace
@@ -161,10 +170,10 @@ void bind_model(nb::module_& m) {
     nb::class_<Settings>(m, "Settings")
         .def("__init__", &make_settings, nb::kw_only(), nb::arg("missing"), nb::arg("criterion"),
              nb::arg("n_classes"), nb::arg("max_depth"), nb::arg("min_samples_leaf"),
-             nb::arg("split_on_missing"), nb::arg("max_surrogates"), nb::arg("n_threads"));
+             nb::arg("split_on_missing"), nb::arg("max_surrogates"));
     nb::class_<Model>(m, "Model")
         .def("__init__", &make_model, nb::arg("codes"), nb::arg("response"), nb::arg("weight").none(),
-             nb::arg("settings"))
+             nb::arg("settings"), nb::arg("n_threads"))
         .def("predict", &predict, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
         .def("apply", &apply, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
         .def("grow_some", &Model::grow_some, nb::arg("max_new_nodes"), nb::arg("n_threads"),

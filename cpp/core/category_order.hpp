@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -13,40 +12,43 @@ namespace tritree {
 /// one.
 inline constexpr std::size_t kMaxPartitioned = 10;
 
-/// Return the first principal component of `n` weighted points in `dim` dimensions, its largest entry
-/// positive.
-std::vector<double> principal_component(const std::vector<double>& points, const std::vector<double>& weights,
-                                        int dim);
+/// A number that categories are ordered by, and how far rounding may have moved it.
+struct Score {
+    double value = 0, rounding = 0;
+};
 
-/// Return 0 ... n - 1 by ascending score. Scores that differ by rounding only are equal, and equal ones stay
+/// Return 0 ... n - 1 by ascending score. Scores that may differ by rounding only are equal; equal ones stay
 /// in order.
-std::vector<std::uint32_t> order_by_score(const std::vector<double>& score);
+std::vector<std::uint32_t> order_by_score(const std::vector<Score>& scores);
+
+/// Return the scores of weighted points in `dim` dimensions along their first principal component, whose
+/// largest entry is positive.
+std::vector<Score> principal_scores(const std::vector<double>& points, const std::vector<double>& weights,
+                                    std::size_t dim);
 
 /// Return the cells in the order in which categories are cut: by mean response, by the share of the second of
-/// two classes, or along the first principal component of the class shares. Ties stay in the order of
-/// category numbers.
+/// two classes, or along the first principal component of the class shares. A category without weight counts
+/// as average.
 template <class Loss>
 std::vector<std::uint32_t> order_categories(const Loss& loss, const Cells& cells, const Layout& layout) {
-    const std::size_t n = cells.size(), dim = static_cast<std::size_t>(loss.dim());
+    const auto dim = static_cast<std::size_t>(loss.dim());
     const bool by_score = Loss::scores_order_categories(layout.n_classes);
-    std::vector<double> score(n), side(dim), shares, weights;
-    std::vector<std::int64_t> cell(layout.width);
-    for (std::size_t i = 0; i < n; ++i) {
+    std::vector<double> side(dim), shares, weights;
+    std::vector<Score> scores;
+    std::vector<std::int64_t> cell(static_cast<std::size_t>(layout.width));
+    for (std::size_t i = 0; i < cells.size(); ++i) {
         std::fill(cell.begin(), cell.end(), 0);
         cells.add_to(i, cell.data());
         loss.load(cell.data(), side.data());
-        score[i] = by_score ? loss.score(side.data()) : 0;
-        if (by_score) continue;
+        if (by_score) {
+            scores.push_back(loss.score(side.data(), cell[0]));
+            continue;
+        }
         weights.push_back(loss.weight(side.data()));
-        for (const double w : side)
-            shares.push_back(weights.back() > 0 ? w / weights.back() : 1.0 / double(dim));
+        for (std::size_t k = 0; k < dim; ++k)
+            shares.push_back(weights.back() > 0 ? side[k] / weights.back() : loss.reference(k));
     }
-    if (!by_score) {
-        const auto axis = principal_component(shares, weights, static_cast<int>(dim));
-        for (std::size_t i = 0; i < n; ++i)
-            score[i] = std::inner_product(axis.begin(), axis.end(), &shares[i * dim], 0.0);
-    }
-    return order_by_score(score);
+    return order_by_score(by_score ? scores : principal_scores(shares, weights, dim));
 }
 
 }  // namespace tritree

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "category_order.hpp"
 #include "target.hpp"
 
 namespace tritree {
@@ -32,8 +33,14 @@ class SquaredError {
         const double shift = side[1] / side[0] - mean_;
         return side[0] * shift * shift;
     }
-    /// Return by what categories are ordered: the mean response.
-    double score(const double* side) const { return side[0] > 0 ? side[1] / side[0] : mean_; }
+    /// Return what the categories are ordered by: the mean response, of a side with this many rows.
+    Score score(const double* side, std::int64_t rows) const {
+        if (!(side[0] > 0)) return {mean_, 0};
+        const double mean = side[1] / side[0], n = static_cast<double>(rows);
+        const double weight_error = weight_at_ > 0 ? std::abs(mean) * weight_unit_ : 0;
+        return {mean, n * (sum_unit_ + weight_error) / side[0]};  // every row is rounded by up to half a unit
+    }
+    double reference(std::size_t) const { return mean_; }
     static bool scores_order_categories(int) { return true; }
 
   private:
@@ -71,11 +78,13 @@ class ClassLoss {
             if (reference_[k] > 0) sum += Measure::improvement(side[k] / total, reference_[k]);
         return total * sum;
     }
-    /// Return by what categories are ordered if there are two classes: the share of the second.
-    double score(const double* side) const {
+    /// Return what the categories are ordered by if there are two classes: the share of the second.
+    Score score(const double* side, std::int64_t rows) const {
         const double total = weight(side);
-        return total > 0 ? side[1] / total : reference_[1];
+        if (!(total > 0)) return {reference_[1], 0};
+        return {side[1] / total, unit_ < 1 ? static_cast<double>(rows) * unit_ / total : 0};
     }
+    double reference(std::size_t k) const { return reference_[k]; }
     static bool scores_order_categories(int n_classes) { return n_classes == 2; }
 
   private:

@@ -13,7 +13,6 @@ struct Grower::Sprout {
     std::int32_t depth = 0;
     Base base;
     const Frame* parent_frame = nullptr;
-    std::vector<double> membership;  // fractional
     NodeRows data;
     Summary summary;
     bool leaf = false;
@@ -32,8 +31,12 @@ struct Grower::Family {
     bool related = false;               // both use the parent's frame, so that integers can be subtracted
 };
 
-Grower::Grower(Codes codes, Target target, const Settings& settings)
-    : codes_(std::move(codes)), target_(std::move(target)), settings_(settings), reader_(target_, settings_) {
+Grower::Grower(std::shared_ptr<const Codes> codes, Target target, const Settings& settings)
+    : shared_codes_(std::move(codes)),
+      codes_(*shared_codes_),
+      target_(std::move(target)),
+      settings_(settings),
+      reader_(target_, settings_) {
     tree.n_outputs = settings.n_outputs();
 }
 
@@ -70,7 +73,7 @@ void Grower::open_third(std::int32_t node) {
     const Place place = places[node];
     const auto& ladder = bases[place.base].ladder;
     const std::int32_t opened = tree.add_third(node);
-    tree.third[node] = opened;
+    tree.set_child(node, Branch::Third, opened);
     places.push_back({place.base, place.rung + 1});
     if (static_cast<std::size_t>(place.rung) + 1 < ladder.size())
         tree.set_split(opened, ladder[place.rung + 1]);
@@ -86,16 +89,11 @@ void Grower::scan_column(Sprout& sprout, std::size_t j, Histogram* keep) {
     thread_local Cells cells;
     const CodedColumn& column = codes_.columns[j];
     const Layout& layout = reader_.layout();
-    if (!histogram_pays(sprout.data.size(), column.n_codes, layout)) {
-        cells.from_sorting(column, sprout.data, layout);
-    } else {
-        Histogram& histogram = keep != nullptr ? *keep : scratch;
-        if (histogram.empty() || keep == nullptr) {
-            histogram.assign((std::size_t{column.n_codes} + 1) * layout.width, 0);
-            count_rows(column, sprout.data, layout, histogram);
-        }
+    Histogram& histogram = keep != nullptr ? *keep : scratch;
+    if (keep != nullptr && !keep->empty())
         cells.from_histogram(histogram, column.n_codes, layout);
-    }
+    else
+        cells.read(column, sprout.data, layout, histogram);
     sprout.best[j] = best_split(settings_, column, static_cast<std::int32_t>(j), cells, sprout.data, layout,
                                 sprout.summary);
 }
@@ -131,9 +129,10 @@ void Grower::scan_family(Family& family, std::size_t j, bool keep_histograms) {
     scan_one(larger, of_larger);
 }
 
-void Grower::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, bool keep_histograms) {
+void Grower::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, bool keep_histograms,
+                  int n_threads) {
     const std::size_t n_columns = codes_.columns.size();
-    parallel_for(sprouts.size(), settings_.n_threads, [&](std::size_t s) {
+    parallel_for(sprouts.size(), n_threads, [&](std::size_t s) {
         Sprout& sprout = sprouts[s];
         if (settings_.missing == Strategy::Fractional) sprout.data.membership = sprout.shared.membership;
         sprout.data.rows = sprout.base.rows;
@@ -156,20 +155,20 @@ void Grower::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, b
         return std::find(unusable.begin(), unusable.end(), static_cast<std::int32_t>(j)) == unusable.end();
     };
     if (families.empty()) {
-        parallel_for(sprouts.size() * n_columns, settings_.n_threads, [&](std::size_t task) {
+        parallel_for(sprouts.size() * n_columns, n_threads, [&](std::size_t task) {
             Sprout& sprout = sprouts[task / n_columns];
             const std::size_t j = task % n_columns;
             if (sprout.leaf || !usable(sprout, j)) return;
             scan_column(sprout, j, keep_histograms ? &sprout.histograms[j] : nullptr);
         });
     } else {
-        parallel_for(families.size() * n_columns, settings_.n_threads, [&](std::size_t task) {
+        parallel_for(families.size() * n_columns, n_threads, [&](std::size_t task) {
             Family& family = families[task / n_columns];
             if (usable(*family.smaller, task % n_columns))
                 scan_family(family, task % n_columns, keep_histograms);
         });
     }
-    parallel_for(sprouts.size(), settings_.n_threads, [&](std::size_t s) { finish(sprouts[s]); });
+    parallel_for(sprouts.size(), n_threads, [&](std::size_t s) { finish(sprouts[s]); });
 }
 
 /// Turn the scanned columns into a ladder and part the rows by its first rung.
@@ -196,14 +195,13 @@ void Grower::settle(std::vector<Sprout>& sprouts) {
         const std::int32_t node = tree.add_leaf(sprout.summary, sprout.depth);
         tree.add_surrogates(sprout.surrogates);
         if (!sprout.base.ladder.empty()) tree.set_split(node, sprout.base.ladder[0]);
-        if (sprout.wanted.node != kNone)
-            (sprout.wanted.side == Branch::Left ? tree.left : tree.right)[sprout.wanted.node] = node;
+        if (sprout.wanted.node != kNone) tree.set_child(sprout.wanted.node, sprout.wanted.side, node);
         places.push_back({static_cast<std::int32_t>(bases.size()), 0});
         bases.push_back(std::move(sprout.base));
     }
 }
 
-void Grower::grow_first_rungs() {
+void Grower::grow_first_rungs(int n_threads) {
     std::vector<Sprout> level;
     level.push_back(make_root());
     std::vector<Family> families;
@@ -211,7 +209,7 @@ void Grower::grow_first_rungs() {
     if (fractional) level[0].shared.rows.assign(level[0].base.rows.begin(), level[0].base.rows.end());
     while (!level.empty()) {
         const bool deepest = level[0].depth + 1 >= settings_.max_depth;
-        scan(level, families, !deepest && !fractional);
+        scan(level, families, !deepest && !fractional, n_threads);
         const auto first = static_cast<std::int32_t>(tree.size());
         settle(level);
         std::vector<Sprout> next;
@@ -243,27 +241,26 @@ void Grower::grow_first_rungs() {
 }
 
 void Grower::grow(std::vector<Wanted> wanted, int n_threads) {
-    settings_.n_threads = n_threads;
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    std::erase_if(wanted, [&](const Wanted& w) { return tree.child(w.node, w.side) != kUngrown; });
     std::vector<Sprout> sprouts;
     for (const auto& [node, side] : wanted) {
-        if (side == Branch::Third) {
-            if (tree.third[node] == kUngrown) open_third(node);
-        } else if ((side == Branch::Left ? tree.left : tree.right)[node] == kUngrown) {
+        if (side == Branch::Third)
+            open_third(node);
+        else
             sprouts.push_back(make_daughter(node, side));
-        }
     }
-    std::vector<RowList> lists(sprouts.size());
+    std::vector<std::vector<std::uint32_t>> lists(sprouts.size());
     parallel_for(sprouts.size(), n_threads, [&](std::size_t s) {
         const auto& [node, side] = sprouts[s].wanted;
         const auto& [base, rung] = places[node];
         if (rung > 0) lists[s] = rows_on_side(bases[base].rows, codes_, bases[base].ladder[rung], side);
     });
     for (std::size_t s = 0; s < sprouts.size(); ++s)
-        if (places[sprouts[s].wanted.node].rung > 0) sprouts[s].base.rows = own(std::move(lists[s].rows));
+        if (places[sprouts[s].wanted.node].rung > 0) sprouts[s].base.rows = own(std::move(lists[s]));
     std::vector<Family> none;
-    scan(sprouts, none, false);
+    scan(sprouts, none, false, n_threads);
     settle(sprouts);
 }
 
@@ -277,10 +274,10 @@ void Grower::restore_rows() {
         Base& base = bases[number];
         if (rung == 0 && !base.ladder.empty()) base.parts = part_rows(base.rows, codes_, base.ladder[0], {});
         for (const Branch side : {Branch::Left, Branch::Right}) {
-            const std::int32_t child = (side == Branch::Left ? tree.left : tree.right)[node];
+            const std::int32_t child = tree.child(node, side);
             if (child < 0) continue;
             Base& below = bases[places[child].base];
-            below.rows = rung > 0 ? own(rows_on_side(base.rows, codes_, base.ladder[rung], side).rows)
+            below.rows = rung > 0 ? own(rows_on_side(base.rows, codes_, base.ladder[rung], side))
                          : side == Branch::Left ? base.rows.first(base.parts.left)
                                                 : base.rows.subspan(base.parts.left, base.parts.right);
         }

@@ -43,18 +43,18 @@ struct Place {
 /// threads. Not safe from several threads at once.
 class Grower {
   public:
-    Grower(Codes codes, Target target, const Settings& settings);
+    Grower(std::shared_ptr<const Codes> codes, Target target, const Settings& settings);
     Grower(const Grower&) = delete;
     Grower& operator=(const Grower&) = delete;
 
     /// Grow the root and all daughters of first rungs.
-    void grow_first_rungs();
+    void grow_first_rungs(int n_threads);
     /// Grow the wanted branches that are not there yet.
     void grow(std::vector<Wanted> wanted, int n_threads);
     /// Bring back the rows of all bases of a tree read from a file.
     void restore_rows();
 
-    const Codes& codes() const { return codes_; }
+    const Codes& codes() const { return *shared_codes_; }
     const Target& target() const { return target_; }
     const Settings& settings() const { return settings_; }
 
@@ -69,7 +69,8 @@ class Grower {
     Sprout make_root();
     Sprout make_daughter(std::int32_t node, Branch side);
     void open_third(std::int32_t node);
-    void scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, bool keep_histograms);
+    void scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, bool keep_histograms,
+              int n_threads);
     void scan_column(Sprout& sprout, std::size_t column, Histogram* keep);
     void scan_family(Family& family, std::size_t column, bool keep_histograms);
     void finish(Sprout& sprout);
@@ -77,7 +78,8 @@ class Grower {
     bool is_leaf(const Sprout& sprout) const;
     std::span<std::uint32_t> own(std::vector<std::uint32_t> rows);
 
-    Codes codes_;
+    std::shared_ptr<const Codes> shared_codes_;
+    const Codes& codes_;
     Target target_;
     Settings settings_;
     TargetReader reader_;

@@ -76,6 +76,14 @@ void subtract(Histogram& histogram, const Histogram& other) {
     for (std::size_t i = 0; i < histogram.size(); ++i) histogram[i] -= other[i];
 }
 
+void Cells::read(const CodedColumn& column, const NodeRows& node, const Layout& layout,
+                 Histogram& histogram) {
+    if (!histogram_pays(node.size(), column.n_codes, layout)) return from_sorting(column, node, layout);
+    histogram.assign((std::size_t{column.n_codes} + 1) * layout.width, 0);
+    count_rows(column, node, layout, histogram);
+    from_histogram(histogram, column.n_codes, layout);
+}
+
 void Cells::from_histogram(const Histogram& histogram, std::uint32_t n_codes, const Layout& layout) {
     width_ = layout.width;
     histogram_ = &histogram;

@@ -25,6 +25,8 @@ void subtract(Histogram& histogram, const Histogram& other);
 /// integers.
 class Cells {
   public:
+    /// Count or sort the node's rows, whichever is cheaper; `histogram` is used, and outlives the cells.
+    void read(const CodedColumn& column, const NodeRows& node, const Layout& layout, Histogram& histogram);
     /// Read the cells off a histogram.
     void from_histogram(const Histogram& histogram, std::uint32_t n_codes, const Layout& layout);
     /// Collect the cells by sorting the node's rows by code.

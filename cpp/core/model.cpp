@@ -21,10 +21,10 @@ std::int64_t count_ungrown(const Tree& tree) {
 
 }  // namespace
 
-Model::Model(Codes codes, Target target, const Settings& settings)
-    : settings_(settings), n_columns_(static_cast<std::int32_t>(codes.columns.size())) {
+Model::Model(std::shared_ptr<const Codes> codes, Target target, const Settings& settings, int n_threads)
+    : settings_(settings), n_columns_(static_cast<std::int32_t>(codes->columns.size())) {
     grower_ = std::make_unique<Grower>(std::move(codes), std::move(target), settings);
-    grower_->grow_first_rungs();
+    grower_->grow_first_rungs(n_threads);
     n_fitted_ = static_cast<std::int32_t>(grower_->tree.size());
     if (!settings.has_third()) detach();
 }
@@ -37,9 +37,11 @@ Model::Model(Tree tree, std::unique_ptr<Grower> grower, const Settings& settings
       n_columns_(n_columns),
       n_fitted_(n_fitted) {}
 
-void Model::predict(const RowsToPredict& table, int n_threads, double* values, std::int32_t* leaves) {
+void Model::predict(const RowsToPredict& table, int n_threads, double* values, std::int32_t* leaves,
+                    const std::function<void()>& between_rounds) {
     if (static_cast<std::int32_t>(table.columns.size()) != n_columns_)
         throw std::invalid_argument("wrong number of columns");
+    if (table.n_rows >= std::size_t{1} << 32) throw std::length_error("more than 4,294,967,295 rows at once");
     check_finite(table, n_threads);
     if (settings_.missing == Strategy::Fractional)
         return predict_fractional(table, n_threads, values, leaves);
@@ -49,6 +51,7 @@ void Model::predict(const RowsToPredict& table, int n_threads, double* values, s
     for (;;) {
         const auto wanted = lead(table, n_threads, pending, at);
         if (wanted.empty()) break;
+        if (between_rounds) between_rounds();
         grow(wanted, n_threads);
     }
     std::shared_lock lock(mutex_);
@@ -115,14 +118,15 @@ std::int64_t Model::grow_some(std::int64_t max_new_nodes, int n_threads) {
     if (!grower_) return 0;
     const Tree& grown = grower_->tree;
     std::vector<Wanted> wanted;
-    auto& node = all_grown_below_;
-    for (std::int32_t i = node; i < static_cast<std::int32_t>(grown.size()); ++i) {
+    const auto n = static_cast<std::int32_t>(grown.size());
+    for (std::int32_t node = all_grown_below_; node < n; ++node) {
+        const bool all_before = wanted.empty();
+        for (const Branch side : {Branch::Left, Branch::Right, Branch::Third})
+            if (grown.child(node, side) == kUngrown &&
+                static_cast<std::int64_t>(wanted.size()) < max_new_nodes)
+                wanted.push_back({node, side});
+        if (all_before && wanted.empty() && max_new_nodes > 0) all_grown_below_ = node + 1;
         if (static_cast<std::int64_t>(wanted.size()) >= max_new_nodes) break;
-        const std::size_t before = wanted.size();
-        if (grown.left[i] == kUngrown) wanted.push_back({i, Branch::Left});
-        if (grown.right[i] == kUngrown) wanted.push_back({i, Branch::Right});
-        if (grown.third[i] == kUngrown) wanted.push_back({i, Branch::Third});
-        if (i == node && wanted.size() == before) ++node;
     }
     grower_->grow(wanted, n_threads);
     return count_ungrown(grown);
@@ -130,7 +134,8 @@ std::int64_t Model::grow_some(std::int64_t max_new_nodes, int n_threads) {
 
 std::vector<double> Model::importances(int n_threads) {
     std::unique_lock lock(mutex_);
-    if (!settings_.has_third()) return tritree::importances(tree(), n_columns_);
+    if (!settings_.has_third())
+        return tritree::importances(tree(), settings_, static_cast<std::size_t>(n_columns_));
     if (!grower_) throw std::logic_error("the training rows are gone");
     return importances_grown(*grower_, n_threads);
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <shared_mutex>
 #include <vector>
@@ -15,15 +16,17 @@ namespace tritree {
 /// shared lock, and branches they miss are grown under an exclusive one.
 class Model {
   public:
-    Model(Codes codes, Target target, const Settings& settings);
+    Model(std::shared_ptr<const Codes> codes, Target target, const Settings& settings, int n_threads);
     /// Take up a tree again; `grower` is empty if it was detached.
     Model(Tree tree, std::unique_ptr<Grower> grower, const Settings& settings, std::int32_t n_columns,
           std::int32_t n_fitted);
 
     /// Fill `values` (n_rows x n_outputs) with what the rows are predicted, and `leaves` with where they end;
-    /// either may be null.
-    void predict(const RowsToPredict& table, int n_threads, double* values, std::int32_t* leaves);
-    /// Grow up to about `max_new_nodes` more nodes; return how many known branches are still ungrown.
+    /// either may be null. `between_rounds` is called before each round of growth, and may throw to end the
+    /// call: what was grown stays.
+    void predict(const RowsToPredict& table, int n_threads, double* values, std::int32_t* leaves,
+                 const std::function<void()>& between_rounds = {});
+    /// Grow at most `max_new_nodes` more nodes; return how many known branches are still ungrown.
     std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads);
     std::vector<double> importances(int n_threads);
     /// Drop the training rows and the ladders.

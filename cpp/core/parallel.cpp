@@ -16,6 +16,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -57,11 +58,8 @@ class Pool {
     void run(const std::shared_ptr<Job>& job) {
         {
             std::lock_guard lock(mutex_);
+            hire(job->max_helpers);
             jobs_.push_back(job);
-            while (n_workers_ < job->max_helpers) {
-                std::thread([this] { serve(); }).detach();
-                ++n_workers_;
-            }
         }
         wake_.notify_all();
         inside_task = true;
@@ -73,6 +71,15 @@ class Pool {
     }
 
   private:
+    /// Start workers until there are as many as wanted, or as the system allows: the caller works in any
+    /// case.
+    void hire(int wanted) {
+        try {
+            for (; n_workers_ < wanted; ++n_workers_) std::thread([this] { serve(); }).detach();
+        } catch (const std::system_error&) {
+        }
+    }
+
     std::shared_ptr<Job> find() {
         for (const auto& job : jobs_)
             if (job->helpers < job->max_helpers && !job->exhausted()) return job;

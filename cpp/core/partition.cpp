@@ -44,8 +44,7 @@ PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Run
     right.reserve(rows.size() / 2);
     column.visit([&](const auto* c) {
         for (const std::uint32_t row : rows) {
-            Branch to = rung.side(c[row], column.missing());
-            if (to == Branch::None) to = rung.missing_to;
+            Branch to = rung.branch(c[row], column.missing());
             if (to == Branch::Surrogates) to = ask_surrogates(row, codes, rung, surrogates);
             if (to == Branch::Left)
                 rows[sizes.left++] = row;  // never ahead of the row being read
@@ -58,17 +57,15 @@ PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Run
     return sizes;
 }
 
-RowList rows_on_side(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung, Branch side) {
+std::vector<std::uint32_t> rows_on_side(std::span<const std::uint32_t> rows, const Codes& codes,
+                                        const Rung& rung, Branch side) {
     const CodedColumn& column = codes.columns[rung.column];
-    RowList list;
+    std::vector<std::uint32_t> list;
     column.visit([&](const auto* c) {
-        for (const std::uint32_t row : rows) {
-            Branch to = rung.side(c[row], column.missing());
-            if (to == Branch::None) to = rung.missing_to;
-            if (to == side) list.rows.push_back(row);
-        }
+        for (const std::uint32_t row : rows)
+            if (rung.branch(c[row], column.missing()) == side) list.push_back(row);
     });
-    put_in_order(list.rows, codes.n_rows);
+    put_in_order(list, codes.n_rows);
     return list;
 }
 

@@ -24,8 +24,9 @@ struct PartSizes {
 PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Rung& rung,
                     const std::vector<Surrogate>& surrogates);
 
-/// Return those of a node's rows that a split sends to one side.
-RowList rows_on_side(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung, Branch side);
+/// Return those of a node's rows that a split sends to one side, in the order of their numbers.
+std::vector<std::uint32_t> rows_on_side(std::span<const std::uint32_t> rows, const Codes& codes,
+                                        const Rung& rung, Branch side);
 
 /// Return a node's rows on one side of a fractional split: missing rows are on both, with a part of their
 /// share.

@@ -53,12 +53,6 @@ Branch ask_surrogates(const Tree& tree, std::size_t node, const RowsToPredict& t
     return static_cast<Branch>(tree.larger[node]);
 }
 
-std::int32_t child_of(const Tree& tree, std::size_t node, Branch side) {
-    return side == Branch::Left    ? tree.left[node]
-           : side == Branch::Right ? tree.right[node]
-                                   : tree.third[node];
-}
-
 template <class T>
 void check_finite_column(const ColumnView& view, std::size_t column, std::size_t begin, std::size_t end) {
     bool infinite = false;
@@ -100,7 +94,7 @@ Branch branch_of(const Tree& tree, std::size_t node, const RowsToPredict& table,
 bool walk(const Tree& tree, const RowsToPredict& table, std::size_t row, std::int32_t& at, Branch& side) {
     while (!tree.is_leaf(at)) {
         side = branch_of(tree, at, table, row);
-        const std::int32_t child = child_of(tree, at, side);
+        const std::int32_t child = tree.child(static_cast<std::size_t>(at), side);
         if (child == kUngrown) return false;
         at = child;
     }
@@ -130,7 +124,7 @@ std::int32_t walk_fractional(const Tree& tree, const RowsToPredict& table, std::
             open.push_back({tree.right[node], visit.share * (1 - tree.share[node])});
             open.push_back({tree.left[node], visit.share * tree.share[node]});
         } else {
-            open.push_back({child_of(tree, node, side), visit.share});
+            open.push_back({tree.child(node, side), visit.share});
         }
     }
     return heaviest.node;

@@ -28,10 +28,34 @@ struct Settings {
     std::int64_t min_samples_leaf = 20;
     bool split_on_missing = true;
     int max_surrogates = 5;
-    int n_threads = 1;
 
     int n_outputs() const { return n_classes > 0 ? n_classes : 1; }
     bool has_third() const { return missing == Strategy::Trinary || missing == Strategy::TrinaryMia; }
+    bool may_send_missing(Branch to) const {
+        switch (missing) {
+            case Strategy::Trinary:
+                return to == Branch::Third;
+            case Strategy::TrinaryMia:
+                return to == Branch::Left || to == Branch::Right || to == Branch::Third;
+            case Strategy::Mia:
+            case Strategy::Majority:
+                return to == Branch::Left || to == Branch::Right;
+            case Strategy::Fractional:
+                return to == Branch::Both;
+            case Strategy::Surrogate:
+                return to == Branch::Surrogates;
+        }
+        return false;
+    }
+    /// Return what is wrong with the settings, or nothing.
+    const char* validate() const {
+        if (missing < Strategy::Trinary || missing > Strategy::Surrogate) return "an unknown strategy";
+        if (criterion < Criterion::SquaredError || criterion > Criterion::Gini) return "an unknown criterion";
+        if (n_classes < 0 || (criterion == Criterion::SquaredError) != (n_classes == 0))
+            return "the criterion does not fit the number of classes";
+        if (max_depth < 0 || min_samples_leaf < 1 || max_surrogates < 0) return "settings out of range";
+        return nullptr;
+    }
 };
 
 }  // namespace tritree

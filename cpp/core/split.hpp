@@ -49,7 +49,12 @@ struct Rung {
     Branch larger = Branch::Right;  ///< where a row without information goes, unless it is third or both
     double share = 0;               ///< of the observed rows, the part that goes left
 
-    /// Say where a training row with this code goes; Branch::None if the code is missing.
+    /// Say where a training row with this code goes, missing or not.
+    Branch branch(std::uint32_t code, std::uint32_t missing) const {
+        const Branch to = side(code, missing);
+        return to == Branch::None ? missing_to : to;
+    }
+    /// Say on which side a code lies; Branch::None if it is missing.
     Branch side(std::uint32_t code, std::uint32_t missing) const {
         if (code == missing) return Branch::None;
         if (missing_alone) return Branch::Right;

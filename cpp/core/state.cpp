@@ -1,6 +1,7 @@
 #include "state.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace tritree {
@@ -63,6 +64,10 @@ Target load_target(const GrowthState& state, const Settings& settings) {
     Target target{settings.n_classes, state.y, state.labels, state.sample_weight};
     require(target.n_rows() == n && (target.weight.empty() || target.weight.size() == n),
             "responses do not fit");
+    for (const double y : target.y) require(std::isfinite(y), "a response that is not a number");
+    for (const double w : target.weight) require(std::isfinite(w) && w >= 0, "a weight out of range");
+    require(target.weight.empty() || *std::max_element(target.weight.begin(), target.weight.end()) > 0,
+            "no row has weight");
     for (const std::int32_t label : target.labels)
         require(label >= 0 && label < settings.n_classes, "a class number out of range");
     return target;
@@ -83,6 +88,7 @@ std::vector<Rung> load_ladder(const GrowthState& state, const Codes& codes, std:
         rung.gain = state.rung_gain[r];
         rung.categorical = column.categorical;
         rung.missing_alone = state.rung_missing_alone[r] != 0;
+        require(state.rung_low[r] >= 0 && state.rung_low[r] <= kMaxCodes, "a code out of range");
         rung.low = static_cast<std::uint32_t>(state.rung_low[r]);
         rung.threshold = state.rung_threshold[r];
         rung.share = state.rung_share[r];
@@ -112,6 +118,9 @@ void load_bases(const GrowthState& state, Grower& grower) {
     std::size_t words = 0;
     for (std::size_t b = 0; b < n_bases; ++b) {
         Base base;
+        for (const double scale : {state.base_sum_scale[b], state.base_weight_scale[b]})
+            require(std::isfinite(scale) && scale > 0, "a frame without a unit");
+        require(std::isfinite(state.base_center[b]), "a frame without a centre");
         base.frame = {state.base_center[b], state.base_sum_scale[b], state.base_weight_scale[b]};
         base.unusable.assign(state.base_unusable.begin() + state.base_unusable_begin[b],
                              state.base_unusable.begin() + state.base_unusable_begin[b + 1]);
@@ -193,8 +202,8 @@ GrowthState save_growth(const Grower& grower) {
 
 std::unique_ptr<Grower> load_growth(const GrowthState& state, Tree tree, const Settings& settings) {
     require(settings.has_third(), "a tree without third branches has nothing left to grow");
-    Codes codes = load_codes(state);
-    auto grower = std::make_unique<Grower>(std::move(codes), load_target(state, settings), settings);
+    auto codes = std::make_shared<const Codes>(load_codes(state));
+    auto grower = std::make_unique<Grower>(codes, load_target(state, settings), settings);
     grower->tree = std::move(tree);
     load_bases(state, *grower);
     require(state.place_base.size() == state.place_rung.size(), "places of the wrong shape");
@@ -202,6 +211,8 @@ std::unique_ptr<Grower> load_growth(const GrowthState& state, Tree tree, const S
         grower->places.push_back({state.place_base[node], state.place_rung[node]});
     check_places(*grower);
     grower->restore_rows();
+    for (const Place& place : grower->places)
+        require(!grower->bases[place.base].rows.empty(), "a node without rows");
     return grower;
 }
 

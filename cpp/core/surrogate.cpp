@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace tritree {
 namespace {
@@ -34,17 +35,25 @@ NodeRows with_sides(const CodedColumn& column, const NodeRows& node, const Rung&
     return sides;
 }
 
-/// Where neither side is heavier, rpart takes the one it calls left: the one with the smaller mean response.
-Branch larger_side(const NodeRows& sides, const NodeRows& node) {
-    double weight[2] = {0, 0}, response[2] = {0, 0};
+/// Return the heavier side. Where neither is, rpart takes the one it calls left: that with the smaller mean
+/// response.
+Branch heavier_side(const NodeRows& sides, const NodeRows& node) {
+    // integers all the way: the answer must not depend on the order of the rows
+    std::int64_t weight[2] = {0, 0};
+    std::map<std::int32_t, std::int64_t> response[2];  // per class; in regression the sum, as that of class 1
     for (std::size_t i = 0; i < sides.size(); ++i) {
         if (sides.label[i] == kUnknown) continue;
-        const auto w = static_cast<double>(sides.weight[i]);
-        weight[sides.label[i]] += w;
-        response[sides.label[i]] += node.label.empty() ? static_cast<double>(node.sum[i]) : w * node.label[i];
+        weight[sides.label[i]] += sides.weight[i];
+        if (node.label.empty())
+            response[sides.label[i]][1] += node.sum[i];
+        else
+            response[sides.label[i]][node.label[i]] += sides.weight[i];
     }
     if (weight[kLeft] != weight[kRight]) return weight[kLeft] > weight[kRight] ? Branch::Left : Branch::Right;
-    return response[kLeft] < response[kRight] ? Branch::Left : Branch::Right;
+    double mean[2] = {0, 0};
+    for (const int side : {kLeft, kRight})
+        for (const auto& [label, sum] : response[side]) mean[side] += label * static_cast<double>(sum);
+    return mean[kLeft] < mean[kRight] ? Branch::Left : Branch::Right;
 }
 
 struct Totals {
@@ -111,7 +120,7 @@ std::vector<Surrogate> find_surrogates(const Settings& settings, const Codes& co
                                        Rung& rung) {
     const Layout layout = side_layout();
     const NodeRows sides = with_sides(codes.columns[rung.column], node, rung);
-    rung.larger = larger_side(sides, node);
+    rung.larger = heavier_side(sides, node);
     Totals total;
     for (std::size_t i = 0; i < sides.size(); ++i) {
         total.left += sides.label[i] == kLeft ? sides.weight[i] : 0;
@@ -123,13 +132,7 @@ std::vector<Surrogate> find_surrogates(const Settings& settings, const Codes& co
         const CodedColumn& column = codes.columns[j];
         if (static_cast<std::int32_t>(j) == rung.column) continue;
         Cells cells;
-        if (histogram_pays(node.size(), column.n_codes, layout)) {
-            histogram.assign((std::size_t{column.n_codes} + 1) * layout.width, 0);
-            count_rows(column, sides, layout, histogram);
-            cells.from_histogram(histogram, column.n_codes, layout);
-        } else {
-            cells.from_sorting(column, sides, layout);
-        }
+        cells.read(column, sides, layout, histogram);
         Surrogate surrogate;
         surrogate.column = static_cast<std::int32_t>(j);
         column.categorical ? fit_categorical(surrogate, column, cells)

@@ -59,24 +59,33 @@ double TargetReader::weight_of(const NodeRows& node, std::size_t i) const {
     return node.membership.empty() ? w : w * node.membership[i];
 }
 
-void TargetReader::read(NodeRows& node, const Frame* parent) const {
-    const std::size_t n = node.size();
-    double heaviest = 1, low = 0, high = 0;
-    if (target_->weighted() || !node.membership.empty()) {
-        heaviest = 0;
-        for (std::size_t i = 0; i < n; ++i) heaviest = std::max(heaviest, weight_of(node, i));
-    }
-    if (target_->n_classes == 0) {
-        low = high = scaled(node.rows[0]);
-        for (const std::uint32_t row : node.rows) {
-            low = std::min(low, scaled(row));
-            high = std::max(high, scaled(row));
+TargetReader::Range TargetReader::range_of(const NodeRows& node) const {
+    Range range;
+    for (std::size_t i = 0; i < node.size(); ++i) {
+        const double weight = weight_of(node, i);
+        range.heaviest = std::max(range.heaviest, weight);
+        if (target_->n_classes > 0 || !(weight > 0)) continue;
+        const double y = scaled(node.rows[i]);
+        if (range.first == kNoRow) {
+            range.first = node.rows[i];
+            range.low = range.high = y;
         }
+        range.low = std::min(range.low, y);
+        range.high = std::max(range.high, y);
     }
+    return range;
+}
+
+void TargetReader::read(NodeRows& node, const Frame* parent) const {
+    const Range range = range_of(node);
     Frame own;
-    own.center = low / 2 + high / 2;
-    own.sum_scale = scale_for(heaviest * (high - own.center), n);
-    own.weight_scale = scale_for(heaviest, n);
+    own.center = range.low / 2 + range.high / 2;
+    double largest = 0;  // of the terms to be summed
+    if (target_->n_classes == 0)
+        for (std::size_t i = 0; i < node.size(); ++i)
+            largest = std::max(largest, weight_of(node, i) * std::abs(scaled(node.rows[i]) - own.center));
+    own.sum_scale = scale_for(largest, node.size());
+    own.weight_scale = scale_for(range.heaviest, node.size());
     const bool keep = parent != nullptr && !much_finer(own.weight_scale, parent->weight_scale) &&
                       !much_finer(own.sum_scale, parent->sum_scale);
     node.frame = keep ? *parent : own;
@@ -151,25 +160,23 @@ Summary TargetReader::summarise(const NodeRows& node) const {
     const double weight =
         static_cast<double>(total[layout_.weight]) / (layout_.weight > 0 ? node.frame.weight_scale : 1);
     const double mean = node.frame.center + static_cast<double>(total[1]) / node.frame.sum_scale / weight;
-    double low = scaled(node.rows[0]), high = low, heaviest = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        low = std::min(low, scaled(node.rows[i]));
-        high = std::max(high, scaled(node.rows[i]));
-        heaviest = std::max(heaviest, weight_of(node, i));
-    }
-    const double farthest = std::max(high - mean, mean - low);
-    const double scale = scale_for(heaviest * farthest * farthest, n);
-    std::int64_t loss = 0;
-    for (std::size_t i = 0; i < n; ++i) {
+    const Range range = range_of(node);
+    auto loss_of = [&](std::size_t i) {
         const double error = scaled(node.rows[i]) - mean;
-        loss += std::llrint(weight_of(node, i) * error * error * scale);
-    }
-    summary.pure = low == high;
+        return weight_of(node, i) * error * error;
+    };
+    double largest = 0;
+    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, loss_of(i));
+    const double scale = scale_for(largest, n);
+    std::int64_t loss = 0;
+    for (std::size_t i = 0; i < n; ++i) loss += std::llrint(loss_of(i) * scale);
+    summary.pure = range.low == range.high;
     summary.weight = weight / weight_scale_;
     summary.scan_loss = summary.pure ? 0 : static_cast<double>(loss) / scale;
     summary.loss = summary.scan_loss / y_scale_ / y_scale_ / weight_scale_;
     // A node whose rows agree predicts just what they say.
-    summary.value.push_back(summary.pure ? target_->y[node.rows[0]] : std::clamp(mean, low, high) / y_scale_);
+    summary.value.push_back(summary.pure ? target_->y[range.first]
+                                         : std::clamp(mean, range.low, range.high) / y_scale_);
     return summary;
 }
 

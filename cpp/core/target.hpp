@@ -22,10 +22,10 @@ struct Target {
 /// The unit in which a node's sums are counted.
 ///
 /// Sums are integers: w (y - center) is rounded to a multiple of 1 / sum_scale, and w to a multiple of
-/// 1 / weight_scale, fine enough that no sum over the node's rows passes 2^62. Integer sums do not depend on
-/// the order of the rows, so neither do bits on threads, on the order of growth, or on whether a histogram
-/// was counted or obtained by subtraction. Scales are powers of two. A child keeps its parent's frame unless
-/// its own would be at least 2^kRefresh times finer.
+/// 1 / weight_scale, as fine as can be while no sum over the node's rows passes 2^61. Integer sums do not
+/// depend on the order of the rows, so neither do bits on threads, on the order of growth, or on whether a
+/// histogram was counted or obtained by subtraction. Scales are powers of two. A child keeps its parent's
+/// frame unless its own would be at least 2^kRefresh times finer.
 struct Frame {
     double center = 0;
     double sum_scale = 1;
@@ -37,7 +37,6 @@ struct Frame {
 /// Where a cell keeps what: a cell is `width` integers about a set of rows.
 struct Layout {
     int width = 2;
-    int first = 1;   ///< the sum, or the weight of class 0
     int weight = 0;  ///< regression: the weight; the count where rows weigh 1
     int member = 0;  ///< the sum of fractional memberships; the count where they are whole
     int n_classes = 0;
@@ -85,6 +84,14 @@ class TargetReader {
     Summary summarise(const NodeRows& node) const;
 
   private:
+    static constexpr std::uint32_t kNoRow = 0xffffffffu;
+
+    /// What the responses of the rows with weight span, and the heaviest weight.
+    struct Range {
+        double low = 0, high = 0, heaviest = 0;
+        std::uint32_t first = kNoRow;  // one of these rows
+    };
+    Range range_of(const NodeRows& node) const;
     double scaled(std::uint32_t row) const { return target_->y[row] * y_scale_; }
     double weight_of(const NodeRows& node, std::size_t i) const;
 
@@ -92,10 +99,10 @@ class TargetReader {
     const Settings* settings_;
     Layout layout_;
     double y_scale_ = 1;       // power of two: |y| * y_scale_ is about 1
-    double weight_scale_ = 1;  // power of two: weight * weight_scale_ is at most 1
+    double weight_scale_ = 1;  // power of two: weight * weight_scale_ is about 1
 };
 
-/// Return the sum of squared errors, the cross-entropy or the gini loss of class weights under their own
+/// Return the cross-entropy or the gini loss of class weights under their own
 /// shares.
 double class_loss(Criterion criterion, const double* weights, int n_classes);
 

@@ -74,6 +74,7 @@ std::string check_splits(const SplitArrays& split, std::size_t n, std::int32_t n
     for (std::size_t i = 0; i < n; ++i) {
         if (split.column[i] < kNone || split.column[i] >= n_columns) return "a column out of range";
         if (split.set_begin[i] < -1 || split.set_words[i] < 0) return "a category set out of range";
+        if (split.set_begin[i] == -1 && split.set_words[i] > 0) return "a category set without a place";
         if (split.set_begin[i] >= 0) {
             const auto begin = static_cast<std::uint64_t>(split.set_begin[i]);
             const std::uint64_t words = 2 * static_cast<std::uint64_t>(split.set_words[i]);
@@ -85,7 +86,7 @@ std::string check_splits(const SplitArrays& split, std::size_t n, std::int32_t n
 
 }  // namespace
 
-std::string Tree::validate(std::int32_t n_columns) const {
+std::string Tree::validate(const Settings& settings, std::int32_t n_columns) const {
     const std::size_t n = size();
     if (n == 0 || n > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
         return "no nodes, or too many";
@@ -111,13 +112,14 @@ std::string Tree::validate(std::int32_t n_columns) const {
         const bool leaf = is_leaf(i);
         if (missing_to[i] < -1 || missing_to[i] > 4 || larger[i] < -1 || larger[i] > 1)
             return "an unknown branch";
-        if (!leaf && (missing_to[i] < 0 || larger[i] < 0)) return "a split that sends missing nowhere";
+        if (!leaf && (larger[i] < 0 || !settings.may_send_missing(static_cast<Branch>(missing_to[i]))))
+            return "a split that sends missing where its strategy does not";
         if (!leaf && (left[i] == kNone || right[i] == kNone)) return "a split without daughters";
         if (!(share[i] >= 0 && share[i] <= 1)) return "a share out of range";
         if ((third[i] != kNone) != (missing_to[i] == static_cast<std::int8_t>(Branch::Third)))
             return "a third branch where none belongs";
         for (const std::int32_t child : {left[i], right[i], third[i]}) {
-            if (child == kNone || child == kUngrown) continue;
+            if (child == kNone || (child == kUngrown && settings.has_third() && !leaf)) continue;
             if (leaf || child <= static_cast<std::int32_t>(i) || child >= static_cast<std::int32_t>(n))
                 return "a child out of range";
             if (parents[child]++ > 0) return "a node with two parents";

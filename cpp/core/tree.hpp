@@ -39,6 +39,14 @@ struct Tree {
 
     std::size_t size() const { return left.size(); }
     bool is_leaf(std::size_t node) const { return split.column[node] == kNone; }
+    /// Return the child on one side: its number, kNone or kUngrown.
+    std::int32_t child(std::size_t node, Branch side) const { return children(side)[node]; }
+    const std::vector<std::int32_t>& children(Branch side) const {
+        return side == Branch::Left ? left : side == Branch::Right ? right : third;
+    }
+    void set_child(std::size_t node, Branch side, std::int32_t child) {
+        (side == Branch::Left ? left : side == Branch::Right ? right : third)[node] = child;
+    }
 
     /// Append a leaf with what is known of its rows; return its number.
     std::int32_t add_leaf(const Summary& summary, std::int32_t at_depth);
@@ -49,8 +57,9 @@ struct Tree {
     /// Give the newest node its surrogates.
     void add_surrogates(const std::vector<Surrogate>& surrogates);
 
-    /// Return what is wrong with the arrays, or nothing: after that, no prediction can leave them.
-    std::string validate(std::int32_t n_columns) const;
+    /// Return what is wrong with the arrays of a tree grown with these settings, or nothing: after that, no
+    /// prediction can leave them.
+    std::string validate(const Settings& settings, std::int32_t n_columns) const;
 
   private:
     std::int64_t add_sets(const CategorySets& sets);

@@ -30,7 +30,6 @@ class Settings:
         min_samples_leaf: int,
         split_on_missing: bool,
         max_surrogates: int,
-        n_threads: int,
     ) -> None: ...
 
 @final
@@ -100,6 +99,7 @@ class Model:
         response: NDArray[np.float64] | NDArray[np.int32],
         weight: NDArray[np.float64] | None,
         settings: Settings,
+        n_threads: int,
     ) -> None:
         """Grow what a binary tree would; int32 class numbers in classification, float64 in regression."""
 
@@ -110,7 +110,7 @@ class Model:
         """Return the leaf each row ends in (fractional: the one with the largest share)."""
 
     def grow_some(self, max_new_nodes: int, n_threads: int) -> int:
-        """Grow about that many more nodes and return how many known branches are still ungrown."""
+        """Grow at most that many more nodes and return how many known branches are still ungrown."""
 
     def importances(self, n_threads: int) -> NDArray[np.float64]:
         """Return per column the reduction of the training loss; grows what training rows reach."""

@@ -65,9 +65,10 @@ class _BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         classes, response = self._read_response(y, table.n_rows)
         weight = check_weights(sample_weight, table.n_rows)
         settings = parameters.settings(0 if classes is None else len(classes))
+        n_threads = count_threads(self.n_jobs)
         with infinite_values_named(codec):
-            codes = _core.Codes(columns, codec.n_categories, parameters.n_bins, count_threads(self.n_jobs))
-        model = _core.Model(codes, response, weight, settings)
+            codes = _core.Codes(columns, codec.n_categories, parameters.n_bins, n_threads)
+        model = _core.Model(codes, response, weight, settings, n_threads)
 
         # nothing is assigned before this line, so that a fit that failed leaves an earlier one as it was
         self._tree = GrowingTree(model)

@@ -68,7 +68,6 @@ class Parameters:
             min_samples_leaf=min(int(self.min_samples_leaf), _NO_LIMIT),
             split_on_missing=bool(self.split_on_missing),
             max_surrogates=min(int(self.max_surrogates), _NO_LIMIT),
-            n_threads=count_threads(self.n_jobs),
         )
 
 
