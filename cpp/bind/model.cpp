@@ -36,6 +36,12 @@ void make_settings(Settings* self, const std::string& missing, const std::string
     new (self) Settings(settings);
 }
 
+/// Let Ctrl-C end a long call.
+void check_signals() {
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 void make_model(Model* self, const SharedCodes& shared, const nb::object& response,
                 const std::optional<Vector<double>>& weight, const Settings& settings, int n_threads) {
     const Codes& codes = *shared.codes;
@@ -54,13 +60,7 @@ void make_model(Model* self, const SharedCodes& shared, const nb::object& respon
         (weight && target.weight.size() != codes.n_rows))
         throw nb::value_error("columns, response and weights of different lengths");
     nb::gil_scoped_release release;
-    new (self) Model(shared.codes, std::move(target), settings, n_threads);
-}
-
-/// Let Ctrl-C end a long call.
-void check_signals() {
-    nb::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    new (self) Model(shared.codes, std::move(target), settings, n_threads, &check_signals);
 }
 
 auto predict(Model& model, const nb::sequence& columns, std::size_t n_rows, int n_threads) {

@@ -201,13 +201,14 @@ void Grower::settle(std::vector<Sprout>& sprouts) {
     }
 }
 
-void Grower::grow_first_rungs(int n_threads) {
+void Grower::grow_first_rungs(int n_threads, const std::function<void()>& between_levels) {
     std::vector<Sprout> level;
     level.push_back(make_root());
     std::vector<Family> families;
     const bool fractional = settings_.missing == Strategy::Fractional;
     if (fractional) level[0].shared.rows.assign(level[0].base.rows.begin(), level[0].base.rows.end());
     while (!level.empty()) {
+        if (between_levels) between_levels();
         const bool deepest = level[0].depth + 1 >= settings_.max_depth;
         scan(level, families, !deepest && !fractional, n_threads);
         const auto first = static_cast<std::int32_t>(tree.size());
@@ -244,13 +245,26 @@ void Grower::grow(std::vector<Wanted> wanted, int n_threads) {
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     std::erase_if(wanted, [&](const Wanted& w) { return tree.child(w.node, w.side) != kUngrown; });
+    // While they are scanned, nodes hold numbers for each of their rows: not all at once.
+    const std::size_t enough = std::max<std::size_t>(4 * codes_.n_rows, 1 << 20);
     std::vector<Sprout> sprouts;
+    std::size_t rows = 0;
     for (const auto& [node, side] : wanted) {
-        if (side == Branch::Third)
+        if (side == Branch::Third) {
             open_third(node);
-        else
-            sprouts.push_back(make_daughter(node, side));
+            continue;
+        }
+        sprouts.push_back(make_daughter(node, side));
+        rows += bases[places[node].base].rows.size();
+        if (rows < enough) continue;
+        grow_daughters(sprouts, n_threads);
+        sprouts.clear();
+        rows = 0;
     }
+    grow_daughters(sprouts, n_threads);
+}
+
+void Grower::grow_daughters(std::vector<Sprout>& sprouts, int n_threads) {
     std::vector<std::vector<std::uint32_t>> lists(sprouts.size());
     parallel_for(sprouts.size(), n_threads, [&](std::size_t s) {
         const auto& [node, side] = sprouts[s].wanted;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -47,8 +48,8 @@ class Grower {
     Grower(const Grower&) = delete;
     Grower& operator=(const Grower&) = delete;
 
-    /// Grow the root and all daughters of first rungs.
-    void grow_first_rungs(int n_threads);
+    /// Grow the root and all daughters of first rungs. `between_levels` may throw to give up.
+    void grow_first_rungs(int n_threads, const std::function<void()>& between_levels = {});
     /// Grow the wanted branches that are not there yet.
     void grow(std::vector<Wanted> wanted, int n_threads);
     /// Bring back the rows of all bases of a tree read from a file.
@@ -69,6 +70,7 @@ class Grower {
     Sprout make_root();
     Sprout make_daughter(std::int32_t node, Branch side);
     void open_third(std::int32_t node);
+    void grow_daughters(std::vector<Sprout>& sprouts, int n_threads);
     void scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, bool keep_histograms,
               int n_threads);
     void scan_column(Sprout& sprout, std::size_t column, Histogram* keep);

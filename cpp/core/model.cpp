@@ -21,10 +21,11 @@ std::int64_t count_ungrown(const Tree& tree) {
 
 }  // namespace
 
-Model::Model(std::shared_ptr<const Codes> codes, Target target, const Settings& settings, int n_threads)
+Model::Model(std::shared_ptr<const Codes> codes, Target target, const Settings& settings, int n_threads,
+             const std::function<void()>& between_levels)
     : settings_(settings), n_columns_(static_cast<std::int32_t>(codes->columns.size())) {
     grower_ = std::make_unique<Grower>(std::move(codes), std::move(target), settings);
-    grower_->grow_first_rungs(n_threads);
+    grower_->grow_first_rungs(n_threads, between_levels);
     n_fitted_ = static_cast<std::int32_t>(grower_->tree.size());
     if (!settings.has_third()) detach();
 }

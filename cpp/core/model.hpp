@@ -16,7 +16,9 @@ namespace tritree {
 /// shared lock, and branches they miss are grown under an exclusive one.
 class Model {
   public:
-    Model(std::shared_ptr<const Codes> codes, Target target, const Settings& settings, int n_threads);
+    /// Fit; `between_levels` may throw to give up.
+    Model(std::shared_ptr<const Codes> codes, Target target, const Settings& settings, int n_threads,
+          const std::function<void()>& between_levels = {});
     /// Take up a tree again; `grower` is empty if it was detached.
     Model(Tree tree, std::unique_ptr<Grower> grower, const Settings& settings, std::int32_t n_columns,
           std::int32_t n_fitted);
