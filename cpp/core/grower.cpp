@@ -48,7 +48,8 @@ Grower::Sprout Grower::make_root() {
     Sprout root;
     std::vector<std::uint32_t> rows(codes_.n_rows);
     std::iota(rows.begin(), rows.end(), 0u);
-    if (settings_.missing == Strategy::Fractional) root.shared.membership.assign(rows.size(), 1.0);
+    if (settings_.missing == Strategy::Fractional)
+        root.shared = {rows, std::vector<double>(rows.size(), 1.0)};
     root.base.rows = own(std::move(rows));
     return root;
 }
@@ -205,40 +206,53 @@ void Grower::grow_first_rungs(int n_threads, const std::function<void()>& betwee
     std::vector<Sprout> level;
     level.push_back(make_root());
     std::vector<Family> families;
-    const bool fractional = settings_.missing == Strategy::Fractional;
-    if (fractional) level[0].shared.rows.assign(level[0].base.rows.begin(), level[0].base.rows.end());
     while (!level.empty()) {
         if (between_levels) between_levels();
         const bool deepest = level[0].depth + 1 >= settings_.max_depth;
-        scan(level, families, !deepest && !fractional, n_threads);
+        scan(level, families, !deepest && settings_.missing != Strategy::Fractional, n_threads);
         const auto first = static_cast<std::int32_t>(tree.size());
         settle(level);
-        std::vector<Sprout> next;
-        std::vector<Sprout*> parents;
-        for (std::size_t s = 0; s < level.size(); ++s) {
-            const std::int32_t node = first + static_cast<std::int32_t>(s);
-            if (tree.is_leaf(node)) continue;
-            for (const Branch side : {Branch::Left, Branch::Right}) {
-                next.push_back(make_daughter(node, side));
-                if (!fractional) continue;
-                Sprout& daughter = next.back();
-                daughter.shared =
-                    rows_shared(level[s].shared, codes_, bases[places[node].base].ladder[0], side);
-                daughter.base.rows = daughter.shared.rows;
-            }
-            parents.push_back(&level[s]);
-        }
-        families.clear();
-        for (std::size_t f = 0; f < parents.size() && !fractional; ++f) {
-            Sprout *left = &next[2 * f], *right = &next[2 * f + 1];
-            if (left->base.rows.size() > right->base.rows.size()) std::swap(left, right);
-            Family family{left, right, std::move(parents[f]->histograms), {}, false};
-            const Base& base = bases[places[left->wanted.node].base];
-            family.third.rows = base.rows.subspan(base.parts.left + base.parts.right);
-            families.push_back(std::move(family));
-        }
+        std::vector<Sprout> next = make_daughters(level, first);
+        families = make_families(level, first, next);
         level = std::move(next);
     }
+}
+
+/// Return the daughters, left and right, of those of a level that split; `first` is the number of its first
+/// node.
+std::vector<Grower::Sprout> Grower::make_daughters(const std::vector<Sprout>& level, std::int32_t first) {
+    std::vector<Sprout> daughters;
+    for (std::size_t s = 0; s < level.size(); ++s) {
+        const std::int32_t node = first + static_cast<std::int32_t>(s);
+        if (tree.is_leaf(node)) continue;
+        for (const Branch side : {Branch::Left, Branch::Right}) {
+            Sprout daughter = make_daughter(node, side);
+            if (settings_.missing == Strategy::Fractional) {
+                const Rung& rung = bases[places[node].base].ladder[0];
+                daughter.shared = rows_shared(level[s].shared, codes_, rung, side);
+                daughter.base.rows = daughter.shared.rows;
+            }
+            daughters.push_back(std::move(daughter));
+        }
+    }
+    return daughters;
+}
+
+/// Return the daughters in pairs, with their parents' histograms.
+std::vector<Grower::Family> Grower::make_families(std::vector<Sprout>& level, std::int32_t first,
+                                                  std::vector<Sprout>& daughters) {
+    std::vector<Family> families;
+    if (settings_.missing == Strategy::Fractional) return families;  // its daughters share rows
+    for (std::size_t d = 0; d < daughters.size(); d += 2) {
+        Sprout *left = &daughters[d], *right = &daughters[d + 1];
+        if (left->base.rows.size() > right->base.rows.size()) std::swap(left, right);
+        const std::int32_t parent = left->wanted.node;
+        Family family{left, right, std::move(level[parent - first].histograms), {}, false};
+        const Base& base = bases[places[parent].base];
+        family.third.rows = base.rows.subspan(base.parts.left + base.parts.right);
+        families.push_back(std::move(family));
+    }
+    return families;
 }
 
 void Grower::grow(std::vector<Wanted> wanted, int n_threads) {

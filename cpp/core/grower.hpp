@@ -69,6 +69,9 @@ class Grower {
 
     Sprout make_root();
     Sprout make_daughter(std::int32_t node, Branch side);
+    std::vector<Sprout> make_daughters(const std::vector<Sprout>& level, std::int32_t first);
+    std::vector<Family> make_families(std::vector<Sprout>& level, std::int32_t first,
+                                      std::vector<Sprout>& daughters);
     void open_third(std::int32_t node);
     void grow_daughters(std::vector<Sprout>& sprouts, int n_threads);
     void scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, bool keep_histograms,
