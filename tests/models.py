@@ -9,10 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
+from tritree.parameters import STRATEGIES
+
+__all__ = [
+    "STRATEGIES",
+    "TASKS",
+    "WITH_THIRD_BRANCHES",
+    "Floats",
+    "answers",
+    "as_array",
+    "binary_part",
+    "estimator",
+    "fitted",
+    "holed",
+    "same_bits",
+    "simulated",
+    "training_loss",
+]
 
 TASKS = ("regression", "classification")
-STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate")
-
 WITH_THIRD_BRANCHES = ("trinary", "trinary_mia")
 
 Floats = NDArray[np.float64]
@@ -62,7 +77,7 @@ def same_bits(a: Floats, b: Floats) -> bool:
     return a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def holed(X: Floats, rate: float, seed: int = 1) -> Floats:
+def holed(X: Floats, rate: float = 0.3, seed: int = 1) -> Floats:
     """Return the table with more cells missing."""
     return np.where(np.random.default_rng(seed).random(X.shape) < rate, np.nan, X)
 
@@ -72,3 +87,11 @@ def fitted(X: Floats, y: NDArray[Any], sample_weight: Any = None, **parameters: 
     task = "classification" if y.dtype.kind in "iu" else "regression"
     defaults = {"max_depth": 3, "min_samples_leaf": 5}
     return estimator(task, **(defaults | parameters)).fit(X, y, sample_weight=sample_weight)
+
+
+def training_loss(model: Any, X: Floats, y: NDArray[Any]) -> float:
+    """Return the sum of squared errors, or the cross-entropy, of the rows under the tree's answers."""
+    answer = answers(model, X)
+    if answer.ndim == 1:
+        return float(np.square(y - answer).sum())
+    return float(-np.log(answer[np.arange(len(y)), y]).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,36 @@ BAD_FITS: dict[str, tuple[dict[str, Any], str]] = {
     "infinite response": ({"y": with_response(np.inf)}, r"(?is)\by\b.*(drop|remove|replace)"),
     "infinite value": ({"X": with_cell(np.inf)}, r"(?is)column 1\b.*(replace|missing|nan)"),
     "minus infinity": ({"X": with_cell(-np.inf)}, r"(?is)column 1\b.*(replace|missing|nan)"),
+    "dates as response": (
+        {"y": np.arange(len(Y)).astype("M8[D]")},
+        r"(?is)\by holds dates \(1970-01-01 in row 0\).*number",
+    ),
+    "durations as response": (
+        {"y": np.arange(len(Y)).astype("m8[s]")},
+        r"(?is)\by holds durations \(0 seconds in row 0\).*number",
+    ),
+    "records as response": (
+        {"y": np.zeros(len(Y), dtype=[("a", float)])},
+        r"(?is)\by holds records \(\(0\.0,\) in row 0\).*field",
+    ),
+    "dates among objects as response": (
+        {"y": [*Y[:-1], dt.date(2020, 1, 1)]},
+        r"(?is)\by holds dates .*2020, 1, 1.* in row 99\).*number",
+    ),
+    "text that looks like numbers as response": (
+        {"y": Y.astype(str)},
+        r"(?is)\by\b.*text .*in row 0.*astype",
+    ),
+    "a text among numbers as response": (
+        {"y": np.array([*Y[:-1], "1.5"], dtype=object)},
+        r"(?is)\by\b.*'1\.5' in row 99.*astype",
+    ),
+    "bytes as response": ({"y": Y.astype("S")}, r"(?is)\by\b.*text .*in row 0.*astype"),
+    "too large a response": ({"y": [*Y[:-1], 10**400]}, r"(?is)\by\b.*1\.8e308 in row 99.*(drop|replace)"),
+    "too large a value": (
+        {"X": np.array([*X.tolist()[:-1], [0, 10**400, 0]], dtype=object)},
+        r"(?is)column 1\b.*1\.8e308 in row 99.*(replace|missing)",
+    ),
     "too few responses": ({"y": Y[:-1]}, r"(?is)100.*99|99.*100"),
     "one dimension": ({"X": X[:, 0]}, r"(?is)2d|reshape|two dimensions"),
     "three dimensions": ({"X": X[None]}, r"(?is)dim"),
@@ -102,6 +133,12 @@ def test_bad_parameters_are_refused(bad: str) -> None:
 def test_missing_class_is_refused() -> None:
     with pytest.raises(ValueError, match=r"(?is)\by\b.*(drop|remove)"):
         estimator("classification").fit(X, with_response(np.nan))
+
+
+@pytest.mark.parametrize("unit", ["M8[D]", "m8[s]"])
+def test_dates_and_durations_are_no_classes(unit: str) -> None:
+    with pytest.raises(ValueError, match=r"(?is)\by holds (dates|durations).*turn them into"):
+        estimator("classification").fit(X, np.arange(len(X)).astype(unit))
 
 
 def test_numbers_that_are_no_classes_are_refused() -> None:
@@ -193,3 +230,33 @@ def test_infinite_value_to_predict_is_refused_and_the_model_stays_usable(missing
     with pytest.raises(ValueError, match=r"(?is)column 1\b.*row 7\b.*(replace|missing|nan)"):
         model.predict(with_cell(value))
     assert same_bits(model.predict(X), before)
+
+
+BAD_COLUMNS: dict[str, tuple[Any, str]] = {
+    "dates": (np.arange(len(X)).astype("M8[ns]"), r"(?is)'height' holds dates.*(number|drop)"),
+    "date objects": ([dt.date(2020, 1, 1)] * len(X), r"(?is)'height' holds dates.*(number|drop)"),
+    "durations": (np.arange(len(X)).astype("m8[ns]"), r"(?is)'height' holds durations.*(number|drop)"),
+    "mixed objects": (
+        np.array([1, "two"] * (len(X) // 2), dtype=object),
+        r"(?is)'height' mixes.*1 in row 0.*'two' in row 1.*(number|text)",
+    ),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_COLUMNS)
+def test_bad_column_to_predict_is_refused_by_name_and_the_model_stays_usable(bad: str) -> None:
+    values, message = BAD_COLUMNS[bad]
+    model = estimator("regression").fit(frame(), Y)
+    before = model.predict(frame())
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.predict(frame(height=values))
+    assert same_bits(model.predict(frame()), before)
+
+
+@pytest.mark.parametrize("cell", [dt.date(2020, 1, 1), "text", 10**400], ids=["date", "text", "large"])
+def test_bad_cell_of_an_array_to_predict_is_refused_by_position(cell: Any) -> None:
+    model = estimator("regression").fit(X, Y)
+    rows = X.astype(object)
+    rows[7, 1] = cell
+    with pytest.raises((ValueError, TypeError), match=r"(?is)column 1\b.*in row 7\b"):
+        model.predict(rows)

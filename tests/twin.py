@@ -478,9 +478,15 @@ def partitions(categories: list[int]) -> Iterator[tuple[list[int], list[int]]]:
 
 def principal_scores(shares: list[list[float]], weights: list[float]) -> list[float]:
     """Return the position of each row of shares along their first principal component."""
-    table, w = np.array(shares), np.array(weights)
-    centred = table - w @ table / w.sum()
-    _, vectors = np.linalg.eigh(centred.T * w @ centred)
+    centred, _, vectors = principal_components(shares, weights)
     axis = vectors[:, -1]
     axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
     return [float(score) for score in centred @ axis]
+
+
+def principal_components(shares: list[list[float]], weights: list[float]) -> tuple[Any, Any, Any]:
+    """Return the centred shares, and the eigenvalues and eigenvectors of their scatter, smallest first."""
+    table, w = np.array(shares), np.array(weights)
+    centred = table - w @ table / w.sum()
+    values, vectors = np.linalg.eigh(centred.T * w @ centred)
+    return centred, values, vectors

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <stdexcept>
 
 namespace tritree {
@@ -89,6 +90,10 @@ std::vector<Rung> load_ladder(const GrowthState& state, const Codes& codes, std:
         rung.categorical = column.categorical;
         rung.missing_alone = state.rung_missing_alone[r] != 0;
         require(state.rung_low[r] >= 0 && state.rung_low[r] <= kMaxCodes, "a code out of range");
+        if (!column.categorical && state.rung_missing_alone[r] == 0)
+            require(state.rung_low[r] < column.n_codes &&
+                        column.largest[state.rung_low[r]] < state.rung_threshold[r],
+                    "a threshold that is not behind its code");
         rung.low = static_cast<std::uint32_t>(state.rung_low[r]);
         rung.threshold = state.rung_threshold[r];
         rung.share = state.rung_share[r];
@@ -130,6 +135,18 @@ void load_bases(const GrowthState& state, Grower& grower) {
     }
 }
 
+/// Say whether a node splits by a rung.
+bool is_split_of(const Rung& rung, const Tree& tree, std::size_t node) {
+    if (rung.column != tree.split.column[node] ||
+        static_cast<std::int8_t>(rung.missing_to) != tree.missing_to[node])
+        return false;
+    if (!rung.categorical) return rung.threshold == tree.split.threshold[node];
+    const auto& words = rung.sets.words();
+    return tree.split.set_begin[node] >= 0 &&
+           2 * static_cast<std::size_t>(tree.split.set_words[node]) == words.size() &&
+           std::equal(words.begin(), words.end(), tree.sets.begin() + tree.split.set_begin[node]);
+}
+
 /// Check that every node stands where its parent says: a daughter on a base of its own, a third branch one
 /// rung up.
 void check_places(const Grower& grower) {
@@ -145,8 +162,7 @@ void check_places(const Grower& grower) {
         require(rung > 0 || !taken[base], "two nodes on one base");
         if (rung == 0) taken[base] = true;
         if (!tree.is_leaf(node))
-            require(grower.bases[base].ladder[rung].column == tree.split.column[node],
-                    "a rung that is not the split");
+            require(is_split_of(grower.bases[base].ladder[rung], tree, node), "a rung that is not the split");
         for (const std::int32_t child : {tree.left[node], tree.right[node]})
             require(child < 0 || grower.places[child].rung == 0, "a daughter out of place");
         const std::int32_t third = tree.third[node];
@@ -154,6 +170,34 @@ void check_places(const Grower& grower) {
                 "a third branch out of place");
     }
     require(grower.places[0].base == 0 && grower.places[0].rung == 0, "a root out of place");
+}
+
+/// Say whether a split leaves some of the rows on either side.
+bool parts_rows(const Rung& rung, const CodedColumn& column, std::span<const std::uint32_t> rows) {
+    bool left = false, right = false;
+    column.visit([&](const auto* codes) {
+        for (std::size_t i = 0; i < rows.size() && !(left && right); ++i) {
+            const Branch to = rung.branch(codes[rows[i]], column.missing());
+            left = left || to == Branch::Left;
+            right = right || to == Branch::Right;
+        }
+    });
+    return left && right;
+}
+
+/// Check that every rung, climbed or not, is one that growth could have found in its base.
+void check_ladders(const Grower& grower) {
+    for (const Base& base : grower.bases) {
+        std::vector<std::int32_t> used = base.unusable;
+        for (const Rung& rung : base.ladder) {
+            require(std::find(used.begin(), used.end(), rung.column) == used.end(), "a column used twice");
+            used.push_back(rung.column);
+            require(grower.settings().may_send_missing(rung.missing_to) &&
+                        (!rung.missing_alone || rung.missing_to == Branch::Left),
+                    "a rung that sends missing where its strategy does not");
+            require(parts_rows(rung, grower.codes().columns[rung.column], base.rows), "a side without rows");
+        }
+    }
 }
 
 }  // namespace
@@ -211,8 +255,7 @@ std::unique_ptr<Grower> load_growth(const GrowthState& state, Tree tree, const S
         grower->places.push_back({state.place_base[node], state.place_rung[node]});
     check_places(*grower);
     grower->restore_rows();
-    for (const Place& place : grower->places)
-        require(!grower->bases[place.base].rows.empty(), "a node without rows");
+    check_ladders(*grower);
     return grower;
 }
 

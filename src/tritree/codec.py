@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree import _core
-from tritree.columns import Column, Content, is_missing, read_column
+from tritree.columns import Column, Content, read_column
 from tritree.errors import ColumnError, ColumnMatchWarning, warn_caller
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class LearnedColumn:
         if self.categories is None:
             return column.values
         if self.content is Content.TEXT:
-            return _look_up(column.values, {label: i for i, label in enumerate(self.categories)}, NEVER_SEEN)
+            return _look_up(column.values, column.labels, self.categories)
         return self._numbers_of_numbers(column.values)
 
     def _check_content(self, column: Column) -> None:
@@ -63,13 +63,17 @@ class LearnedColumn:
 
     def _ranks(self, column: Column) -> NDArray[np.float64]:
         assert self.order is not None
-        ranks = {label: i for i, label in enumerate(self.order)}
-        values = column.values if column.content is Content.TEXT else column.values.astype(object)
-        found = _look_up(values, ranks, NEVER_SEEN)
+        codes, labels = column.values, column.labels
+        if column.content is not Content.TEXT:
+            observed = ~np.isnan(column.values)
+            numbers, positions = np.unique(column.values[observed], return_inverse=True)
+            codes, labels = np.full(len(column.values), MISSING), numbers.tolist()
+            codes[observed] = positions
+        found = _look_up(codes, labels, self.order)
         if NEVER_SEEN in found:
             row = int(np.argmax(found == NEVER_SEEN))
             raise ColumnError(
-                f"{self.label} holds {values[row]!r} in row {row}, which is not one of its ordered categories "
+                f"{self.label} holds {labels[codes[row]]!r} in row {row}, which is not one of its ordered categories "
                 f"({', '.join(map(repr, self.order))}); make it one of them or missing"
             )
         return np.where(found == MISSING, np.nan, found.astype(np.float64))
@@ -183,7 +187,7 @@ def _learn_column(column: Column, chosen: bool | None) -> LearnedColumn:
 def _distinct(column: Column) -> tuple[Any, ...]:
     """Return the categories of a column in sorted order."""
     if column.content is Content.TEXT:
-        return tuple(sorted(str(value) for value in set(column.values.tolist()) if not is_missing(value)))
+        return tuple(sorted(set(column.labels)))
     values = np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
     if np.isinf(values).any():
         row = int(np.argmax(np.isinf(column.values)))
@@ -198,12 +202,13 @@ def _distinct(column: Column) -> tuple[Any, ...]:
     return tuple(int(value) if value == np.floor(value) else float(value) for value in values)
 
 
-def _look_up(values: NDArray[Any], numbers: dict[Any, int], otherwise: int) -> NDArray[np.int32]:
-    """Return the number of each value: MISSING if it is missing, ``otherwise`` if it has none."""
-    listed = values.tolist()
-    # by the values that occur, the objects that stand for missing among them, so that a row costs one look
-    found = {v: MISSING if is_missing(v) else numbers.get(v, otherwise) for v in set(listed)}
-    return np.fromiter(map(found.__getitem__, listed), dtype=np.int32, count=len(listed))
+def _look_up(codes: NDArray[Any], labels: Sequence[Any], known: Sequence[Any]) -> NDArray[np.int32]:
+    """Return for each code the position of its label among the known ones: NEVER_SEEN if it is none of them."""
+    positions = {label: i for i, label in enumerate(known)}
+    found = [positions.get(label, NEVER_SEEN) for label in labels]
+    # a missing cell has the code -1, which takes what stands last
+    numbers: NDArray[np.int32] = np.array([*found, MISSING], dtype=np.int32)[codes]
+    return numbers
 
 
 def _chosen(categorical_features: Any, table: Table) -> set[int] | None:

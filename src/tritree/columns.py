@@ -12,11 +12,22 @@ import numpy as np
 from tritree.errors import ColumnError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from tritree.table import RawColumn
 
-__all__ = ["Column", "Content", "is_missing", "read_column"]
+__all__ = [
+    "REFUSED",
+    "REFUSED_TYPES",
+    "TOO_LARGE",
+    "Column",
+    "Content",
+    "is_missing",
+    "is_too_large",
+    "read_column",
+]
 
 
 class Content(Enum):
@@ -33,8 +44,8 @@ class Content(Enum):
 class Column:
     """A column with one content.
 
-    ``values`` are float64 or float32, NaN where missing (numbers, and booleans as 0 and 1), or Python objects:
-    text, or anything for which `is_missing` holds.
+    ``values`` are float64 or float32, NaN where missing (numbers, and booleans as 0 and 1). Of text they are int32
+    positions in ``labels``, -1 where missing; every label occurs.
     """
 
     label: str
@@ -42,17 +53,18 @@ class Column:
     values: NDArray[Any]
     is_category: bool
     order: tuple[Any, ...] | None
+    labels: tuple[str, ...] = ()
 
 
-# what a column holds by NumPy's letter of its type, and what to do about it
-_REFUSED = {
+#: What a column holds by NumPy's letter of its type, and what to do about it
+REFUSED = {
     "M": ("dates", "turn it into a number (days since a date, or year, month and day) or drop it"),
     "m": ("durations", "turn it into a number (seconds, days) or drop it"),
     "S": ("bytes", "decode it to text or drop it"),
     "V": ("records", "spread it over columns of numbers or text, or drop it"),
 }
-# the same by the type of a Python object in it
-_REFUSED_TYPES = {
+#: The same by the type of a Python object in it
+REFUSED_TYPES = {
     "datetime": "M",
     "date": "M",
     "time": "M",
@@ -76,20 +88,66 @@ def is_missing(value: Any) -> bool:
 
 def read_column(raw: RawColumn, label: str) -> Column:
     """Return the column with its content, or raise a ColumnError that names it and the remedy."""
-    kind = raw.values.dtype.kind
-    if raw.values.ndim != 1:
+    if raw.labels is not None:
+        codes, labels = _used(raw.values, raw.labels)
+        content, values = _read_values(labels, label, lambda position: int(np.argmax(codes == position)))
+        if content is not Content.TEXT:
+            # the place after the last label is that of missing, whose code is -1
+            values = np.append(values, np.nan)[codes]
+    else:
+        content, values = _read_values(raw.values, label, int)
+        if content is Content.TEXT:
+            codes, labels = _coded(values)
+    if content is Content.TEXT:
+        return Column(label, content, codes, raw.is_category, raw.order, tuple(map(str, labels)))
+    return Column(label, content, values, raw.is_category, raw.order)
+
+
+def _used(codes: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Return the codes and labels without the labels that do not occur or stand for missing themselves."""
+    used = np.zeros(len(labels) + 1, dtype=bool)
+    used[codes] = True
+    used[-1] = False
+    if labels.dtype.kind == "O":
+        used[:-1] &= ~np.fromiter(map(is_missing, labels.tolist()), dtype=bool, count=len(labels))
+    renumbered = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
+    return renumbered[codes], labels[used[:-1]]
+
+
+def _coded(values: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Return text, missing cells among it, as positions in its distinct values, and these."""
+    listed = values.tolist()
+    distinct = set(listed)
+    labels = [value for value in distinct if not is_missing(value)]
+    # by the objects that stand for missing too, so that a row costs one look
+    code = dict.fromkeys(distinct, -1) | {value: i for i, value in enumerate(labels)}
+    codes = np.fromiter(map(code.__getitem__, listed), dtype=np.int32, count=len(listed))
+    return codes, np.array(labels, dtype=object)
+
+
+def _read_values(
+    values: NDArray[Any], label: str, row_of: Callable[[int], int]
+) -> tuple[Content, NDArray[Any]]:
+    """Return what the values are, and the values: numbers as floats, all else as it is.
+
+    A message speaks of the row that ``row_of`` gives for the position of a value.
+    """
+    kind = values.dtype.kind
+    if values.ndim != 1:
         raise ColumnError(f"{label} holds arrays; spread it over columns of numbers or drop it")
-    if kind in _REFUSED:
+    if kind in REFUSED:
         raise _refusal(label, kind)
     if kind == "c":
         raise ColumnError(
             f"Complex data not supported: {label} holds complex numbers; pass real and imaginary parts"
         )
     if kind == "b":
-        return Column(label, Content.BOOLEANS, raw.values.astype(np.float32), raw.is_category, raw.order)
+        return Content.BOOLEANS, values.astype(np.float32)
     if kind in "fiu":
-        return Column(label, Content.NUMBERS, _as_floats(raw.values), raw.is_category, raw.order)
-    return _read_objects(raw, label)
+        return Content.NUMBERS, _as_floats(values)
+    if kind == "U":
+        return Content.TEXT, values
+    return _read_objects(values, label, row_of)
 
 
 def _as_floats(values: NDArray[Any]) -> NDArray[Any]:
@@ -101,8 +159,10 @@ def _as_floats(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.float32 if narrow else np.float64)
 
 
-def _read_objects(raw: RawColumn, label: str) -> Column:
-    values = raw.values.astype(object)
+def _read_objects(
+    values: NDArray[Any], label: str, row_of: Callable[[int], int]
+) -> tuple[Content, NDArray[Any]]:
+    values = values.astype(object)
     listed = values.tolist()
     types = set(map(type, listed))
     # a float may be a NaN that stands for missing, so whether floats are observed is a question of values
@@ -112,11 +172,35 @@ def _read_objects(raw: RawColumn, label: str) -> Column:
         observed_types.add(float)
     content = _content(observed_types)
     if content is None:
-        raise _mixture(label, listed, observed_types)
+        raise _mixture(label, listed, observed_types, row_of)
     if content in (Content.NUMBERS, Content.BOOLEANS):
-        values = np.array([np.nan if is_missing(value) else float(value) for value in listed])
-    return Column(label, content, values, raw.is_category, raw.order)
+        return content, _floats_of_objects(listed, label, row_of)
+    return content, values
 
+
+def _floats_of_objects(listed: list[Any], label: str, row_of: Callable[[int], int]) -> NDArray[np.float64]:
+    try:
+        return np.array([np.nan if is_missing(value) else float(value) for value in listed])
+    except OverflowError:
+        at = next(i for i, value in enumerate(listed) if is_too_large(value))
+        raise ColumnError(
+            f"{label} holds {TOO_LARGE} in row {row_of(at)}; replace it by a smaller number or by a missing value (NaN)"
+        ) from None
+
+
+def is_too_large(value: Any) -> bool:
+    """Return whether a Python number is beyond what a float64 can hold."""
+    try:
+        float(value)
+    except OverflowError:
+        return True
+    except (TypeError, ValueError):
+        pass
+    return False
+
+
+#: How a message speaks of a number that no float64 can hold; it may have thousands of digits.
+TOO_LARGE = "a number beyond 1.8e308"
 
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 
@@ -139,23 +223,23 @@ def _is_number(t: type) -> bool:
 
 
 def _refusal(label: str, kind: str) -> ColumnError:
-    holds, remedy = _REFUSED[kind]
+    holds, remedy = REFUSED[kind]
     return ColumnError(f"{label} holds {holds}; {remedy}")
 
 
-def _mixture(label: str, values: list[Any], types: set[type]) -> ColumnError:
+def _mixture(label: str, values: list[Any], types: set[type], row_of: Callable[[int], int]) -> ColumnError:
     if len(types) == 1:
         name = next(iter(types)).__name__
-        if name in _REFUSED_TYPES:
-            return _refusal(label, _REFUSED_TYPES[name])
+        if name in REFUSED_TYPES:
+            return _refusal(label, REFUSED_TYPES[name])
         if name in ("list", "tuple", "ndarray", "set", "frozenset", "Series"):
             return ColumnError(f"{label} holds lists; spread it over columns of numbers or drop it")
         return ColumnError(f"{label} holds objects of type {name}; turn it into numbers or text or drop it")
     names = sorted(t.__name__ for t in types)
     examples = []
     for t in sorted(types, key=lambda t: t.__name__)[:2]:
-        row = next(i for i, value in enumerate(values) if isinstance(value, t) and not is_missing(value))
-        examples.append(f"{values[row]!r} in row {row}")
+        at = next(i for i, value in enumerate(values) if isinstance(value, t) and not is_missing(value))
+        examples.append(f"{values[at]!r} in row {row_of(at)}")
     return ColumnError(
         f"{label} mixes values of type {', '.join(names)} ({', '.join(examples)}); "
         "make all of them numbers or all of them text"

@@ -15,7 +15,7 @@ from tritree.response import check_weights, read_classes, read_numbers
 from tritree.table import Table, read_table
 from tritree.tree import GrowingTree
 from tritree.views.describe import describe
-from tritree.views.text import draw_text
+from tritree.views.text import MAX_NODES, draw_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,6 +124,23 @@ class _BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_rows,)
             Indices into the arrays of ``tree_``; under "fractional" the leaf with the largest share of the row.
+
+        Notes
+        -----
+        A node keeps the number it was given. The numbers depend on the order in which branches were grown, so that
+        two trees that predict the same may number their nodes differently.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> tree = TrinaryTreeRegressor(max_depth=1).fit(X, X[:, 0] >= 30)
+        >>> leaves = tree.apply([[10.0], [90.0]])
+        >>> leaves
+        array([1, 2], dtype=int32)
+        >>> tree.tree_.value[leaves, 0]
+        array([0., 1.])
         """
         request = self._encode(X)
         with infinite_values_named(self._codec):
@@ -141,7 +158,9 @@ class _BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
     def feature_importances_(self) -> NDArray[np.float64]:
         """Each column's share of the reduction of the training loss.
 
-        A split counts with the training rows that really pass through it, third branches included. Computed when it
+        A split counts with the training rows that really pass through it, third branches included. Rows that come
+        to a third branch are only some of those it was grown from, and its splits may raise their loss; a column
+        whose splits raise the loss of the rows passing through them, all in all, counts as zero. Computed when it
         is first asked for, because it may have to grow what training rows with holes reach.
         """
         check_is_fitted(self)
@@ -151,7 +170,7 @@ class _BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
     def tree_(self) -> _core.Tree:
         """The tree as flat arrays, one per field, as it is now."""
         check_is_fitted(self)
-        return self._tree.model.tree()
+        return self._tree.snapshot()
 
     @property
     def n_nodes_(self) -> int:
@@ -180,6 +199,19 @@ class _BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         ------
         GrowthLimitError
             If the tree would pass ``max_nodes``. What was grown stays.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> tree = TrinaryTreeRegressor(max_depth=2).fit(X, y)
+        >>> tree.n_nodes_
+        7
+        >>> tree.grow_all().n_nodes_
+        355
+        >>> -2 in tree.tree_.third  # nothing is left to grow
+        False
         """
         check_is_fitted(self)
         check_int("max_nodes", max_nodes, 1)
@@ -191,30 +223,64 @@ class _BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
 
         From now on a third branch that was not grown answers with the value of the node it belongs to; the first
         time that happens a `CutShortWarning` says so.
+
+        Examples
+        --------
+        >>> import pickle
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> tree = TrinaryTreeRegressor(max_depth=2).fit(X, y).grow_all()
+        >>> before = len(pickle.dumps(tree))
+        >>> len(pickle.dumps(tree.detach())) < before
+        True
         """
         check_is_fitted(self)
         self._tree.model.detach()
         return self
 
-    def to_text(self, *, max_depth: int | None = None, max_nodes: int | None = None, digits: int = 4) -> str:
+    def to_text(
+        self, *, max_depth: int | None = None, max_nodes: int | None = MAX_NODES, digits: int = 4
+    ) -> str:
         """Return the grown tree as text, with its third branches.
 
         Parameters
         ----------
         max_depth : int or None, default=None
             Draw nodes down to this depth only.
-        max_nodes : int or None, default=None
-            Draw about this many nodes, those nearest to the root.
+        max_nodes : int or None, default=1_000
+            Draw at most this many nodes, those nearest to the root; None draws everything.
         digits : int, default=4
-            Significant digits of thresholds and values.
+            Significant digits of values, and of thresholds that are not whole numbers, halves or short decimals.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X = np.column_stack([np.arange(100.0), np.arange(100) // 10])
+        >>> tree = TrinaryTreeRegressor(max_depth=1).fit(X, X[:, 0] >= 35)
+        >>> answer = tree.predict([[np.nan, 9.0]])
+        >>> print(tree.to_text())
+        trinary tree, mean response: 5 nodes, 3 leaves, 2 grown on demand, 2 branches not grown yet
+        ● leaf ...
+        <BLANKLINE>
+                                      rows  share   mean
+        all rows                       100         0.650
+        ├─ x0 < 34.5                    35    35%  0.000  ●
+        ├─ x0 ≥ 34.5                    65    65%  1.000  ●
+        ╰┄ x0 missing, x1 takes over   100   100%  0.650
+           ├─ x1 < 3.5                not grown yet
+           ├─ x1 ≥ 3.5                  60    60%  1.000  ●
+           ╰┄ x1 missing              not grown yet
         """
         check_is_fitted(self)
         description = describe(
-            self._tree.model.tree(),
+            self._tree.snapshot(),
             self._codec,
             getattr(self, "classes_", None),
             missing=self._missing,
             n_grown=self._tree.model.n_grown,
+            detached=self._tree.model.is_detached,
         )
         return draw_text(description, max_depth=max_depth, max_nodes=max_nodes, digits=digits)
 
@@ -332,7 +398,8 @@ class TrinaryTreeRegressor(RegressorMixin, _BaseTrinaryTree):  # type: ignore[mi
         y : array-like of shape (n_rows,)
             The response, finite numbers.
         sample_weight : array-like of shape (n_rows,), default=None
-            What each row counts; None for the same.
+            What each row counts; None for the same. Weights are resolved to about 1e-12 of the largest: beside it, a
+            row that counts less than that counts nothing.
         """
         return self._fit(X, y, sample_weight)
 
@@ -459,7 +526,8 @@ class TrinaryTreeClassifier(ClassifierMixin, _BaseTrinaryTree):  # type: ignore[
         y : array-like of shape (n_rows,)
             The classes, labels of any one type.
         sample_weight : array-like of shape (n_rows,), default=None
-            What each row counts; None for the same.
+            What each row counts; None for the same. Weights are resolved to about 1e-12 of the largest: beside it, a
+            row that counts less than that counts nothing.
         """
         return self._fit(X, y, sample_weight)
 
@@ -476,6 +544,18 @@ class TrinaryTreeClassifier(ClassifierMixin, _BaseTrinaryTree):  # type: ignore[
         -------
         ndarray of shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryTreeClassifier
+        >>> X = np.arange(100.0)[:, None]
+        >>> y = np.where(X[:, 0] < 40, "early", "late")
+        >>> tree = TrinaryTreeClassifier(max_depth=1).fit(X, y)
+        >>> tree.predict_proba([[10.0], [90.0], [np.nan]])
+        array([[1. , 0. ],
+               [0. , 1. ],
+               [0.4, 0.6]])
         """
         return self._values(X)
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from tritree.columns import is_missing
+from tritree.columns import REFUSED, REFUSED_TYPES, TOO_LARGE, is_missing, is_too_large
 from tritree.table import read_vector
 
 if TYPE_CHECKING:
@@ -22,8 +22,14 @@ def read_numbers(y: Any, n_rows: int, reader: str) -> NDArray[np.float64]:
     values = _read(y, n_rows, reader)
     if values.dtype.kind in "OUST":
         _refuse_missing(values)
+        _refuse_text(values)
     try:
         numbers = np.ascontiguousarray(values, dtype=np.float64)
+    except OverflowError:
+        row = next(i for i, value in enumerate(values.tolist()) if is_too_large(value))
+        raise ValueError(
+            f"y holds {TOO_LARGE} in row {row}; drop such rows or replace it by a smaller number"
+        ) from None
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"y must hold numbers to be learned by a regression ({error}); use TrinaryTreeClassifier for classes"
@@ -81,11 +87,51 @@ def _read(y: Any, n_rows: int, reader: str) -> NDArray[Any]:
     values: NDArray[Any] = column_or_1d(read_vector(y), warn=True)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: y holds complex numbers")
+    _refuse_dates_and_records(values)
     if len(values) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(values)}"
         )
     return values
+
+
+def _refuse_dates_and_records(values: NDArray[Any]) -> None:
+    """Raise a ValueError if y holds what is neither a number nor a label; NumPy would count nanoseconds."""
+    kind: str = values.dtype.kind
+    row = 0
+    if kind == "O":
+        listed = values.tolist()
+        refused = {t for t in set(map(type, listed)) if REFUSED_TYPES.get(t.__name__, "S") != "S"}
+        if not refused:
+            return
+        row = next(i for i, value in enumerate(listed) if type(value) in refused)
+        kind = REFUSED_TYPES[type(listed[row]).__name__]
+    elif kind not in "MmV" or len(values) == 0:
+        return
+    remedy = {
+        "M": "turn them into numbers (days since a date), or into text if they are classes",
+        "m": "turn them into numbers (seconds, days)",
+        "V": "pass one of their fields",
+    }[kind]
+    raise ValueError(f"y holds {REFUSED[kind][0]} ({_shown(values[row])} in row {row}); {remedy}")
+
+
+def _refuse_text(values: NDArray[Any]) -> None:
+    """Raise a ValueError if there is text in y, also text that NumPy would read as a number."""
+    is_text = [isinstance(value, (str, bytes)) for value in values.tolist()]
+    if any(is_text):
+        row = is_text.index(True)
+        raise ValueError(
+            f"y must hold numbers to be learned by a regression, and holds text ({_shown(values[row])} in row {row}); "
+            "turn it into numbers, for example with y.astype(float), or use TrinaryTreeClassifier for classes"
+        )
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a message shows it."""
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return str(value)
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _refuse_missing(values: NDArray[Any]) -> None:

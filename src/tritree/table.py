@@ -21,8 +21,9 @@ __all__ = ["RawColumn", "Table", "read_table", "read_vector"]
 
 @dataclass(frozen=True, slots=True)
 class RawColumn:
-    """A column as its table library gave it."""
+    """A column as its table library gave it: values, or for text and categories codes and their labels."""
 
+    #: The values themselves; where there are labels, positions in them, -1 where missing.
     values: NDArray[Any]
     #: What the library calls its type, in messages.
     dtype: str
@@ -30,6 +31,8 @@ class RawColumn:
     is_category: bool = False
     #: The labels of ordered categories, lowest first.
     order: tuple[Any, ...] | None = None
+    #: What the codes stand for; None where the values are there themselves. Labels may be unused, or missing cells.
+    labels: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,24 +109,68 @@ def _read_series(series: nw.Series[Any]) -> RawColumn:
     dtype = series.dtype
     is_category = isinstance(dtype, (nw.Categorical, nw.Enum))
     order = _order(series) if is_category else None
+    if is_category or isinstance(dtype, (nw.String, nw.Object)):
+        coded = _codes_and_labels(series)
+        if coded is not None:
+            codes, labels = coded
+            return RawColumn(codes, str(dtype), is_category, order, labels)
     if isinstance(dtype, nw.Decimal):
         series = series.cast(nw.Float64)
-    elif is_category:
-        series = _plain_dictionary(series)
-    return RawColumn(_to_numpy(series), str(dtype), is_category, order)
+    return RawColumn(_to_numpy(_plain_dictionary(series)), str(dtype), is_category, order)
 
 
 def _order(series: nw.Series[Any]) -> tuple[Any, ...] | None:
     """Return the labels of ordered categories, or None. An Enum of polars is a closed set of names, not an order."""
-    if series.implementation.is_polars() or not nw.is_ordered_categorical(series):
-        return None
     native = series.to_native()
     if series.implementation.is_pandas_like():
-        return tuple(native.cat.categories.tolist())
-    if series.implementation.is_pyarrow():
+        return tuple(native.cat.categories.tolist()) if getattr(native.dtype, "ordered", False) else None
+    if series.implementation.is_pyarrow() and native.type.ordered:
         chunks = native.unify_dictionaries().chunks
         return tuple(chunks[0].dictionary.to_pylist()) if chunks else ()
     return None
+
+
+def _codes_and_labels(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Return text or categories as positions in their labels, found by the library itself; None where it cannot."""
+    if series.implementation.is_pandas_like():
+        return _pandas_codes(series)
+    if isinstance(series.dtype, nw.Object):
+        return None
+    if series.implementation.is_polars():
+        return _polars_codes(series.to_native())
+    if series.implementation.is_pyarrow():
+        return _pyarrow_codes(series)
+    return None
+
+
+def _pandas_codes(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    native = series.to_native()
+    if hasattr(native.dtype, "categories"):
+        return np.asarray(native.cat.codes), np.asarray(native.cat.categories)
+    if native.dtype == object:
+        # only text may be looked up by equality: 1, 1.0 and True are equal, and not the same
+        types = nw.get_native_namespace(series).api.types
+        if types.infer_dtype(native, skipna=True) != "string":
+            return None
+    codes, labels = native.factorize()
+    return np.asarray(codes), np.asarray(labels, dtype=object)
+
+
+def _polars_codes(native: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    # not the codes that polars itself has for categories: they count what the whole process has seen
+    labels = native.unique().drop_nulls()
+    if not len(labels):
+        return np.full(len(native), -1, dtype=np.int32), np.empty(0, dtype=object)
+    codes = native.replace_strict(labels, np.arange(len(labels), dtype=np.int32), default=-1)
+    return codes.to_numpy(), np.array(labels.to_list(), dtype=object)
+
+
+def _pyarrow_codes(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    native = series.to_native()
+    encoded = native if isinstance(series.dtype, nw.Categorical) else native.dictionary_encode()
+    encoded = encoded.unify_dictionaries().combine_chunks()
+    codes = encoded.indices.cast("int32").fill_null(-1)
+    return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_numpy(zero_copy_only=False)
 
 
 def _plain_dictionary(series: nw.Series[Any]) -> nw.Series[Any]:

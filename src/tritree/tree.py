@@ -31,6 +31,22 @@ class GrowingTree:
         self.model = model
         self._told_cut_short = False
         self._importances: NDArray[np.float64] | None = None
+        self._snapshot: _core.Tree | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # the snapshot is a copy of what the model has
+        return {name: value for name, value in vars(self).items() if name != "_snapshot"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._snapshot = None
+
+    def snapshot(self) -> _core.Tree:
+        """Return the flat arrays as they are now; the same ones as before while no node has come to them."""
+        snapshot = self._snapshot
+        if snapshot is None or len(snapshot.column) != self.model.n_nodes:
+            snapshot = self._snapshot = self.model.tree()
+        return snapshot
 
     def predict(
         self, columns: Sequence[_core.Column | None], n_rows: int, n_threads: int

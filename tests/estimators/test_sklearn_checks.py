@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from models import STRATEGIES
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.parameters import STRATEGIES
 
 # the checks' tables are small, so only trees with small leaves have splits in most of them
 ESTIMATORS = [

@@ -64,16 +64,21 @@ def columns(draw: st.DrawFn, n: int, max_categories: int) -> tuple[str, Column]:
 
 
 def weights(n: int) -> st.SearchStrategy[list[float] | None]:
-    """Return no weights, or some with tiny ones and zeros among them, but never zeros only."""
+    """Return no weights, some with tiny ones and zeros among them (never zeros only), or a wide spread of them."""
     some = st.sampled_from([0.0, 2.0**-10, 0.25, 1.0, 1.0, 2.0, 3.0])
-    return st.none() | st.lists(some, min_size=n, max_size=n).filter(any)
+    spread = st.sampled_from([1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0])
+    lists = st.sampled_from([some, some, spread]).flatmap(lambda w: st.lists(w, min_size=n, max_size=n))
+    return st.none() | lists.filter(any)
 
 
 def regression_responses(n: int) -> st.SearchStrategy[list[float]]:
-    """Return responses on a dyadic grid, some far away from zero."""
+    """Return responses on a dyadic grid, some far away from zero, or of very different sizes."""
     grid = st.lists(st.integers(-8, 8), min_size=n, max_size=n)
     offset = st.sampled_from([0.0, 0.0, 2.0**20, -1e9])
-    return st.tuples(grid, offset).map(lambda pair: [k / 4 + pair[1] for k in pair[0]])
+    level = st.tuples(grid, offset).map(lambda pair: [k / 4 + pair[1] for k in pair[0]])
+    sizes = st.lists(st.sampled_from([2.0**-10, 1.0, 1.0, 2.0**10, 2.0**20]), min_size=n, max_size=n)
+    mixed = st.tuples(grid, sizes).map(lambda pair: [k * size for k, size in zip(*pair, strict=True)])
+    return level | level | mixed
 
 
 def class_responses(n: int, n_classes: int) -> st.SearchStrategy[list[int]]:
@@ -100,11 +105,16 @@ def odd_problems(draw: st.DrawFn, task: str = "regression", max_rows: int = 30) 
     """Return a table of up to four columns, a response, and rows with holes and unseen categories."""
     n_classes = 0 if task == "regression" else draw(st.sampled_from([2, 3, 3]))
     n = draw(st.integers(max(1, n_classes), max_rows) | st.integers(max_rows // 2, max_rows))
-    max_categories = draw(st.sampled_from([2, 4, 6]))
+    # all partitions of many categories of three classes are too many for the twin, see `many_categories`
+    max_categories = draw(st.sampled_from([2, 4, 6] if n_classes == 3 else [2, 4, 6, 14]))
     table = draw(st.lists(columns(n, max_categories), min_size=1, max_size=4))
     X = [list(row) for row in zip(*(cells for _, cells in table), strict=True)]
     y: list[Any] = draw(class_responses(n, n_classes) if n_classes else regression_responses(n))
     weight = draw(weights(n))
+    if weight is not None and not n_classes and draw(st.booleans()):
+        y = [
+            1e6 if w == 0 else v for v, w in zip(y, weight, strict=True)
+        ]  # a row that counts nothing, far off
     for copy, source in draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=3)):
         X[copy] = list(X[source])  # duplicate rows, with a response of their own
     test_cells = [cells_to_predict(kind, cells, max_categories) for kind, cells in table]
@@ -154,4 +164,32 @@ def simulated_problem(task: str, seed: int) -> Problem:
         X_test=X_test,
         max_depth=int(rng.integers(1, 4)),
         min_samples_leaf=int(rng.choice([1, 2, 5])),
+    )
+
+
+def many_categories(seed: int) -> Problem:
+    """Return a table of three classes with so many categories that they are cut along their principal component.
+
+    The tree is of one level: below it there may be fewer categories, and all their partitions to try.
+    """
+    rng = np.random.default_rng(seed)
+    n, n_categories = int(rng.integers(120, 200)), int(rng.integers(11, 15))
+    categories = rng.permutation(np.arange(n) % n_categories)
+    number = np.round(rng.normal(size=n), 1)
+    lean = rng.dirichlet(np.ones(3), n_categories)
+    y = [int(rng.choice(3, p=lean[c])) for c in categories]
+    y[:3] = [0, 1, 2]
+    holes = rng.random((n, 2)) < rng.choice([0.0, 0.2])
+    X = [
+        [None if hole else cell.item() for hole, cell in zip(is_missing, cells, strict=True)]
+        for is_missing, cells in zip(holes, zip(categories, number, strict=True), strict=True)
+    ]
+    return Problem(
+        X=X,
+        y=y,
+        weight=None if rng.random() < 0.5 else rng.exponential(size=n).tolist(),
+        categorical=[0],
+        X_test=[[c, v] for c in (*range(n_categories), UNSEEN, None) for v in (-1.0, 1.0, None)],
+        max_depth=1,
+        min_samples_leaf=int(rng.choice([1, 5])),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -26,26 +27,42 @@ from models import (
 from numpy.typing import NDArray
 from properties.strategies import Problem, problems
 
-from tritree import CutShortWarning
+from tritree import CutShortWarning, GrowthLimitError
+
+CRITERIA = ("squared_error", "entropy", "gini")
+
+
+def task_of(criterion: str) -> str:
+    return "regression" if criterion == "squared_error" else "classification"
 
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
-@given(problem=problems("regression"))
-def test_demand_grown_tree_predicts_the_bits_of_the_full_tree(missing: str, problem: Problem) -> None:
+@pytest.mark.parametrize("criterion", CRITERIA)
+@given(data=st.data())
+def test_demand_grown_tree_predicts_the_bits_of_the_full_tree(
+    criterion: str, missing: str, data: st.DataObject
+) -> None:
+    problem: Problem = data.draw(problems(task_of(criterion)))
+
     def fresh() -> Any:
         model = estimator(
-            "regression",
+            task_of(criterion),
             missing=missing,
+            criterion=criterion,
             max_depth=problem.max_depth,
             min_samples_leaf=problem.min_samples_leaf,
             categorical_features=problem.categorical,
         )
-        return model.fit(as_array(problem.X), problem.y, sample_weight=problem.weight)
+        return model.fit(as_array(problem.X), np.array(problem.y), sample_weight=problem.weight)
 
     rows = as_array(problem.X_test)
-    full = fresh()
-    full.grow_all()
-    assert same_bits(fresh().predict(rows), full.predict(rows))
+    expected = answers(fresh().grow_all(), rows)
+    assert same_bits(answers(fresh(), rows), expected)
+    order = np.array(data.draw(st.permutations(range(len(rows)))))
+    for one_by_one in (order, order[::-1]):
+        model = fresh()
+        found = {int(i): answers(model, rows[i : i + 1])[0] for i in one_by_one}
+        assert same_bits(np.array([found[i] for i in range(len(rows))]), expected)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -125,6 +142,22 @@ def test_growing_past_the_limit_is_an_error_that_keeps_the_tree_usable() -> None
     with pytest.raises(RuntimeError, match="max_nodes"):
         model.grow_all(max_nodes=model.n_nodes_ + 3)
     assert same_bits(model.predict(rows), expected)
+
+
+@pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
+def test_growing_never_leaves_more_nodes_than_allowed(missing: str) -> None:
+    X, y = simulated(120, 4, holes=0.1)
+    rows = holed(X, 0.3)
+    least = fitted(X, y, missing=missing).n_nodes_
+    full = fitted(X, y, missing=missing).grow_all()
+    expected = full.predict(rows)
+    for max_nodes in [*range(1, 60), *range(60, full.n_nodes_ + 20, 17), full.n_nodes_ - 1, full.n_nodes_]:
+        model = fitted(X, y, missing=missing)
+        with suppress(GrowthLimitError):
+            model.grow_all(max_nodes=max_nodes)
+            assert model.n_nodes_ == full.n_nodes_
+        assert model.n_nodes_ <= max(max_nodes, least), max_nodes
+        assert same_bits(model.predict(rows), expected)
 
 
 # -------------------------------------------------------------------------- detached and pickled

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import STRATEGIES, TASKS, Floats, answers, binary_part, fitted, simulated
+from models import STRATEGIES, TASKS, Floats, answers, binary_part, fitted, simulated, training_loss
 from numpy.typing import NDArray
 
 
@@ -41,23 +41,23 @@ def test_row_with_no_observed_column_gets_the_root_value(task: str) -> None:
 
 # Under these strategies a deeper tree splits the training rows of a leaf further, also those with holes.
 @pytest.mark.parametrize("missing", ["majority", "mia", "surrogate"])
-def test_training_loss_never_rises_with_depth(missing: str) -> None:
-    X, y = simulated(400, holes=0.2)
-    losses = [
-        np.square(y - fitted(X, y, missing=missing, max_depth=depth).predict(X)).sum()
-        for depth in range(1, 7)
-    ]
-    assert all(deeper <= shallower * (1 + 1e-12) for shallower, deeper in pairwise(losses))
+@pytest.mark.parametrize("task", TASKS)
+def test_training_loss_never_rises_with_depth(task: str, missing: str) -> None:
+    X, y = simulated(400, holes=0.2, task=task)
+    assert_loss_never_rises(X, y, missing)
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_training_loss_on_complete_data_never_rises_with_depth(missing: str) -> None:
-    X, y = simulated(400)
-    losses = [
-        np.square(y - fitted(X, y, missing=missing, max_depth=depth).predict(X)).sum()
-        for depth in range(1, 7)
-    ]
+@pytest.mark.parametrize("task", TASKS)
+def test_training_loss_on_complete_data_never_rises_with_depth(task: str, missing: str) -> None:
+    X, y = simulated(400, task=task)
+    assert_loss_never_rises(X, y, missing)
+
+
+def assert_loss_never_rises(X: Floats, y: NDArray[Any], missing: str) -> None:
+    losses = [training_loss(fitted(X, y, missing=missing, max_depth=depth), X, y) for depth in range(1, 7)]
     assert all(deeper <= shallower * (1 + 1e-12) for shallower, deeper in pairwise(losses))
+    assert losses[-1] < losses[0]
 
 
 def rows_by_node(tree: Any, X: Floats) -> dict[int, NDArray[np.bool_]]:

@@ -70,7 +70,30 @@ def test_whole_weights_are_repeated_rows(task: str, missing: str) -> None:
     np.testing.assert_allclose(answers(weighted, rows), answers(repeated, rows), rtol=0, atol=1e-9)
 
 
-def test_a_row_of_no_weight_changes_no_value_of_a_leaf() -> None:
+@pytest.mark.parametrize("far", [1e6, 1e15])
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_a_row_of_no_weight_changes_no_split_and_no_value(missing: str, far: float) -> None:
     X, y = simulated(200)
-    model = fitted(np.vstack([X, X[:1]]), np.append(y, 1e6), np.append(np.ones(len(y)), 0.0), max_depth=1)
-    assert model.predict(X).max() <= y.max()
+    # min_samples_leaf=1 binds nowhere, and the row's values are those of another, so it moves no threshold
+    settings = {"missing": missing, "min_samples_leaf": 1}
+    without = fitted(X, y, np.ones(len(y)), **settings).tree_
+    beside = fitted(
+        np.vstack([X, X[:1]]), np.append(y, far), np.append(np.ones(len(y)), 0.0), **settings
+    ).tree_
+    for field in ("column", "threshold", "left", "right", "third", "missing_to"):
+        np.testing.assert_array_equal(getattr(beside, field), getattr(without, field), err_msg=field)
+    np.testing.assert_allclose(beside.value, without.value, rtol=1e-12)
+    np.testing.assert_allclose(beside.weight, without.weight, rtol=1e-12)
+    np.testing.assert_allclose(beside.loss, without.loss, rtol=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+def test_a_row_of_no_weight_and_another_class_changes_no_split_and_no_value(criterion: str) -> None:
+    X, y = simulated(200, task="classification")
+    settings = {"criterion": criterion, "min_samples_leaf": 1}
+    without = fitted(X, y, np.ones(len(y)), **settings).tree_
+    weight = np.append(np.ones(len(y)), 0.0)
+    beside = fitted(np.vstack([X, X[:1]]), np.append(y, (y[0] + 1) % 3), weight, **settings).tree_
+    for field in ("column", "threshold", "left", "right", "third"):
+        np.testing.assert_array_equal(getattr(beside, field), getattr(without, field), err_msg=field)
+    np.testing.assert_allclose(beside.value, without.value, rtol=0, atol=1e-12)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self
 
 import numpy as np
 import pytest
 from models import STRATEGIES, TASKS, answers, fitted, holed, same_bits, simulated
 
+from tritree import _core
 
-@pytest.mark.parametrize("n_jobs", [2, 4])
+
+@pytest.mark.parametrize("n_jobs", [2, 4, 100])  # more than any test machine has, too
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_number_of_threads_changes_no_bit(missing: str, n_jobs: int) -> None:
     X, y = simulated(400, holes=0.2)
@@ -39,3 +46,101 @@ def test_threads_of_the_caller_get_what_one_thread_gets() -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda part: model.predict(rows[part]), parts))
     assert all(same_bits(answer, expected[part]) for answer, part in zip(found, parts, strict=True))
+
+
+def test_threads_of_the_caller_may_fit_different_models_at_once() -> None:
+    tables = [simulated(3_000, 6, holes=0.1, seed=seed) for seed in range(12)]
+
+    def learn(table: Any) -> Any:
+        return fitted(*table, n_jobs=2).predict(holed(table[0]))
+
+    expected = [learn(table) for table in tables]
+    with ThreadPoolExecutor(6) as pool:
+        assert all(map(same_bits, pool.map(learn, tables), expected))
+
+
+def fit_and_send(model: Any, X: Any, y: Any, sender: Any) -> None:
+    """Let a child process use the model it inherits and fit one of its own."""
+    rows = holed(X)
+    sender.send((model.predict(rows), fitted(X, y, n_jobs=2).predict(rows)))
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="processes are not forked here"
+)
+def test_forked_child_fits_and_predicts() -> None:
+    X, y = simulated(20_000, 6)
+    model = fitted(X, y, n_jobs=2)  # from here on the parent has a pool, whose threads the child lacks
+    model.predict(X[:5_000])
+    context: Any = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=fit_and_send, args=(model, X, y, sender))
+    child.start()
+    try:
+        assert receiver.poll(60), "the child hangs"
+        inherited, own = receiver.recv()
+    finally:
+        child.kill()
+        child.join()
+    expected = model.predict(holed(X))
+    assert same_bits(inherited, expected)
+    assert same_bits(own, expected)
+
+
+class Counter:
+    """A thread that counts on, and gives way after each step."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        while not self._done.is_set():
+            self.count += 1
+            time.sleep(1e-4)
+
+    def __enter__(self) -> Self:
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(100)  # so that a thread runs only where another lets go of the lock
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        sys.setswitchinterval(self._interval)
+        self._thread.join()
+
+    def watch(self, call: Any, progress: list[int]) -> Any:
+        """Return the function, with a note of how far the count comes while it runs."""
+
+        def watched(*arguments: Any) -> Any:
+            before = self.count
+            result = call(*arguments)
+            progress.append(self.count - before)
+            return result
+
+        return watched
+
+
+def test_other_python_threads_run_while_a_tree_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = simulated(300_000, 4)
+    steps: dict[str, list[int]] = {"Codes": [], "Model": []}
+    with Counter() as counter:
+        for name, progress in steps.items():
+            watched = counter.watch(getattr(_core, name), progress)
+            monkeypatch.setattr(f"tritree.estimators._core.{name}", watched)
+        fitted(X, y, n_jobs=1)
+    assert min(steps["Codes"] + steps["Model"]) > 0
+
+
+def test_other_python_threads_run_while_a_tree_answers() -> None:
+    X, y = simulated(300_000, 4)
+    model = fitted(X[:1_000], y[:1_000], n_jobs=1)
+    columns = list(X.T)
+    progress: list[int] = []
+    with Counter() as counter:
+        counter.watch(model._tree.model.predict, progress)(columns, len(X), 1)
+        counter.watch(model._tree.model.apply, progress)(columns, len(X), 1)
+    assert min(progress) > 0

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from models import STRATEGIES, answers, as_array, estimator
-from properties.strategies import Problem, problems
-from twin import Twin
+from properties.strategies import Problem, many_categories, problems
+from twin import Twin, principal_components
 
 
 def assert_core_agrees(problem: Problem, task: str, criterion: str | None, **settings: Any) -> None:
@@ -59,3 +60,27 @@ def test_tree_with_few_surrogates_predicts_what_the_twin_predicts(
     max_surrogates: int, problem: Problem
 ) -> None:
     assert_core_agrees(problem, "regression", None, missing="surrogate", max_surrogates=max_surrogates)
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_tree_on_many_categories_of_three_classes_predicts_what_the_twin_predicts(
+    criterion: str, missing: str, seed: int
+) -> None:
+    problem = many_categories(seed)
+    assume(has_clear_component(problem))
+    assert_core_agrees(problem, "classification", criterion, missing=missing)
+
+
+def has_clear_component(problem: Problem) -> bool:
+    """Return whether the categories of column 0 spread along one direction clearly more than along the next."""
+    counts: dict[Any, Any] = {}
+    weights = problem.weight or [1.0] * len(problem.y)
+    for row, y, weight in zip(problem.X, problem.y, weights, strict=True):
+        if row[0] is not None:
+            counts.setdefault(row[0], np.zeros(3))[y] += weight
+    totals = [count.sum() for count in counts.values()]
+    shares = [(count / count.sum()).tolist() for count in counts.values()]
+    _, spread, _ = principal_components(shares, totals)
+    return bool(spread[-1] > 1.05 * spread[-2])

@@ -263,6 +263,104 @@ def test_ordered_categories_are_numeric_in_their_order():
             tree.predict(pd.DataFrame({"size": ["small", "huge"]}))
 
 
+def learned(frame):
+    """What training teaches about the column of a frame, and its values as the core takes them."""
+    codec, columns = Codec.learn(read_table(frame), "from_dtype")
+    return codec.columns[0], columns[0].tolist()
+
+
+def coded_by_arrow(codes, labels, **options):
+    return pa.table({"a": pa.DictionaryArray.from_arrays(codes, pa.array(labels), **options)})
+
+
+TEXT = ["b", None, "a", "b"]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": pd.Categorical(TEXT, categories=["unused", "b", "a"])}),
+        pd.DataFrame({"a": pd.Categorical(TEXT, categories=[3, "b", "a"])}),
+        pd.DataFrame({"a": pd.Series(["b", np.nan, "a", "b"], dtype=object)}),
+        pd.DataFrame({"a": pd.Series(["b", pd.NaT, "a", np.str_("b")], dtype=object)}),
+        pd.DataFrame({"a": pd.Series(TEXT, dtype=pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string())))}),
+        pl.DataFrame({"a": pl.Series(TEXT, dtype=pl.Enum(["unused", "b", "a"]))}),
+        pl.DataFrame({"a": pl.Series(["other", *TEXT], dtype=pl.Categorical)[1:]}),
+        pa.table(
+            {"a": pa.chunked_array([pa.array(part).dictionary_encode() for part in (TEXT[:1], TEXT[1:])])}
+        ),
+        coded_by_arrow(pa.array([1, None, 2, 1], type=pa.uint8()), ["unused", "b", "a"]),
+        coded_by_arrow(pa.array([0, 1, 2, 0]), ["b", None, "a"]),
+        coded_by_arrow(pa.array([0, None, 1, 2]), ["b", "a", "b"]),
+        pa.table(
+            {"a": pa.chunked_array([pa.array([], type=pa.large_string()), pa.array(TEXT, pa.large_string())])}
+        ),
+        np.array([TEXT], dtype=object).T,
+    ],
+)
+def test_categories_are_the_labels_that_occur_however_they_are_stored(frame):
+    column, values = learned(frame)
+    assert column.categories == ("a", "b")
+    assert values == [1, -1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": pd.Categorical([3, 1, None, 3], categories=[1, 2, 3])}),
+        coded_by_arrow(pa.array([0, 1, None, 0]), [3, 1]),
+    ],
+)
+def test_numbers_may_be_labels_of_categories(frame):
+    column, values = learned(frame)
+    assert column.categories == (1, 3)
+    assert values == [1, 0, -1, 1]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": pd.Categorical([None, None], categories=["x"])}),
+        pd.DataFrame({"a": pd.Series([None, np.nan], dtype=object)}),
+        pd.DataFrame({"a": pd.Series([None, None], dtype="string")}),
+        pl.DataFrame({"a": pl.Series([None, None], dtype=pl.String)}),
+        pl.DataFrame({"a": [None, None]}),
+        pa.table({"a": pa.nulls(2, pa.string())}),
+        coded_by_arrow(pa.array([0, 0]), [None, "unused"]),
+    ],
+)
+def test_text_without_a_value_teaches_nothing(frame):
+    column, values = learned(frame)
+    assert column.categories is None
+    assert np.isnan(values).all()
+
+
+def test_equal_values_of_several_types_are_still_mixed():
+    with pytest.raises(ColumnError, match=r"mixes values of type bool, int \(True in row 1, 1 in row 0\)"):
+        learned(pd.DataFrame({"a": pd.Series([1, True], dtype=object)}))
+
+
+def test_message_about_a_label_names_a_row_that_holds_it():
+    values = pd.Categorical([None, "b", 1, "b"], categories=["unused", 1, "b"])
+    with pytest.raises(ColumnError, match=r"mixes values of type int, str \(1 in row 2, 'b' in row 1\)"):
+        learned(pd.DataFrame({"a": values}))
+
+
+@pytest.mark.parametrize("value", [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01", tz="UTC")])
+def test_dates_as_labels_are_refused(value):
+    with pytest.raises(ColumnError, match="column 'a' holds dates"):
+        learned(pd.DataFrame({"a": pd.Categorical([value, None])}))
+
+
+def test_order_of_numbers_is_kept_and_looked_up_among_plain_numbers():
+    order = pd.CategoricalDtype([3, 1, 2], ordered=True)
+    tree = TrinaryTreeRegressor(min_samples_leaf=1)
+    tree.fit(pd.DataFrame({"a": pd.Series([3, 1, 2] * 20, dtype=order)}), [0.0, 1.0, 2.0] * 20)
+    np.testing.assert_array_equal(tree.predict(pd.DataFrame({"a": [2.0, 3.0, np.nan]})), [2, 0, 1])
+    with pytest.raises(ColumnError, match=r"column 'a' holds 4.0 in row 1, .*\(3, 1, 2\)"):
+        tree.predict(pd.DataFrame({"a": [2.0, 4.0]}))
+
+
 def test_numbers_listed_as_categorical_are_categories():
     X = np.tile([1.0, 2.0, 3.0], (2, 50)).T
     y = np.where(X[:, 0] == 2, 5.0, 0.0)

@@ -36,9 +36,18 @@ class Branch(IntEnum):
 
 
 def describe(
-    tree: _core.Tree, codec: Codec, classes: Sequence[Any] | None, *, missing: str, n_grown: int
+    tree: _core.Tree,
+    codec: Codec,
+    classes: Sequence[Any] | None,
+    *,
+    missing: str,
+    n_grown: int,
+    detached: bool = False,
 ) -> dict[str, Any]:
     """Return the tree as plain data.
+
+    ``detached`` tells that the training rows are gone, so that a branch that is not grown answers with the value of
+    its node.
 
     ``nodes`` is a list indexed by node number. A node has ``depth``, ``rows``, ``weight``, ``loss``, ``value`` (a
     list: the mean, or the class shares) and ``split``, which is None in a leaf. A split has
@@ -62,6 +71,7 @@ def describe(
         "columns": columns,
         "nodes": nodes,
         "n_grown": n_grown,
+        "detached": detached,
         "n_leaves": sum(node["split"] is None for node in nodes),
         "n_ungrown": sum(
             node[branch] == "ungrown" for node in nodes for branch in ("left", "right", "third")

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["draw_text"]
+from tritree.parameters import check_int
+from tritree.views.notation import (
+    Thresholds,
+    as_label,
+    as_name,
+    as_percent,
+    number_format,
+    pad,
+    width_of,
+)
 
-_WIDEST_SET = 40  # characters that a list of categories may take
+__all__ = ["MAX_NODES", "draw_text"]
+
+#: Nodes that are drawn unless more are asked for.
+MAX_NODES = 1_000
+
+_WIDEST_NAME = 30  # columns of the terminal that a column's name may take
+_WIDEST_LABEL = 20  # the same for one of several categories,
+_WIDEST_SET = 40  # for a list of them,
+_WIDEST_STAND_IN_SET = 16  # for a list within a line of surrogates,
+_WIDEST_SURROGATES = 100  # and for that line
 _MOST_CLASSES = 6  # classes whose shares are all shown
+
+_BRANCHES = ("left", "right", "third")
 
 
 @dataclass(slots=True)
@@ -23,47 +42,80 @@ class _Line:
 
 
 def draw_text(
-    tree: dict[str, Any], *, max_depth: int | None = None, max_nodes: int | None = None, digits: int = 4
+    tree: dict[str, Any],
+    *,
+    max_depth: int | None = None,
+    max_nodes: int | None = MAX_NODES,
+    digits: int = 4,
 ) -> str:
-    """Return a description of `describe` drawn as text."""
-    drawing = _Drawing(tree, digits, _shown(tree, max_depth, max_nodes))
-    return "\n".join([_headline(tree), _legend(tree), "", *drawing.lines()])
+    """Return a description of `describe` drawn as text.
+
+    Nodes down to ``max_depth`` are drawn, and no more than ``max_nodes``, those nearest to the root; None draws
+    everything. Values have ``digits`` significant digits; for thresholds see `Thresholds`.
+    """
+    check_int("max_depth", max_depth, 0, or_none="draws every depth")
+    check_int("max_nodes", max_nodes, 1, or_none="draws everything")
+    check_int("digits", digits, 1)
+    choice = _choose(tree["nodes"], max_depth, max_nodes)
+    drawing = _Drawing(tree, int(digits), choice)
+    lines = drawing.lines()  # first, because the legend explains what is in them
+    return "\n".join([_headline(tree), *drawing.legend(), "", *lines, *_left_out(tree, choice)])
 
 
-def _shown(tree: dict[str, Any], max_depth: int | None, max_nodes: int | None) -> set[int]:
-    """Return the nodes to draw: those nearest to the root, with a third branch one step from its node."""
-    shown: set[int] = set()
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What is drawn of a tree: nodes, those of them whose branches are drawn, and what the others are left out for."""
+
+    drawn: list[int]
+    open: set[int]
+    limits: set[str]
+
+
+def _choose(nodes: list[dict[str, Any]], max_depth: int | None, max_nodes: int | None) -> _Choice:
+    """Return the nodes nearest to the root, a third branch one step from its node; all branches of a node or none."""
+    choice = _Choice([0], set(), set())
     queue = deque([0])
-    while queue and (max_nodes is None or len(shown) < max_nodes):
+    while queue:
         number = queue.popleft()
-        node = tree["nodes"][number]
-        if max_depth is not None and node["depth"] > max_depth:
+        children = _grown(nodes[number])
+        if max_depth is not None and any(nodes[child]["depth"] > max_depth for child in children):
+            choice.limits.add("max_depth")
             continue
-        shown.add(number)
-        queue.extend(child for child in _children(node) if child != "ungrown")
-    return shown
+        if max_nodes is not None and len(choice.drawn) + len(children) > max_nodes:
+            choice.limits.add("max_nodes")
+            break
+        choice.open.add(number)
+        choice.drawn.extend(children)
+        queue.extend(children)
+    # those still waiting are drawn, and what has nothing to hide needs no note that it does
+    choice.open.update(number for number in queue if not _grown(nodes[number]))
+    return choice
 
 
-def _children(node: dict[str, Any]) -> list[Any]:
-    return [node[branch] for branch in ("left", "right", "third") if node[branch] is not None]
+def _grown(node: dict[str, Any]) -> list[int]:
+    return [node[branch] for branch in _BRANCHES if isinstance(node[branch], int)]
 
 
 def _headline(tree: dict[str, Any]) -> str:
-    nodes = tree["nodes"]
     kind = "mean response" if tree["classes"] is None else f"{len(tree['classes'])} classes"
-    parts = [_count(len(nodes), "node"), _count(tree["n_leaves"], "leaf", "leaves")]
+    parts = [_count(len(tree["nodes"]), "node"), _count(tree["n_leaves"], "leaf", "leaves")]
     if tree["n_grown"]:
         parts.append(f"{tree['n_grown']:,} grown on demand")
     if tree["n_ungrown"]:
-        parts.append(f"{_count(tree['n_ungrown'], 'branch', 'branches')} not grown yet")
+        branches = _count(tree["n_ungrown"], "branch", "branches")
+        parts.append(f"{branches} not grown" + (" before detach()" if tree["detached"] else " yet"))
     return f"{tree['missing']} tree, {kind}: {', '.join(parts)}"
 
 
-def _legend(tree: dict[str, Any]) -> str:
-    has_third = any(node["third"] is not None for node in tree["nodes"])
-    return "● leaf" + (
-        "   ┄ third branch: all rows of the node, for those whose value is missing" if has_third else ""
-    )
+def _left_out(tree: dict[str, Any], choice: _Choice) -> list[str]:
+    """Return a line that tells what is not drawn and how to see it, if there is such."""
+    n_left_out = len(tree["nodes"]) - len(choice.drawn)
+    if not n_left_out:
+        return []
+    means = {"max_nodes": "max_nodes=None draws everything", "max_depth": "a larger max_depth draws more"}
+    verb = "is" if n_left_out == 1 else "are"
+    remedy = ", ".join(means[limit] for limit in sorted(choice.limits))
+    return [f"… {_count(n_left_out, 'node')} {verb} left out: {remedy}"]
 
 
 def _count(n: int, one: str, many: str | None = None) -> str:
@@ -73,26 +125,57 @@ def _count(n: int, one: str, many: str | None = None) -> str:
 class _Drawing:
     """The lines of one tree."""
 
-    def __init__(self, tree: dict[str, Any], digits: int, shown: set[int]) -> None:
+    def __init__(self, tree: dict[str, Any], digits: int, choice: _Choice) -> None:
+        self._tree = tree
         self._nodes = tree["nodes"]
         self._classes = tree["classes"]
         self._digits = digits
-        self._shown = shown
-        self._decimals = _decimals([value for node in shown for value in self._nodes[node]["value"]], digits)
+        self._open = choice.open
+        self._rules = _Rules(self._nodes, digits)
+        drawn = [self._nodes[number] for number in choice.drawn]
+        self._has_weights = any(not _is_weight_of_rows(node) for node in drawn)
+        self._value_text = number_format([node["value"][0] for node in drawn], digits)
+        weights = [node["weight"] for node in drawn]
+        whole = all(weight.is_integer() and weight < 1e15 for weight in weights)
+        self._weight_text = "{:,.0f}".format if whole else number_format(weights, digits)
+
+    def legend(self) -> list[str]:
+        """Return what the signs and numbers mean that are not plain; the lines must have been drawn."""
+        above = "weight" if self._has_weights else "rows"
+        signs = ["● leaf", f"share: of the {above} above"]
+        if any(node["third"] is not None for node in self._nodes):
+            signs.append("┄ third branch: all rows of the node, for those whose value is missing")
+        if any(node["split"] is not None and node["split"]["surrogates"] for node in self._nodes):
+            signs.append("┊ for rows whose value is missing: the first of these that is observed decides")
+        lines = ["   ".join(signs)]
+        is_fractional = self._tree["missing"] == "fractional"
+        if self._has_weights and is_fractional:
+            lines.append(
+                "a row whose value is missing counts on both sides in rows, and by its parts in weight"
+            )
+        if self._has_weights and not (is_fractional and _is_weight_of_rows(self._nodes[0])):
+            values = "means" if self._classes is None else "class shares"
+            lines.append(f"{values} are weighted, rows are counted")
+        if self._tree["detached"] and self._tree["n_ungrown"]:
+            lines.append("a branch that was not grown before detach() answers with the value of its node")
+        if self._rules.thresholds.rounded:
+            lines.append("thresholds with many digits are rounded; digits=17 shows them in full")
+        return lines
 
     def lines(self) -> list[str]:
         """Return the drawing, its numbers aligned under their headings."""
-        drawn = [_Line("", self._headings()), *self._draw()]
-        text_width = max(len(line.text) for line in drawn if line.cells or line.note)
-        widths = [max(len(line.cells[i]) for line in drawn if line.cells) for i in range(len(drawn[0].cells))]
-        left_aligned = {2} if self._classes is not None else set()
+        headings = self._headings()
+        drawn = [_Line("", headings), *self._draw()]
+        text_width = max(width_of(line.text) for line in drawn if line.cells or line.note)
+        widths = [max(width_of(line.cells[i]) for line in drawn if line.cells) for i in range(len(headings))]
+        class_at = None if self._classes is None else headings.index("class")
         result = []
         for line in drawn:
             cells = [
-                cell.ljust(width) if i in left_aligned else cell.rjust(width)
+                pad(cell, width, right=i != class_at)
                 for i, (cell, width) in enumerate(zip(line.cells, widths, strict=False))
             ]
-            parts = [line.text.ljust(text_width), *cells, line.note] if cells or line.note else [line.text]
+            parts = [pad(line.text, text_width), *cells, line.note] if cells or line.note else [line.text]
             result.append("  ".join(parts).rstrip())
         return result
 
@@ -104,28 +187,33 @@ class _Drawing:
         while stack:
             number, rule, branch, indent, parent = stack.pop()
             if number == "ungrown":
-                lines.append(_Line(branch + rule, note="not grown yet"))
+                lines.append(_Line(branch + rule, note=self._ungrown_note(parent)))
                 continue
             node = self._nodes[number]
-            lines.append(_Line(branch + rule, self._cells(node, parent), self._note(node)))
-            below = [] if node["split"] is None else _branches(node["split"], self._digits)
-            below = [(name, text) for name, text in below if node[name] is not None]
-            hidden = [
-                node[name] for name, _ in below if node[name] != "ungrown" and node[name] not in self._shown
-            ]
-            if hidden:
+            split = node["split"]
+            lines.append(_Line(branch + rule, self._cells(node, parent), "●" if split is None else ""))
+            if split is None:
+                continue
+            if number not in self._open:
                 lines[-1].note = f"… {_count(self._size(node) - 1, 'node')} below"
                 continue
-            if below and node["split"]["surrogates"]:
-                lines.append(_Line(indent + "┊  " + _surrogate_text(node["split"], self._digits)))
+            if split["surrogates"]:
+                lines.append(_Line(indent + "┊  " + self._rules.surrogates(split)))
+            below = [(name, text) for name, text in self._rules.branches(node) if node[name] is not None]
             for i, (name, text) in reversed(list(enumerate(below))):
                 last = i == len(below) - 1
-                if name == "third":
-                    text = _third_text(node, self._nodes)
                 corner = ("╰" if last else "├") + ("┄ " if name == "third" else "─ ")
                 further = indent + ("   " if last else "│  ")
                 stack.append((node[name], text, indent + corner, further, node))
         return lines
+
+    def _ungrown_note(self, node: dict[str, Any] | None) -> str:
+        if node is None or not self._tree["detached"]:
+            return "not grown yet"
+        if self._classes is None:
+            return f"not grown: answers {self._value_text(node['value'][0])}"
+        best = _best(node)
+        return f"not grown: answers {as_label(self._classes[best], _WIDEST_LABEL)}, {node['value'][best]:.1%}"
 
     def _size(self, node: dict[str, Any]) -> int:
         """Return the number of grown nodes of the tree under a node, itself included."""
@@ -133,117 +221,140 @@ class _Drawing:
         while stack:
             here = stack.pop()
             size += 1
-            stack.extend(self._nodes[child] for child in _children(here) if child != "ungrown")
+            stack.extend(self._nodes[child] for child in _grown(here))
         return size
 
     def _headings(self) -> list[str]:
+        counts = ["rows", "weight", "share"] if self._has_weights else ["rows", "share"]
         if self._classes is None:
-            return ["rows", "share", "mean"]
-        shares = (
-            [_short(str(label), 12) for label in self._classes] if self._lists_shares() else ["its share"]
-        )
-        return ["rows", "share", "class", *shares]
+            return [*counts, "mean"]
+        shares = [as_label(label, 12) for label in self._classes] if self._lists_shares() else ["its share"]
+        return [*counts, "class", *shares]
 
     def _lists_shares(self) -> bool:
         return self._classes is not None and len(self._classes) <= _MOST_CLASSES
 
     def _cells(self, node: dict[str, Any], parent: dict[str, Any] | None) -> list[str]:
-        share = "" if parent is None or not parent["rows"] else f"{node['rows'] / parent['rows']:.0%}"
-        counts = [f"{node['rows']:,}", share]
+        size = "weight" if self._has_weights else "rows"
+        share = "" if parent is None or not parent[size] else as_percent(node[size] / parent[size])
+        weight = [self._weight_text(node["weight"])] if self._has_weights else []
+        counts = [f"{node['rows']:,}", *weight, share]
         value = node["value"]
         if self._classes is None:
-            return [*counts, f"{value[0]:,.{self._decimals}f}"]
-        best = max(range(len(value)), key=value.__getitem__)
+            return [*counts, self._value_text(value[0])]
+        best = _best(node)
         shares = value if self._lists_shares() else [value[best]]
-        return [*counts, _short(str(self._classes[best]), 20), *(f"{share:.1%}" for share in shares)]
-
-    def _note(self, node: dict[str, Any]) -> str:
-        return "●" if node["split"] is None else ""
+        label = as_label(self._classes[best], _WIDEST_LABEL)
+        return [*counts, label, *(f"{share:.1%}" for share in shares)]
 
 
-def _branches(split: dict[str, Any], digits: int) -> list[tuple[str, str]]:
-    """Return the branches of a split with the rule that leads into each."""
-    left, right = _sides(split, digits)
-    missing_to = split["missing_to"]
-    if missing_to == "surrogates" and not split["surrogates"]:
-        missing_to = split["larger"]
-    if split["rule"] != "missing":
-        if missing_to == "left":
-            left += " or missing"
-        elif missing_to == "right":
-            right += " or missing"
-        elif missing_to == "both":
-            left += f", missing with {split['share']:.0%}"
-            right += f", missing with {1 - split['share']:.0%}"
-    return [("left", left), ("right", right), ("third", "")]
+def _is_weight_of_rows(node: dict[str, Any]) -> bool:
+    """Return whether every row of the node has counted as one."""
+    return bool(abs(node["weight"] - node["rows"]) <= 1e-9 * node["rows"])
 
 
-def _sides(split: dict[str, Any], digits: int) -> tuple[str, str]:
-    """Return what holds for the rows on the left and for those on the right."""
-    name = _short(str(split["name"]), 30)
-    if split["rule"] == "missing":
-        sides = f"{name} missing", f"{name} observed"
-        return sides if split["missing_to"] == "left" else sides[::-1]
-    if split["rule"] == "threshold":
-        threshold = _number(split["threshold"], digits)
-        return f"{name} < {threshold}", f"{name} ≥ {threshold}"
-    if split["rule"] == "order":
-        return f"{name} ≤ {split['left'][-1]}", f"{name} ≥ {split['right'][0]}"
-    return _member(name, split["left"]), _member(name, split["right"])
+def _best(node: dict[str, Any]) -> int:
+    """Return the number of the most probable class, the first of equals."""
+    value = node["value"]
+    return max(range(len(value)), key=value.__getitem__)
 
 
-def _third_text(node: dict[str, Any], nodes: list[dict[str, Any]]) -> str:
-    name = _short(str(node["split"]["name"]), 30)
-    if node["third"] == "ungrown":
-        return f"{name} missing"
-    split = nodes[node["third"]]["split"]
-    if split is None:
-        return f"{name} missing, no other column helps"
-    return f"{name} missing, {_short(str(split['name']), 30)} takes over"
+class _Rules:
+    """The splits of a tree in words."""
+
+    def __init__(self, nodes: list[dict[str, Any]], digits: int) -> None:
+        self._nodes = nodes
+        by_column: dict[int, set[float]] = {}
+        for node in nodes:
+            if node["split"] is not None:
+                for split in (node["split"], *node["split"]["surrogates"]):
+                    if split["rule"] == "threshold":
+                        by_column.setdefault(split["column"], set()).add(split["threshold"])
+        self.thresholds = Thresholds(by_column, digits)
+
+    def branches(self, node: dict[str, Any]) -> list[tuple[str, str]]:
+        """Return the branches of a node that has a split, with the rule that leads into each."""
+        split = node["split"]
+        name = _name(split)
+        left, right = (f"{name} {condition}" for condition in self._conditions(split))
+        missing_to = split["missing_to"]
+        if missing_to == "surrogates" and not split["surrogates"]:
+            missing_to = split["larger"]
+        if split["rule"] != "missing":
+            if missing_to == "left":
+                left += " or missing"
+            elif missing_to == "right":
+                right += " or missing"
+            elif missing_to == "both":
+                left += f", and {as_percent(split['share'])} of each missing row"
+                right += f", and {as_percent(1 - split['share'])} of each missing row"
+        return [("left", left), ("right", right), ("third", self._third(node))]
+
+    def surrogates(self, split: dict[str, Any]) -> str:
+        """Return which other columns decide when the value is missing, in their order, as far as there is room."""
+        begin, end = f"{_name(split)} missing: by ", f", else {split['larger']}"
+        room = _WIDEST_SURROGATES - width_of(begin + end)
+        n_all = len(split["surrogates"])
+        wide = [self._stand_in(surrogate, _WIDEST_STAND_IN_SET) for surrogate in split["surrogates"]]
+        for n in range(n_all, 0, -1):
+            text = ", ".join(wide[:n]) + _more(n_all - n)
+            if width_of(text) <= room:
+                return begin + text + end
+        # one category tells more than a long line
+        return begin + self._stand_in(split["surrogates"][0], 1) + _more(n_all - 1) + end
+
+    def _stand_in(self, surrogate: dict[str, Any], width: int) -> str:
+        """Return a surrogate with the side that its rows go to; both sides if a row may belong to neither."""
+        below = surrogate["below"]
+        above = "right" if below == "left" else "left"
+        if surrogate["rule"] == "categories":
+            where = {below: _listed(surrogate["left"], width), above: _listed(surrogate["right"], width)}
+            return f"{_name(surrogate)} (left {where['left']}; right {where['right']})"
+        conditions = self._conditions(surrogate)
+        return f"{_name(surrogate)} (left {conditions[below != 'left']})"
+
+    def _conditions(self, split: dict[str, Any]) -> tuple[str, str]:
+        """Return what holds for the column on the left and on the right."""
+        if split["rule"] == "missing":
+            return ("missing", "observed") if split["missing_to"] == "left" else ("observed", "missing")
+        if split["rule"] == "threshold":
+            threshold = self.thresholds.text(split["column"], split["threshold"])
+            return f"< {threshold}", f"≥ {threshold}"
+        if split["rule"] == "order":
+            last, first = (as_label(split[s][i], _WIDEST_SET) for s, i in (("left", -1), ("right", 0)))
+            return f"≤ {last}", f"≥ {first}"
+        return _member(split["left"]), _member(split["right"])
+
+    def _third(self, node: dict[str, Any]) -> str:
+        name = _name(node["split"])
+        if not isinstance(node["third"], int):
+            return f"{name} missing"
+        split = self._nodes[node["third"]]["split"]
+        if split is None:
+            return f"{name} missing, no other column helps"
+        return f"{name} missing, {_name(split)} takes over"
 
 
-def _surrogate_text(split: dict[str, Any], digits: int) -> str:
-    """Return which splits stand in when the value is missing, in their order."""
-    stand_ins = []
-    for surrogate in split["surrogates"]:
-        left, right = _sides(surrogate, digits)
-        stand_ins.append(left if surrogate["below"] == "left" else right)
-    name = _short(str(split["name"]), 30)
-    return f"{name} missing: left where {', else by '.join(stand_ins)}, else {split['larger']}"
+def _name(split: dict[str, Any]) -> str:
+    return as_name(split["name"], _WIDEST_NAME)
 
 
-def _member(name: str, categories: list[Any]) -> str:
+def _member(categories: list[Any]) -> str:
     if len(categories) == 1:
-        return f"{name} is {_short(str(categories[0]), _WIDEST_SET)}"
-    return f"{name} in {{{_listed(categories)}}}"
+        return f"is {as_label(categories[0], _WIDEST_SET)}"
+    return f"in {{{_listed(categories, _WIDEST_SET)}}}"
 
 
-def _listed(categories: list[Any]) -> str:
+def _listed(categories: list[Any], width: int) -> str:
     """Return as many categories as fit, and how many more there are."""
     shown: list[str] = []
     for category in categories:
-        text = _short(str(category), 20)
-        if shown and len(", ".join([*shown, text])) > _WIDEST_SET:
-            return f"{', '.join(shown)}, … {len(categories) - len(shown)} more"
+        text = as_label(category, _WIDEST_LABEL)
+        if shown and width_of(", ".join([*shown, text])) > width:
+            break
         shown.append(text)
-    return ", ".join(shown)
+    return ", ".join(shown) + _more(len(categories) - len(shown))
 
 
-def _short(text: str, width: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _number(value: float, digits: int) -> str:
-    """Return a number with that many significant digits, large ones in full."""
-    if abs(value) >= 10 ** max(digits, 4):
-        return f"{value:,.0f}"
-    return f"{value:.{digits}g}"
-
-
-def _decimals(values: list[float], digits: int) -> int:
-    """Return how many decimals show the largest of the values with that many significant digits."""
-    largest = max(map(abs, values), default=0.0)
-    if largest == 0 or not math.isfinite(largest):
-        return 1
-    return max(0, digits - 1 - math.floor(math.log10(largest)))
+def _more(n: int) -> str:
+    return f", … {n:,} more" if n else ""
