@@ -25,6 +25,7 @@ __all__ = ["MAX_CATEGORIES", "Codec", "LearnedColumn", "infinite_values_named"]
 MAX_CATEGORIES = 65_534
 
 MISSING, NEVER_SEEN = -1, -2
+_WORDS = {Content.NUMBERS: "numbers", Content.BOOLEANS: "true and false", Content.TEXT: "text"}
 # the largest whole number below which every other one is a float64 of its own
 _LARGEST_EXACT = 2**53
 
@@ -56,7 +57,7 @@ class LearnedColumn:
     def _check_content(self, column: Column) -> None:
         is_text, was_text = column.content is Content.TEXT, self.content is Content.TEXT
         if is_text != was_text:
-            now, then = ("text", "numbers") if is_text else ("numbers", "text")
+            now, then = _WORDS[column.content], _WORDS[self.content]
             raise ColumnError(
                 f"{self.label} holds {now} now and held {then} in training; turn it back into {then}, or fit again"
             )
@@ -95,7 +96,13 @@ class Codec:
     """The columns as training knew them."""
 
     columns: tuple[LearnedColumn, ...]
-    names: tuple[str, ...] | None
+    #: What the columns of a frame are called; None if training had an array.
+    keys: tuple[Any, ...] | None
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Return the column names, if they are text."""
+        return self.keys if self.keys is not None and isinstance(self.keys[0], str) else None
 
     @classmethod
     def learn(cls, table: Table, categorical_features: Any) -> tuple[Codec, list[_core.Column]]:
@@ -108,8 +115,7 @@ class Codec:
             learned.append(known)
             values = known.encode(column)
             encoded.append(np.full(table.n_rows, np.nan, dtype=np.float32) if values is None else values)
-        names = None if table.names is None else tuple(table.names)
-        return cls(tuple(learned), names), encoded
+        return cls(tuple(learned), None if table.keys is None else tuple(table.keys)), encoded
 
     @property
     def n_categories(self) -> list[int]:
@@ -126,8 +132,9 @@ class Codec:
 
     def _positions(self, table: Table, reader: str) -> Sequence[int | None]:
         """Return for each column of training where it stands in the table."""
-        if self.names is not None and table.names is not None:
-            return self._positions_by_name(table.names)
+        same_kind_of_names = (self.names is None) == (table.names is None)
+        if self.keys is not None and table.keys is not None and same_kind_of_names:
+            return self._positions_by_key(table.keys)
         if table.n_columns != len(self.columns):
             raise ValueError(
                 f"X has {table.n_columns} features, but {reader} is expecting {len(self.columns)} features as input."
@@ -140,14 +147,14 @@ class Codec:
             warn_caller(f"X has feature names, but {reader} was fitted without feature names")
         return range(len(self.columns))
 
-    def _positions_by_name(self, names: list[str]) -> list[int | None]:
-        assert self.names is not None
-        position = {name: i for i, name in enumerate(names)}
-        absent = [name for name in self.names if name not in position]
-        extra = [name for name in names if name not in set(self.names)]
-        if len(absent) == len(self.names):
+    def _positions_by_key(self, keys: Sequence[Any]) -> list[int | None]:
+        assert self.keys is not None
+        position = {key: i for i, key in enumerate(keys)}
+        absent = [key for key in self.keys if key not in position]
+        extra = [key for key in keys if key not in set(self.keys)]
+        if len(absent) == len(self.keys):
             raise ValueError(
-                f"the table has none of the columns of training ({_some(self.names)}); it has {_some(names)}"
+                f"the table has none of the columns of training ({_some(self.keys)}); it has {_some(keys)}"
             )
         if absent:
             warn_caller(
@@ -156,7 +163,7 @@ class Codec:
             )
         if extra:
             warn_caller(f"not in training, so ignored: {_some(extra)}", ColumnMatchWarning)
-        return [position.get(name) for name in self.names]
+        return [position.get(key) for key in self.keys]
 
 
 def _learn_column(column: Column, chosen: bool | None) -> LearnedColumn:
@@ -256,7 +263,7 @@ def _position(entry: Any, table: Table) -> int:
     )
 
 
-def _some(names: Sequence[str], most: int = 10) -> str:
+def _some(names: Sequence[Any], most: int = 10) -> str:
     shown = ", ".join(map(repr, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 

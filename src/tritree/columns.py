@@ -90,6 +90,8 @@ def read_column(raw: RawColumn, label: str) -> Column:
     """Return the column with its content, or raise a ColumnError that names it and the remedy."""
     if raw.labels is not None:
         codes, labels = _used(raw.values, raw.labels)
+        if not len(labels):
+            return Column(label, Content.NOTHING, codes, raw.is_category, raw.order)
         content, values = _read_values(labels, label, lambda position: int(np.argmax(codes == position)))
         if content is not Content.TEXT:
             # the place after the last label is that of missing, whose code is -1
@@ -143,11 +145,18 @@ def _read_values(
         )
     if kind == "b":
         return Content.BOOLEANS, values.astype(np.float32)
+    if kind == "f" and _is_empty(values):
+        return Content.NOTHING, values
     if kind in "fiu":
         return Content.NUMBERS, _as_floats(values)
     if kind == "U":
         return Content.TEXT, values
     return _read_objects(values, label, row_of)
+
+
+def _is_empty(values: NDArray[Any]) -> bool:
+    """Return whether no float is observed: an empty column has the type of floats, whatever it would have held."""
+    return bool(np.isnan(values[:8]).all() and np.isnan(values).all())
 
 
 def _as_floats(values: NDArray[Any]) -> NDArray[Any]:
@@ -222,6 +231,11 @@ def _is_number(t: type) -> bool:
     return (issubclass(t, Real) or t.__name__ == "Decimal") and not issubclass(t, (bool, np.bool_))
 
 
+def _is_of(value: Any, t: type) -> bool:
+    """Return whether a value is of a type itself: True is no int here. All floats are one type."""
+    return type(value) is t or (t is float and isinstance(value, (float, np.floating)))
+
+
 def _refusal(label: str, kind: str) -> ColumnError:
     holds, remedy = REFUSED[kind]
     return ColumnError(f"{label} holds {holds}; {remedy}")
@@ -238,7 +252,7 @@ def _mixture(label: str, values: list[Any], types: set[type], row_of: Callable[[
     names = sorted(t.__name__ for t in types)
     examples = []
     for t in sorted(types, key=lambda t: t.__name__)[:2]:
-        at = next(i for i, value in enumerate(values) if isinstance(value, t) and not is_missing(value))
+        at = next(i for i, value in enumerate(values) if _is_of(value, t) and not is_missing(value))
         examples.append(f"{values[at]!r} in row {row_of(at)}")
     return ColumnError(
         f"{label} mixes values of type {', '.join(names)} ({', '.join(examples)}); "

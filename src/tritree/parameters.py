@@ -24,7 +24,10 @@ def count_threads(n_jobs: Any) -> int:
     if n_jobs is None:
         n_jobs = -1
     if not _is_int(n_jobs) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be None, -1 (all processors) or a number of threads, got {n_jobs!r}")
+        raise ValueError(
+            "n_jobs must be a number of threads, None or -1 (all processors), -2 (all but one) and so on, "
+            f"got {n_jobs!r}"
+        )
     return int(n_jobs) if n_jobs > 0 else max(1, _core.hardware_threads() + 1 + int(n_jobs))
 
 

@@ -47,8 +47,8 @@ def read_classes(y: Any, n_rows: int, reader: str) -> tuple[NDArray[Any], NDArra
     """Return the classes in sorted order and the class number of each row."""
     values = _read(y, n_rows, reader)
     _refuse_missing(values)
-    check_classification_targets(values)
     try:
+        check_classification_targets(values)
         classes, numbers = np.unique(values, return_inverse=True)
     except TypeError:
         types = sorted({type(value).__name__ for value in values.tolist()})
@@ -61,11 +61,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     if sample_weight is None:
         return None
     try:
-        weights = np.ascontiguousarray(read_vector(sample_weight), dtype=np.float64)
+        weights = np.asarray(read_vector(sample_weight), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold one number per row ({error})") from None
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
+    weights = np.full(n_rows, float(weights)) if weights.ndim == 0 else np.ascontiguousarray(weights)
     if weights.shape != (n_rows,):
         raise ValueError(
             f"sample_weight has shape {weights.shape}, X has {n_rows} rows; give one weight per row"

@@ -41,9 +41,14 @@ class Table:
 
     n_rows: int
     n_columns: int
-    #: Column names, or None where columns are known by position only.
-    names: list[str] | None
+    #: What the columns of a frame are called: text, or else whatever all of them are; None for an array.
+    keys: list[Any] | None
     _column: Callable[[int], RawColumn]
+
+    @property
+    def names(self) -> list[str] | None:
+        """Return the column names, if they are text."""
+        return self.keys if self.keys and isinstance(self.keys[0], str) else None
 
     def column(self, position: int) -> RawColumn:
         """Return the column at a position."""
@@ -51,11 +56,18 @@ class Table:
 
     def label(self, position: int) -> str:
         """Return how a message speaks of the column at a position."""
-        return f"column {position}" if self.names is None else f"column {self.names[position]!r}"
+        return f"column {position}" if self.keys is None else f"column {self.keys[position]!r}"
 
 
 def read_table(X: Any) -> Table:
     """Return the table behind any object that holds one: an array, a frame, lists of rows."""
+    try:
+        return _read_any(X)
+    except nw.exceptions.DuplicateError as error:
+        raise ColumnError(f"column names occur more than once; rename or drop columns ({error})") from None
+
+
+def _read_any(X: Any) -> Table:
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         warn_caller("the lazy frame is collected: all its columns are read into memory")
@@ -75,6 +87,10 @@ def read_table(X: Any) -> Table:
 
 def read_vector(y: Any) -> Any:
     """Return a series of any table library as a NumPy array, and everything else as it is."""
+    plain = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if plain is not None:  # pandas' nullable types: as they are without missing cells, with them as objects
+        holes = np.asarray(y.isna())
+        return np.asarray(y, dtype=object if holes.any() else plain)
     series = nw.from_native(y, pass_through=True, allow_series=True)
     if not isinstance(series, nw.Series):
         return y
@@ -88,21 +104,19 @@ def _read_frame(frame: nw.DataFrame[Any]) -> Table:
         raise ValueError(
             f"Found array with 0 {what}(s) (shape=({len(frame)}, {len(series)})) while a minimum of 1 is required."
         )
-    return Table(len(frame), len(series), _names(list(frame.columns)), lambda j: _read_series(series[j]))
+    return Table(len(frame), len(series), _keys(list(frame.columns)), lambda j: _read_series(series[j]))
 
 
-def _names(columns: list[Any]) -> list[str] | None:
-    """Return the names if they are text; names that are all something else (0, 1, ...) only count columns."""
+def _keys(columns: list[Any]) -> list[Any]:
+    """Return the column names, if none or all of them are text."""
     are_text = [isinstance(name, str) for name in columns]
-    if all(are_text):
-        return columns
-    if any(are_text):
+    if any(are_text) and not all(are_text):
         found = sorted({type(name).__name__ for name in columns})
         raise TypeError(
             f"column names are of several types ({', '.join(found)}); make all of them text, for example with "
             "X.columns = X.columns.astype(str)"
         )
-    return None
+    return columns
 
 
 def _read_series(series: nw.Series[Any]) -> RawColumn:
@@ -187,6 +201,13 @@ def _to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _read_array(X: Any) -> Table:
+    if isinstance(X, np.ma.MaskedArray):  # masked is missing
+        mask, data = np.ma.getmaskarray(X), np.ma.getdata(X)
+        X = (
+            np.where(mask, np.nan, data)
+            if data.dtype.kind in "fiub"
+            else np.where(mask, None, data.astype(object))
+        )
     if isinstance(X, (list, tuple)) and np.asarray(X, dtype=object).ndim == 2:
         # rows of mixed lists: NumPy would turn the numbers beside a text into text
         array = np.asarray(X)
