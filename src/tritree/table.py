@@ -202,12 +202,9 @@ def _to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
 
 def _read_array(X: Any) -> Table:
     if isinstance(X, np.ma.MaskedArray):  # masked is missing
-        mask, data = np.ma.getmaskarray(X), np.ma.getdata(X)
-        X = (
-            np.where(mask, np.nan, data)
-            if data.dtype.kind in "fiub"
-            else np.where(mask, None, data.astype(object))
-        )
+        mask, X = np.ma.getmaskarray(X), np.ma.getdata(X)
+        X = X.astype(np.float64 if X.dtype.kind in "fiub" else object)
+        X[mask] = np.nan
     if isinstance(X, (list, tuple)) and np.asarray(X, dtype=object).ndim == 2:
         # rows of mixed lists: NumPy would turn the numbers beside a text into text
         array = np.asarray(X)
