@@ -1,0 +1,285 @@
+"""What both estimators do: the flow from a table to a tree, and from rows to its answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tritree import _core
+from tritree.codec import Codec, infinite_values_named
+from tritree.parameters import Parameters, check_int, count_threads
+from tritree.response import check_weights
+from tritree.table import Table, read_table
+from tritree.tree import GrowingTree
+from tritree.views.describe import describe
+from tritree.views.text import MAX_NODES, draw_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["BaseTrinaryTree"]
+
+
+class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
+    """What both estimators share; the subclass reads the response."""
+
+    _criteria: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        *,
+        missing: str = "trinary",
+        criterion: str,
+        max_depth: int | None = 5,
+        min_samples_leaf: int = 20,
+        max_bins: int | None = None,
+        categorical_features: Any = "from_dtype",
+        split_on_missing: bool = True,
+        max_surrogates: int = 5,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.missing = missing
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.split_on_missing = split_on_missing
+        self.max_surrogates = max_surrogates
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        parameters = self._checked_parameters()
+        table = read_table(X)
+        codec, columns = Codec.learn(table, self.categorical_features)
+        classes, response = self._read_response(y, table.n_rows)
+        weight = check_weights(sample_weight, table.n_rows)
+        settings = parameters.settings(0 if classes is None else len(classes))
+        n_threads = count_threads(self.n_jobs)
+        with infinite_values_named(codec):
+            codes = _core.Codes(columns, codec.n_categories, parameters.n_bins, n_threads)
+        model = _core.Model(codes, response, weight, settings, n_threads)
+
+        # nothing is assigned before this line, so that a fit that failed leaves an earlier one as it was
+        self._tree = GrowingTree(model)
+        self._codec = codec
+        self._missing = self.missing
+        self.n_features_in_ = table.n_columns
+        if classes is not None:
+            self.classes_ = classes
+        if codec.names is not None:
+            self.feature_names_in_ = np.asarray(codec.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def _checked_parameters(self) -> Parameters:
+        parameters = Parameters(
+            missing=self.missing,
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            max_bins=self.max_bins,
+            split_on_missing=self.split_on_missing,
+            max_surrogates=self.max_surrogates,
+            n_jobs=self.n_jobs,
+        )
+        parameters.check(self._criteria)
+        return parameters
+
+    def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
+        raise NotImplementedError
+
+    def _encode(self, X: Any) -> tuple[list[_core.Column | None], int, int]:
+        """Return what the core asks of a table to predict: its columns, its rows and the threads to use."""
+        check_is_fitted(self)
+        table: Table = read_table(X)
+        return self._codec.encode(table, type(self).__name__), table.n_rows, count_threads(self.n_jobs)
+
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the rows, one column per output."""
+        request = self._encode(X)
+        with infinite_values_named(self._codec):
+            return self._tree.predict(*request)
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the number of the node each row ends in.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows, with holes or without.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Indices into the arrays of ``tree_``; under "fractional" the leaf with the largest share of the row.
+
+        Notes
+        -----
+        A node keeps the number it was given. The numbers depend on the order in which branches were grown, so that
+        two trees that predict the same may number their nodes differently.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> tree = TrinaryTreeRegressor(max_depth=1).fit(X, X[:, 0] >= 30)
+        >>> leaves = tree.apply([[10.0], [90.0]])
+        >>> leaves
+        array([1, 2], dtype=int32)
+        >>> tree.tree_.value[leaves, 0]
+        array([0., 1.])
+        """
+        request = self._encode(X)
+        with infinite_values_named(self._codec):
+            return self._tree.apply(*request)
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree as it is now: the most left and right turns down to a node."""
+        return int(self.tree_.depth.max())
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves of the tree as it is now."""
+        return int((self.tree_.column < 0).sum())
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Each column's share of the reduction of the training loss.
+
+        A split counts with the training rows that really pass through it, third branches included. Rows that come
+        to a third branch are only some of those it was grown from, and its splits may raise their loss; a column
+        whose splits raise the loss of the rows passing through them, all in all, counts as zero. Computed when it
+        is first asked for, because it may have to grow what training rows with holes reach.
+        """
+        check_is_fitted(self)
+        return self._tree.importances(count_threads(self.n_jobs))
+
+    @property
+    def tree_(self) -> _core.Tree:
+        """The tree as flat arrays, one per field, as it is now."""
+        check_is_fitted(self)
+        return self._tree.snapshot()
+
+    @property
+    def n_nodes_(self) -> int:
+        """Nodes of the tree as it is now."""
+        check_is_fitted(self)
+        return self._tree.model.n_nodes
+
+    @property
+    def n_grown_(self) -> int:
+        """Nodes that were grown on demand, after fitting."""
+        check_is_fitted(self)
+        return self._tree.model.n_grown
+
+    def grow_all(self, max_nodes: int = 1_000_000) -> Self:
+        """Return the estimator with every third branch grown, reached by a row or not.
+
+        Predictions do not change by it. A progress line shows itself on a terminal if rich is installed; Ctrl-C
+        keeps what was grown.
+
+        Parameters
+        ----------
+        max_nodes : int, default=1_000_000
+            The most nodes the tree may get.
+
+        Raises
+        ------
+        GrowthLimitError
+            If the tree would pass ``max_nodes``. What was grown stays.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> tree = TrinaryTreeRegressor(max_depth=2).fit(X, y)
+        >>> tree.n_nodes_
+        7
+        >>> tree.grow_all().n_nodes_
+        355
+        >>> -2 in tree.tree_.third  # nothing is left to grow
+        False
+        """
+        check_is_fitted(self)
+        check_int("max_nodes", max_nodes, 1)
+        self._tree.grow_all(max_nodes, count_threads(self.n_jobs))
+        return self
+
+    def detach(self) -> Self:
+        """Return the estimator without the training rows.
+
+        From now on a third branch that was not grown answers with the value of the node it belongs to; the first
+        time that happens a `CutShortWarning` says so.
+
+        Examples
+        --------
+        >>> import pickle
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> tree = TrinaryTreeRegressor(max_depth=2).fit(X, y).grow_all()
+        >>> before = len(pickle.dumps(tree))
+        >>> len(pickle.dumps(tree.detach())) < before
+        True
+        """
+        check_is_fitted(self)
+        self._tree.model.detach()
+        return self
+
+    def to_text(
+        self, *, max_depth: int | None = None, max_nodes: int | None = MAX_NODES, digits: int = 4
+    ) -> str:
+        """Return the grown tree as text, with its third branches.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=None
+            Draw nodes down to this depth only.
+        max_nodes : int or None, default=1_000
+            Draw at most this many nodes, those nearest to the root; None draws everything.
+        digits : int, default=4
+            Significant digits of values, and of thresholds that are not whole numbers, halves or short decimals.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X = np.column_stack([np.arange(100.0), np.arange(100) // 10])
+        >>> tree = TrinaryTreeRegressor(max_depth=1).fit(X, X[:, 0] >= 35)
+        >>> answer = tree.predict([[np.nan, 9.0]])
+        >>> print(tree.to_text())
+        trinary tree, mean response: 5 nodes, 3 leaves, 2 grown on demand, 2 branches not grown yet
+        ● leaf ...
+        <BLANKLINE>
+                                      rows  share   mean
+        all rows                       100         0.650
+        ├─ x0 < 34.5                    35    35%  0.000  ●
+        ├─ x0 ≥ 34.5                    65    65%  1.000  ●
+        ╰┄ x0 missing, x1 takes over   100   100%  0.650
+           ├─ x1 < 3.5                not grown yet
+           ├─ x1 ≥ 3.5                  60    60%  1.000  ●
+           ╰┄ x1 missing              not grown yet
+        """
+        check_is_fitted(self)
+        description = describe(
+            self._tree.snapshot(),
+            self._codec,
+            getattr(self, "classes_", None),
+            missing=self._missing,
+            n_grown=self._tree.model.n_grown,
+            detached=self._tree.model.is_detached,
+        )
+        return draw_text(description, max_depth=max_depth, max_nodes=max_nodes, digits=digits)
