@@ -130,7 +130,7 @@ def test_other_python_threads_run_while_a_tree_grows(monkeypatch: pytest.MonkeyP
     with Counter() as counter:
         for name, progress in steps.items():
             watched = counter.watch(getattr(_core, name), progress)
-            monkeypatch.setattr(f"tritree.estimators._core.{name}", watched)
+            monkeypatch.setattr(f"tritree.base._core.{name}", watched)
         fitted(X, y, n_jobs=1)
     assert min(steps["Codes"] + steps["Model"]) > 0
 
