@@ -381,7 +381,8 @@ class Twin:
         if sum(weights) == 0:
             return list(values)
         scores = principal_scores([[float(p) for p in v] for v in values.values()], weights)
-        return [c for _, c in sorted(zip(scores, values, strict=True))]
+        # an eigenvector is rounded: scores that are equal on paper differ in their last digits
+        return [c for _, c in sorted(zip((round(s, 9) for s in scores), values, strict=True))]
 
     # -------------------------------------------------------------------------------------------- surrogates
 
