@@ -13,6 +13,12 @@ GOLDEN = Path(os.environ.get("TRITREE_GOLDEN", PROJECT.parent / "shared" / "gold
 DATA = Path(os.environ.get("TRITREE_DATA", PROJECT.parent / "shared" / "data"))
 
 
+def case_name(case: dict[str, Any]) -> str:
+    """Return what a golden case is called in the list of tests."""
+    plain = "" if case.get("split_on_missing", True) else "-without_missing_against_observed"
+    return f"{case['problem']}-{case['missing']}{plain}"
+
+
 @cache
 def golden_cases(name: str) -> list[dict[str, Any]]:
     """Return the cases of a golden file, each with its problem under "table"; none if the file is absent."""

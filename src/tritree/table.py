@@ -25,8 +25,6 @@ class RawColumn:
 
     #: The values themselves; where there are labels, positions in them, -1 where missing.
     values: NDArray[Any]
-    #: What the library calls its type, in messages.
-    dtype: str
     #: Whether the library itself says that the column holds categories.
     is_category: bool = False
     #: The labels of ordered categories, lowest first.
@@ -127,10 +125,10 @@ def _read_series(series: nw.Series[Any]) -> RawColumn:
         coded = _codes_and_labels(series)
         if coded is not None:
             codes, labels = coded
-            return RawColumn(codes, str(dtype), is_category, order, labels)
+            return RawColumn(codes, is_category, order, labels)
     if isinstance(dtype, nw.Decimal):
         series = series.cast(nw.Float64)
-    return RawColumn(_to_numpy(_plain_dictionary(series)), str(dtype), is_category, order)
+    return RawColumn(_to_numpy(_plain_dictionary(series)), is_category, order)
 
 
 def _order(series: nw.Series[Any]) -> tuple[Any, ...] | None:
@@ -212,5 +210,4 @@ def _read_array(X: Any) -> Table:
     array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
     if array.dtype.names is not None:
         raise ColumnError("a structured array is not a table of columns; pass a data frame made from it")
-    dtype = str(array.dtype)
-    return Table(array.shape[0], array.shape[1], None, lambda j: RawColumn(array[:, j], dtype))
+    return Table(array.shape[0], array.shape[1], None, lambda j: RawColumn(array[:, j]))

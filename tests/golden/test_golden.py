@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 from golden.rpart import as_read_by_r, collapsed
 from models import Floats, answers, as_array, estimator
-from places import golden_cases
+from places import case_name, golden_cases
 
 TREES = golden_cases("trees.json")
 RPART = golden_cases("surrogate_rpart.json")
-
-
-def name(case: dict[str, Any]) -> str:
-    plain = "" if case.get("split_on_missing", True) else "-without_missing_against_observed"
-    return f"{case['problem']}-{case['missing']}{plain}"
 
 
 def estimator_of(case: dict[str, Any]) -> Any:
@@ -31,7 +26,7 @@ def estimator_of(case: dict[str, Any]) -> Any:
 
 
 @pytest.mark.skipif(not TREES, reason="no worked cases; set TRITREE_GOLDEN")
-@pytest.mark.parametrize("case", TREES, ids=name)
+@pytest.mark.parametrize("case", TREES, ids=case_name)
 def test_estimator_predicts_the_worked_cases(case: dict[str, Any]) -> None:
     table = case["table"]
     model = estimator_of(case).fit(as_array(table["X"]), table["y"], sample_weight=table["sample_weight"])
@@ -40,7 +35,7 @@ def test_estimator_predicts_the_worked_cases(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.skipif(not RPART, reason="no rpart cases; set TRITREE_GOLDEN")
-@pytest.mark.parametrize("case", RPART, ids=name)
+@pytest.mark.parametrize("case", RPART, ids=case_name)
 def test_estimator_predicts_what_rpart_predicts(case: dict[str, Any]) -> None:
     X, y, X_test = as_read_by_r(case)
     model = estimator_of(case).fit(as_array(X), y)

@@ -8,16 +8,11 @@ import numpy as np
 import pytest
 from golden.rpart import as_read_by_r, collapsed
 from numpy.typing import NDArray
-from places import golden_cases
+from places import case_name, golden_cases
 from twin import Node, Twin
 
 TREES = golden_cases("trees.json")
 RPART = golden_cases("surrogate_rpart.json")
-
-
-def name(case: dict[str, Any]) -> str:
-    plain = "" if case.get("split_on_missing", True) else "-without_missing_against_observed"
-    return f"{case['problem']}-{case['missing']}{plain}"
 
 
 def twin_of(case: dict[str, Any]) -> Twin:
@@ -33,7 +28,7 @@ def twin_of(case: dict[str, Any]) -> Twin:
 
 
 @pytest.mark.skipif(not TREES, reason="no worked cases; set TRITREE_GOLDEN")
-@pytest.mark.parametrize("case", TREES, ids=name)
+@pytest.mark.parametrize("case", TREES, ids=case_name)
 def test_twin_predicts_the_worked_cases(case: dict[str, Any]) -> None:
     table = case["table"]
     twin = twin_of(case).fit(table["X"], table["y"], table["sample_weight"])
@@ -41,7 +36,7 @@ def test_twin_predicts_the_worked_cases(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.skipif(not RPART, reason="no rpart cases; set TRITREE_GOLDEN")
-@pytest.mark.parametrize("case", RPART, ids=name)
+@pytest.mark.parametrize("case", RPART, ids=case_name)
 def test_twin_predicts_what_rpart_predicts(case: dict[str, Any]) -> None:
     X, y, X_test = as_read_by_r(case)
     twin = twin_of(case).fit(X, y)

@@ -104,22 +104,13 @@ def test_left_right_and_missing_rows_add_up() -> None:
     np.testing.assert_array_equal(total, tree.rows[inner])
 
 
-def test_third_branch_holds_all_rows_of_its_node() -> None:
+@pytest.mark.parametrize("field", ["rows", "depth", "weight", "loss"])
+def test_third_branch_has_the_rows_and_the_depth_of_its_node(field: str) -> None:
     X, y = simulated(300, holes=0.3)
-    model = fitted(X, y, missing="trinary")
-    model.grow_all()
-    tree = model.tree_
+    tree = fitted(X, y, missing="trinary").grow_all().tree_
     inner = np.flatnonzero(tree.column >= 0)
-    np.testing.assert_array_equal(tree.rows[tree.third[inner]], tree.rows[inner])
-
-
-def test_third_branch_is_as_deep_as_its_node() -> None:
-    X, y = simulated(300, holes=0.3)
-    model = fitted(X, y, missing="trinary")
-    model.grow_all()
-    tree = model.tree_
-    inner = np.flatnonzero(tree.column >= 0)
-    np.testing.assert_array_equal(tree.depth[tree.third[inner]], tree.depth[inner])
+    of_nodes = getattr(tree, field)
+    np.testing.assert_array_equal(of_nodes[tree.third[inner]], of_nodes[inner])
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
