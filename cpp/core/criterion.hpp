@@ -33,6 +33,12 @@ class SquaredError {
         const double shift = side[1] / side[0] - mean_;
         return side[0] * shift * shift;
     }
+    /// Say, without dividing, whether two sides improve by less than `floor` (to about 1e-12 of the loss).
+    static constexpr bool kQuickToRefuse = true;
+    bool refuse(const double* left, const double* right, double floor) const {
+        const double a = left[1] - left[0] * mean_, b = right[1] - right[0] * mean_;
+        return a * a * right[0] + b * b * left[0] < floor * left[0] * right[0];
+    }
     /// Return what the categories are ordered by: the mean response, of a side with this many rows.
     Score score(const double* side, std::int64_t rows) const {
         if (!(side[0] > 0)) return {mean_, 0};
@@ -78,6 +84,8 @@ class ClassLoss {
             if (reference_[k] > 0) sum += Measure::improvement(side[k] / total, reference_[k]);
         return total * sum;
     }
+    static constexpr bool kQuickToRefuse = false;
+    static bool refuse(const double*, const double*, double) { return false; }
     /// Return what the categories are ordered by if there are two classes: the share of the second.
     Score score(const double* side, std::int64_t rows) const {
         const double total = weight(side);

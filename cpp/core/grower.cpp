@@ -1,34 +1,52 @@
 #include "grower.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <utility>
 
 #include "parallel.hpp"
 
 namespace tritree {
+namespace {
+
+// While it grows, a tree holds numbers for each row of the nodes at hand, and histograms and rows of nodes
+// that are likely to be wanted next. What does not fit in here is counted or looked for again.
+constexpr std::size_t kBatchRows = std::size_t{1} << 20;     // at least, in one batch of nodes
+constexpr std::size_t kWarmIntegers = std::size_t{1} << 24;  // 128 MB of histograms
+constexpr std::size_t kKeptRows = std::size_t{1} << 24;      // 64 MB of row numbers
+constexpr std::size_t kTogether = 4;                         // columns counted in one pass
+
+}  // namespace
 
 /// A node that is being grown.
 struct Grower::Sprout {
-    Wanted wanted{kNone, Branch::None};  // its place under its parent; the root has none
     std::int32_t depth = 0;
     Base base;
     const Frame* parent_frame = nullptr;
     NodeRows data;
     Summary summary;
     bool leaf = false;
+    bool keeps_histograms = false;
     std::vector<std::optional<Rung>> best;  // per column
-    std::vector<Histogram> histograms;      // per column, where they are kept for the daughters
+    Histograms histograms;
     std::vector<Surrogate> surrogates;
     RowList shared;  // fractional: the rows of this node, from which its daughters take theirs
 };
 
-/// Two daughters, and what their parent's histograms say of the larger one once the rest is counted.
+/// The daughters of a node that are grown together. Where the histograms of the parent are known, only the
+/// rows of the smaller daughter and those in neither are counted: what they leave is the larger one.
 struct Grower::Family {
-    Sprout* smaller;
-    Sprout* larger;
-    std::vector<Histogram> histograms;  // the parent's; empty where not kept
-    NodeRows third;                     // rows of the parent that went to neither
-    bool related = false;               // both use the parent's frame, so that integers can be subtracted
+    std::int32_t node = kNone;           // the parent; the root has none
+    Sprout* smaller = nullptr;           // may be missing: not wanted
+    Sprout* larger = nullptr;            // may be missing, too, if the smaller is there
+    const Histograms* parent = nullptr;  // histograms, where known
+    NodeRows others;                     // rows of the parent that are in neither
+    std::vector<std::uint32_t> other_rows;
+    bool related = false;               // all use the parent's frame, so that integers can be subtracted
+    std::vector<std::int32_t> columns;  // to be scanned
+
+    std::array<Sprout*, 2> daughters() const { return {smaller, larger}; }
 };
 
 Grower::Grower(std::shared_ptr<const Codes> codes, Target target, const Settings& settings)
@@ -40,33 +58,26 @@ Grower::Grower(std::shared_ptr<const Codes> codes, Target target, const Settings
     tree.n_outputs = settings.n_outputs();
 }
 
-std::span<std::uint32_t> Grower::own(std::vector<std::uint32_t> rows) {
-    return lists_.emplace_back(std::move(rows));
-}
-
 Grower::Sprout Grower::make_root() {
     Sprout root;
-    std::vector<std::uint32_t> rows(codes_.n_rows);
-    std::iota(rows.begin(), rows.end(), 0u);
+    all_rows_.resize(codes_.n_rows);
+    std::iota(all_rows_.begin(), all_rows_.end(), 0u);
     if (settings_.missing == Strategy::Fractional)
-        root.shared = {rows, std::vector<double>(rows.size(), 1.0)};
-    root.base.rows = own(std::move(rows));
+        root.shared = {all_rows_, std::vector<double>(all_rows_.size(), 1.0)};
+    root.base.rows = all_rows_;
     return root;
 }
 
-Grower::Sprout Grower::make_daughter(std::int32_t node, Branch side) {
-    const Place place = places[node];
-    const Base& from = bases[place.base];
+/// Return the daughter on one side, without its rows.
+Grower::Sprout Grower::make_daughter(std::int32_t node, Branch side) const {
+    const auto& [number, rung] = places[node];
+    const Base& from = bases[number];
     Sprout daughter;
-    daughter.wanted = {node, side};
     daughter.depth = tree.depth[node] + 1;
     daughter.parent_frame = &from.frame;
+    daughter.base.branch = {node, side};
     daughter.base.unusable = from.unusable;
-    for (std::int32_t k = 0; k < place.rung; ++k) daughter.base.unusable.push_back(from.ladder[k].column);
-    const auto& parts = from.parts;
-    if (place.rung == 0)
-        daughter.base.rows =
-            side == Branch::Left ? from.rows.first(parts.left) : from.rows.subspan(parts.left, parts.right);
+    for (std::int32_t k = 0; k < rung; ++k) daughter.base.unusable.push_back(from.ladder[k].column);
     return daughter;
 }
 
@@ -85,94 +96,120 @@ bool Grower::is_leaf(const Sprout& sprout) const {
            sprout.summary.members <= static_cast<double>(settings_.min_samples_leaf) + kMembershipSlack;
 }
 
-void Grower::scan_column(Sprout& sprout, std::size_t j, Histogram* keep) {
-    thread_local Histogram scratch;
-    thread_local Cells cells;
-    const CodedColumn& column = codes_.columns[j];
-    const Layout& layout = reader_.layout();
-    Histogram& histogram = keep != nullptr ? *keep : scratch;
-    if (keep != nullptr && !keep->empty())
-        cells.from_histogram(histogram, column.n_codes, layout);
-    else
-        cells.read(column, sprout.data, layout, histogram);
-    sprout.best[j] = best_split(settings_, column, static_cast<std::int32_t>(j), cells, sprout.data, layout,
-                                sprout.summary);
+std::vector<std::int32_t> Grower::usable_columns(const std::vector<std::int32_t>& unusable) const {
+    std::vector<std::int32_t> columns;
+    for (std::int32_t j = 0; j < static_cast<std::int32_t>(codes_.columns.size()); ++j)
+        if (std::find(unusable.begin(), unusable.end(), j) == unusable.end()) columns.push_back(j);
+    return columns;
 }
 
-void Grower::scan_family(Family& family, std::size_t j, bool keep_histograms) {
-    const CodedColumn& column = codes_.columns[j];
+/// Find the best splits of a family on a few columns.
+void Grower::scan_columns(Family& family, std::span<const std::int32_t> columns) {
+    struct Scratch {
+        std::array<Histogram, kTogether> of_smaller, of_larger, of_others;
+        Cells cells;
+    };
+    thread_local Scratch scratch;
     const Layout& layout = reader_.layout();
-    Sprout &smaller = *family.smaller, &larger = *family.larger;
-    const std::size_t size = (std::size_t{column.n_codes} + 1) * layout.width;
-    // What subtracting costs (counting the third part, passing over the cells) against counting the larger
-    // part.
-    const bool subtracting = family.related && !family.histograms.empty() && !family.histograms[j].empty() &&
-                             !larger.leaf && family.third.size() + size < larger.data.size();
-    Histogram of_smaller, of_larger;
-    if (subtracting) {
-        of_smaller.assign(size, 0);
-        count_rows(column, smaller.data, layout, of_smaller);
-        of_larger = std::move(family.histograms[j]);
-        subtract(of_larger, of_smaller);
-        if (family.third.size() > 0) {
-            Histogram of_third(size, 0);
-            count_rows(column, family.third, layout, of_third);
-            subtract(of_larger, of_third);
+    Sprout *smaller = family.smaller, *larger = family.larger;
+    auto scanned = [](const Sprout* sprout) { return sprout != nullptr && !sprout->leaf; };
+
+    std::array<bool, kTogether> derived{};
+    std::array<Counting, kTogether> count_smaller, count_larger, count_others;
+    std::size_t n_smaller = 0, n_larger = 0, n_others = 0;
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+        const CodedColumn& column = codes_.columns[columns[k]];
+        const std::size_t size = histogram_size(column, layout);
+        const bool smaller_scanned = scanned(smaller);
+        const std::size_t extra =
+            family.others.size() + (smaller == nullptr || smaller_scanned ? 0 : smaller->data.size());
+        // What subtracting costs (counting more, passing over the cells) against counting the larger part.
+        derived[k] = family.related && scanned(larger) && !(*family.parent)[columns[k]].empty() &&
+                     extra + size / 4 < larger->data.size();
+        auto pays = [&](const Sprout* sprout) {
+            return scanned(sprout) && histogram_pays(sprout->data.size(), column.n_codes, layout);
+        };
+        scratch.of_smaller[k].clear();
+        scratch.of_larger[k].clear();
+        if (pays(smaller) || (derived[k] && smaller != nullptr))
+            count_smaller[n_smaller++] = {&column, &scratch.of_smaller[k]};
+        if (!derived[k] && pays(larger)) count_larger[n_larger++] = {&column, &scratch.of_larger[k]};
+        if (derived[k] && family.others.size() > 0)
+            count_others[n_others++] = {&column, &scratch.of_others[k]};
+    }
+    if (n_smaller > 0) count_rows({count_smaller.data(), n_smaller}, smaller->data, layout);
+    if (n_larger > 0) count_rows({count_larger.data(), n_larger}, larger->data, layout);
+    if (n_others > 0) count_rows({count_others.data(), n_others}, family.others, layout);
+
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+        const std::int32_t j = columns[k];
+        const CodedColumn& column = codes_.columns[j];
+        if (derived[k]) {
+            scratch.of_larger[k] = (*family.parent)[j];
+            if (smaller != nullptr) subtract(scratch.of_larger[k], scratch.of_smaller[k]);
+            if (family.others.size() > 0) subtract(scratch.of_larger[k], scratch.of_others[k]);
+        }
+        for (Sprout* sprout : family.daughters()) {
+            if (!scanned(sprout)) continue;
+            Histogram& histogram = sprout == smaller ? scratch.of_smaller[k] : scratch.of_larger[k];
+            if (histogram.empty())
+                scratch.cells.from_sorting(column, sprout->data, layout);
+            else
+                scratch.cells.from_histogram(histogram, column.n_codes, layout);
+            sprout->best[j] =
+                best_split(settings_, column, j, scratch.cells, sprout->data, layout, sprout->summary);
+            if (sprout->keeps_histograms && 2 * histogram.size() <= sprout->data.size())
+                sprout->histograms[j] = histogram;
         }
     }
-    auto scan_one = [&](Sprout& sprout, Histogram& histogram) {
-        if (sprout.leaf) return;
-        const bool keep = keep_histograms && 2 * size <= sprout.data.size();
-        scan_column(sprout, j, keep || !histogram.empty() ? &histogram : nullptr);
-        if (keep) sprout.histograms[j] = std::move(histogram);
-    };
-    scan_one(smaller, of_smaller);
-    scan_one(larger, of_larger);
 }
 
-void Grower::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, bool keep_histograms,
-                  int n_threads) {
+void Grower::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, int n_threads) {
     const std::size_t n_columns = codes_.columns.size();
     parallel_for(sprouts.size(), n_threads, [&](std::size_t s) {
         Sprout& sprout = sprouts[s];
         if (settings_.missing == Strategy::Fractional) sprout.data.membership = sprout.shared.membership;
         sprout.data.rows = sprout.base.rows;
-        reader_.read(sprout.data, sprout.parent_frame);
+        sprout.summary = reader_.read(sprout.data, sprout.parent_frame);
         sprout.base.frame = sprout.data.frame;
-        sprout.summary = reader_.summarise(sprout.data);
         sprout.leaf = is_leaf(sprout);
         sprout.best.resize(sprout.leaf ? 0 : n_columns);
-        sprout.histograms.resize(keep_histograms && !sprout.leaf ? n_columns : 0);
+        sprout.histograms.resize(sprout.keeps_histograms && !sprout.leaf ? n_columns : 0);
     });
-    for (Family& family : families) {
-        family.related = family.smaller->data.frame == *family.smaller->parent_frame &&
-                         family.larger->data.frame == *family.larger->parent_frame;
-        if (!family.related || family.histograms.empty() || family.third.rows.empty()) continue;
-        family.third.frame = family.larger->data.frame;
-        reader_.read_in_frame(family.third);
-    }
-    auto usable = [&](const Sprout& sprout, std::size_t j) {
-        const auto& unusable = sprout.base.unusable;
-        return std::find(unusable.begin(), unusable.end(), static_cast<std::int32_t>(j)) == unusable.end();
+    parallel_for(families.size(), n_threads, [&](std::size_t f) {
+        Family& family = families[f];
+        family.related = family.parent != nullptr;
+        for (const Sprout* sprout : family.daughters()) {
+            if (sprout == nullptr) continue;
+            family.related = family.related && sprout->data.frame == *sprout->parent_frame;
+            if (!sprout->leaf && family.columns.empty())
+                family.columns = usable_columns(sprout->base.unusable);
+        }
+        if (!family.related || family.larger == nullptr || family.larger->leaf) family.others.rows = {};
+        if (family.others.rows.empty()) return;
+        family.others.frame = family.larger->data.frame;
+        reader_.read_in_frame(family.others);
+    });
+
+    struct Task {
+        Family* family;
+        std::span<const std::int32_t> columns;
     };
-    if (families.empty()) {
-        parallel_for(sprouts.size() * n_columns, n_threads, [&](std::size_t task) {
-            Sprout& sprout = sprouts[task / n_columns];
-            const std::size_t j = task % n_columns;
-            if (sprout.leaf || !usable(sprout, j)) return;
-            scan_column(sprout, j, keep_histograms ? &sprout.histograms[j] : nullptr);
-        });
-    } else {
-        parallel_for(families.size() * n_columns, n_threads, [&](std::size_t task) {
-            Family& family = families[task / n_columns];
-            if (usable(*family.smaller, task % n_columns))
-                scan_family(family, task % n_columns, keep_histograms);
-        });
-    }
+    std::vector<Task> tasks;
+    // Few nodes have to give work to all threads.
+    const std::size_t together =
+        families.size() * n_columns >= 16 * static_cast<std::size_t>(n_threads) ? kTogether : 2;
+    for (Family& family : families)
+        for (std::size_t begin = 0; begin < family.columns.size(); begin += together)
+            tasks.push_back(
+                {&family, std::span(family.columns)
+                              .subspan(begin, std::min(together, family.columns.size() - begin))});
+    parallel_for(tasks.size(), n_threads,
+                 [&](std::size_t t) { scan_columns(*tasks[t].family, tasks[t].columns); });
     parallel_for(sprouts.size(), n_threads, [&](std::size_t s) { finish(sprouts[s]); });
 }
 
-/// Turn the scanned columns into a ladder and part the rows by its first rung.
+/// Turn the scanned columns into a ladder; of a base of the first rungs, part the rows by the first.
 void Grower::finish(Sprout& sprout) {
     auto& ladder = sprout.base.ladder;
     for (auto& rung : sprout.best)
@@ -181,7 +218,7 @@ void Grower::finish(Sprout& sprout) {
     sort_ladder(ladder, settings_, sprout.summary.scan_loss);
     if (!settings_.has_third() && ladder.size() > 1) ladder.resize(1);
     ladder.shrink_to_fit();
-    if (!ladder.empty()) {
+    if (!ladder.empty() && sprout.base.kept.empty()) {
         if (settings_.missing == Strategy::Surrogate)
             sprout.surrogates = find_surrogates(settings_, codes_, sprout.data, ladder[0]);
         if (settings_.missing != Strategy::Fractional)
@@ -194,27 +231,40 @@ void Grower::finish(Sprout& sprout) {
 void Grower::settle(std::vector<Sprout>& sprouts) {
     for (Sprout& sprout : sprouts) {
         const std::int32_t node = tree.add_leaf(sprout.summary, sprout.depth);
+        const auto base = static_cast<std::int32_t>(bases.size());
         tree.add_surrogates(sprout.surrogates);
-        if (!sprout.base.ladder.empty()) tree.set_split(node, sprout.base.ladder[0]);
-        if (sprout.wanted.node != kNone) tree.set_child(sprout.wanted.node, sprout.wanted.side, node);
-        places.push_back({static_cast<std::int32_t>(bases.size()), 0});
+        const Wanted branch = sprout.base.branch;
+        if (branch.node != kNone) tree.set_child(branch.node, branch.side, node);
+        sprout.base.node = node;
+        places.push_back({base, 0});
+        auto kept = std::move(sprout.base.kept);
+        if (!kept.empty()) sprout.base.rows = {};
         bases.push_back(std::move(sprout.base));
+        if (bases[base].ladder.empty()) continue;
+        tree.set_split(node, bases[base].ladder[0]);
+        unfinished_.push_back(base);
+        if (!kept.empty()) keep_rows(base, std::move(kept));
     }
 }
 
 void Grower::grow_first_rungs(int n_threads, const std::function<void()>& between_levels) {
     std::vector<Sprout> level;
     level.push_back(make_root());
-    std::vector<Family> families;
+    std::vector<Family> families(1);
+    families[0].larger = &level[0];
+    std::vector<Histograms> parents;
     while (!level.empty()) {
         if (between_levels) between_levels();
-        const bool deepest = level[0].depth + 1 >= settings_.max_depth;
-        scan(level, families, !deepest && settings_.missing != Strategy::Fractional, n_threads);
+        for (Sprout& sprout : level)
+            sprout.keeps_histograms =
+                has_grandchildren(sprout.depth) && settings_.missing != Strategy::Fractional;
+        scan(level, families, n_threads);
         const auto first = static_cast<std::int32_t>(tree.size());
         settle(level);
-        std::vector<Sprout> next = make_daughters(level, first);
-        families = make_families(level, first, next);
-        level = std::move(next);
+        parents.clear();
+        for (Sprout& sprout : level) parents.push_back(std::move(sprout.histograms));
+        level = make_daughters(level, first);
+        families = make_families(level, parents, first);
     }
 }
 
@@ -225,12 +275,16 @@ std::vector<Grower::Sprout> Grower::make_daughters(const std::vector<Sprout>& le
     for (std::size_t s = 0; s < level.size(); ++s) {
         const std::int32_t node = first + static_cast<std::int32_t>(s);
         if (tree.is_leaf(node)) continue;
+        const Base& base = bases[places[node].base];
         for (const Branch side : {Branch::Left, Branch::Right}) {
             Sprout daughter = make_daughter(node, side);
             if (settings_.missing == Strategy::Fractional) {
-                const Rung& rung = bases[places[node].base].ladder[0];
-                daughter.shared = rows_shared(level[s].shared, codes_, rung, side);
+                daughter.shared = rows_shared(level[s].shared, codes_, base.ladder[0], side);
                 daughter.base.rows = daughter.shared.rows;
+            } else {
+                daughter.base.rows = side == Branch::Left
+                                         ? base.rows.first(base.parts.left)
+                                         : base.rows.subspan(base.parts.left, base.parts.right);
             }
             daughters.push_back(std::move(daughter));
         }
@@ -238,18 +292,24 @@ std::vector<Grower::Sprout> Grower::make_daughters(const std::vector<Sprout>& le
     return daughters;
 }
 
-/// Return the daughters in pairs, with their parents' histograms.
-std::vector<Grower::Family> Grower::make_families(std::vector<Sprout>& level, std::int32_t first,
-                                                  std::vector<Sprout>& daughters) {
+/// Return the daughters of a level in pairs, with the histograms of their parents.
+std::vector<Grower::Family> Grower::make_families(std::vector<Sprout>& daughters,
+                                                  const std::vector<Histograms>& parents,
+                                                  std::int32_t first) const {
     std::vector<Family> families;
-    if (settings_.missing == Strategy::Fractional) return families;  // its daughters share rows
     for (std::size_t d = 0; d < daughters.size(); d += 2) {
-        Sprout *left = &daughters[d], *right = &daughters[d + 1];
-        if (left->base.rows.size() > right->base.rows.size()) std::swap(left, right);
-        const std::int32_t parent = left->wanted.node;
-        Family family{left, right, std::move(level[parent - first].histograms), {}, false};
-        const Base& base = bases[places[parent].base];
-        family.third.rows = base.rows.subspan(base.parts.left + base.parts.right);
+        Family family;
+        family.node = daughters[d].base.branch.node;
+        family.smaller = &daughters[d];
+        family.larger = &daughters[d + 1];
+        if (family.smaller->base.rows.size() > family.larger->base.rows.size())
+            std::swap(family.smaller, family.larger);
+        const Histograms& histograms = parents[family.node - first];
+        if (!histograms.empty()) {
+            const Base& base = bases[places[family.node].base];
+            family.parent = &histograms;
+            family.others.rows = base.rows.subspan(base.parts.left + base.parts.right);
+        }
         families.push_back(std::move(family));
     }
     return families;
@@ -259,55 +319,207 @@ void Grower::grow(std::vector<Wanted> wanted, int n_threads) {
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     std::erase_if(wanted, [&](const Wanted& w) { return tree.child(w.node, w.side) != kUngrown; });
-    // While they are scanned, nodes hold numbers for each of their rows: not all at once.
-    const std::size_t enough = std::max<std::size_t>(4 * codes_.n_rows, 1 << 20);
-    std::vector<Sprout> sprouts;
-    std::size_t rows = 0;
-    for (const auto& [node, side] : wanted) {
-        if (side == Branch::Third) {
-            open_third(node);
-            continue;
-        }
-        sprouts.push_back(make_daughter(node, side));
-        rows += bases[places[node].base].rows.size();
-        if (rows < enough) continue;
-        grow_daughters(sprouts, n_threads);
-        sprouts.clear();
+    for (const auto& [node, side] : wanted)
+        if (side == Branch::Third) open_third(node);
+    std::erase_if(wanted, [](const Wanted& w) { return w.side == Branch::Third; });
+    if (wanted.empty()) return;
+
+    // all that is wanted of one base together
+    std::stable_sort(wanted.begin(), wanted.end(), [&](const Wanted& a, const Wanted& b) {
+        return places[a.node].base < places[b.node].base;
+    });
+    drop_old_rows();
+    auto known = std::exchange(warm_, {});
+    warm_size_ = 0;
+    const std::size_t enough = std::max(4 * codes_.n_rows, kBatchRows);
+    std::size_t begin = 0, rows = 0;
+    for (std::size_t end = 0; end < wanted.size();) {
+        const std::int32_t base = places[wanted[end].node].base;
+        for (; end < wanted.size() && places[wanted[end].node].base == base; ++end)
+            rows += static_cast<std::size_t>(tree.rows[wanted[end].node]);
+        if (rows < enough && end < wanted.size()) continue;
+        grow_daughters(std::span(wanted).subspan(begin, end - begin), known, n_threads);
+        begin = end;
         rows = 0;
     }
-    grow_daughters(sprouts, n_threads);
 }
 
-void Grower::grow_daughters(std::vector<Sprout>& sprouts, int n_threads) {
-    std::vector<std::vector<std::uint32_t>> lists(sprouts.size());
-    parallel_for(sprouts.size(), n_threads, [&](std::size_t s) {
-        const auto& [node, side] = sprouts[s].wanted;
-        const auto& [base, rung] = places[node];
-        if (rung > 0) lists[s] = rows_on_side(bases[base].rows, codes_, bases[base].ladder[rung], side);
-    });
-    for (std::size_t s = 0; s < sprouts.size(); ++s)
-        if (places[sprouts[s].wanted.node].rung > 0) sprouts[s].base.rows = own(std::move(lists[s]));
-    std::vector<Family> none;
-    scan(sprouts, none, false, n_threads);
+void Grower::grow_daughters(std::span<const Wanted> wanted,
+                            std::unordered_map<std::int32_t, Histograms>& known, int n_threads) {
+    std::vector<Sprout> sprouts;
+    sprouts.reserve(wanted.size());  // families point into it
+    std::vector<Family> families;
+    for (const auto& [node, side] : wanted) {
+        if (families.empty() || families.back().node != node) {
+            rows_of(places[node].base);
+            families.emplace_back().node = node;
+        }
+        Sprout& daughter = sprouts.emplace_back(make_daughter(node, side));
+        daughter.keeps_histograms = has_grandchildren(daughter.depth) && warm_size_ < kWarmIntegers;
+        (families.back().smaller == nullptr ? families.back().smaller : families.back().larger) = &daughter;
+    }
+    parallel_for(families.size(), n_threads, [&](std::size_t f) { take_rows(families[f]); });
+    count_bases(families, known, n_threads);
+    for (Family& family : families) {
+        const auto found = known.find(places[family.node].base);
+        if (found != known.end()) family.parent = &found->second;
+    }
+    scan(sprouts, families, n_threads);
+    const auto first = static_cast<std::int32_t>(bases.size());
     settle(sprouts);
+    for (std::size_t s = 0; s < sprouts.size(); ++s) {
+        std::size_t size = 0;
+        for (const Histogram& histogram : sprouts[s].histograms) size += histogram.size();
+        if (size == 0) continue;
+        warm_size_ += size;
+        warm_.emplace(first + static_cast<std::int32_t>(s), std::move(sprouts[s].histograms));
+    }
+}
+
+/// Part the rows of the base among a family of daughters grown on demand.
+void Grower::take_rows(Family& family) const {
+    const auto& [number, rung] = places[family.node];
+    RowParts parts = parts_of(bases[number].rows, codes_, bases[number].ladder[rung]);
+    auto give = [&](Sprout* daughter) {
+        if (daughter == nullptr) return;
+        const Branch side = daughter->base.branch.side;
+        daughter->base.kept = std::move(side == Branch::Left ? parts.left : parts.right);
+        daughter->base.rows = daughter->base.kept;
+    };
+    const bool left_smaller = parts.left.size() <= parts.right.size();
+    give(family.smaller);
+    give(family.larger);
+    if (family.larger ==
+        nullptr) {  // one daughter alone: the rows of the other have to be counted if it is larger
+        const bool is_smaller = (family.smaller->base.branch.side == Branch::Left) == left_smaller;
+        if (is_smaller) return;
+        std::swap(family.smaller, family.larger);
+        family.other_rows = std::move(left_smaller ? parts.left : parts.right);
+    } else if (!left_smaller) {
+        std::swap(family.smaller, family.larger);
+    }
+    family.other_rows.insert(family.other_rows.end(), parts.third.begin(), parts.third.end());
+    family.others.rows = family.other_rows;
+}
+
+/// Count the histograms of bases that are not known any more, where that saves more than it costs.
+void Grower::count_bases(std::span<const Family> families,
+                         std::unordered_map<std::int32_t, Histograms>& known, int n_threads) {
+    struct Counted {
+        std::int32_t base;
+        NodeRows data;
+        Histograms histograms;
+        std::vector<std::int32_t> columns;
+    };
+    std::vector<Counted> all;
+    for (std::size_t begin = 0, end; begin < families.size(); begin = end) {
+        const std::int32_t base = places[families[begin].node].base;
+        std::size_t saved = 0;
+        for (end = begin; end < families.size() && places[families[end].node].base == base; ++end)
+            if (const Sprout* larger = families[end].larger; larger != nullptr)
+                saved += larger->base.rows.size() -
+                         std::min(larger->base.rows.size(), families[end].others.rows.size());
+        if (!has_grandchildren(tree.depth[families[begin].node]) || known.contains(base) ||
+            saved < 5 * bases[base].rows.size() / 4)
+            continue;
+        Counted& counted = all.emplace_back();
+        counted.base = base;
+        counted.data.rows = bases[base].rows;
+        counted.data.frame = bases[base].frame;
+        counted.histograms.resize(codes_.columns.size());
+        counted.columns = usable_columns(bases[base].unusable);
+    }
+    parallel_for(all.size(), n_threads, [&](std::size_t b) { reader_.read_in_frame(all[b].data); });
+    const Layout& layout = reader_.layout();
+    const std::size_t n_groups = (codes_.columns.size() + kTogether - 1) / kTogether;
+    parallel_for(all.size() * n_groups, n_threads, [&](std::size_t task) {
+        Counted& counted = all[task / n_groups];
+        std::array<Counting, kTogether> countings;
+        std::size_t n = 0;
+        for (std::size_t k = task % n_groups * kTogether;
+             k < (task % n_groups + 1) * kTogether && k < counted.columns.size(); ++k) {
+            const std::int32_t j = counted.columns[k];
+            if (2 * histogram_size(codes_.columns[j], layout) <= counted.data.size())
+                countings[n++] = {&codes_.columns[j], &counted.histograms[j]};
+        }
+        if (n > 0) count_rows({countings.data(), n}, counted.data, layout);
+    });
+    for (Counted& counted : all) known.emplace(counted.base, std::move(counted.histograms));
+}
+
+std::vector<Wanted> Grower::find_ungrown(std::int64_t at_most) {
+    std::vector<Wanted> wanted;
+    auto room = [&] { return static_cast<std::int64_t>(wanted.size()) < at_most; };
+    std::size_t at = unfinished_.size();
+    while (at > 0 && room()) {
+        --at;
+        bool all = true;
+        for (std::int32_t node = bases[unfinished_[at]].node; node >= 0; node = tree.third[node])
+            for (const Branch side : {Branch::Left, Branch::Right, Branch::Third}) {
+                if (tree.child(node, side) != kUngrown) continue;
+                all = false;
+                if (room()) wanted.push_back({node, side});
+            }
+        if (all) unfinished_.erase(unfinished_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    return wanted;
+}
+
+std::span<const std::uint32_t> Grower::rows_of(std::int32_t number) {
+    std::vector<std::int32_t> path;  // bases without rows, up to one that has them
+    for (std::int32_t b = number; bases[b].rows.empty(); b = places[bases[b].branch.node].base)
+        path.push_back(b);
+    for (; !path.empty(); path.pop_back()) {
+        const auto& [node, side] = bases[path.back()].branch;
+        const auto& [parent, rung] = places[node];
+        RowParts parts = parts_of(bases[parent].rows, codes_, bases[parent].ladder[rung]);
+        keep_rows(path.back(), std::move(side == Branch::Left ? parts.left : parts.right));
+    }
+    return bases[number].rows;
+}
+
+void Grower::keep_rows(std::int32_t number, std::vector<std::uint32_t> rows) {
+    Base& base = bases[number];
+    base.kept = std::move(rows);
+    base.rows = base.kept;
+    keepers_.push_back(number);
+    n_kept_ += base.kept.size();
+}
+
+/// Drop the rows of the bases that got theirs first, if there are too many.
+void Grower::drop_old_rows() {
+    std::size_t n_dropped = 0;
+    while (n_kept_ > kKeptRows) {
+        Base& base = bases[keepers_[n_dropped++]];
+        n_kept_ -= base.kept.size();
+        base.kept = {};
+        base.rows = {};
+    }
+    keepers_.erase(keepers_.begin(), keepers_.begin() + static_cast<std::ptrdiff_t>(n_dropped));
 }
 
 void Grower::restore_rows() {
-    std::vector<std::uint32_t> rows(codes_.n_rows);
-    std::iota(rows.begin(), rows.end(), 0u);
-    bases[0].rows = own(std::move(rows));
-    // Parents come before their children, and a base's own node before its third branches.
+    all_rows_.resize(codes_.n_rows);
+    std::iota(all_rows_.begin(), all_rows_.end(), 0u);
+    bases[0].rows = all_rows_;
+    // Parents come before their children.
     for (std::int32_t node = 0; node < static_cast<std::int32_t>(tree.size()); ++node) {
         const auto& [number, rung] = places[node];
         Base& base = bases[number];
-        if (rung == 0 && !base.ladder.empty()) base.parts = part_rows(base.rows, codes_, base.ladder[0], {});
+        const bool first_rung = rung == 0 && !base.rows.empty();
+        if (rung == 0) {
+            base.node = node;
+            if (!base.ladder.empty()) unfinished_.push_back(number);
+        }
+        if (first_rung && !base.ladder.empty()) base.parts = part_rows(base.rows, codes_, base.ladder[0], {});
         for (const Branch side : {Branch::Left, Branch::Right}) {
             const std::int32_t child = tree.child(node, side);
             if (child < 0) continue;
             Base& below = bases[places[child].base];
-            below.rows = rung > 0 ? own(rows_on_side(base.rows, codes_, base.ladder[rung], side))
-                         : side == Branch::Left ? base.rows.first(base.parts.left)
-                                                : base.rows.subspan(base.parts.left, base.parts.right);
+            below.branch = {node, side};
+            if (first_rung)
+                below.rows = side == Branch::Left ? base.rows.first(base.parts.left)
+                                                  : base.rows.subspan(base.parts.left, base.parts.right);
         }
     }
 }

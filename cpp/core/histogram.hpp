@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "codes.hpp"
@@ -11,8 +12,19 @@ namespace tritree {
 /// The cells of all codes of one column, `layout.width` integers each, missing last.
 using Histogram = std::vector<std::int64_t>;
 
-/// Add the node's rows to the histogram of a column.
-void count_rows(const CodedColumn& column, const NodeRows& node, const Layout& layout, Histogram& histogram);
+/// Return the size of a column's histogram.
+inline std::size_t histogram_size(const CodedColumn& column, const Layout& layout) {
+    return (std::size_t{column.n_codes} + 1) * static_cast<std::size_t>(layout.width);
+}
+
+/// A column, and the histogram that it is counted into.
+struct Counting {
+    const CodedColumn* column;
+    Histogram* histogram;
+};
+
+/// Count the node's rows into the histograms, which are made anew.
+void count_rows(std::span<const Counting> countings, const NodeRows& node, const Layout& layout);
 
 /// Take `other` off `histogram`: what is left of a parent is its other child.
 void subtract(Histogram& histogram, const Histogram& other);
@@ -36,9 +48,16 @@ class Cells {
     std::uint32_t code(std::size_t cell) const { return codes_[cell]; }
     const std::vector<std::int64_t>& missing() const { return missing_; }
     /// Add a cell to `sum`.
-    void add_to(std::size_t cell, std::int64_t* sum) const;
+    void add_to(std::size_t cell, std::int64_t* sum) const {
+        if (histogram_ == nullptr) return add_items_to(cell, sum);
+        const std::int64_t* from = &(*histogram_)[codes_[cell] * static_cast<std::size_t>(width_)];
+        sum[0] += from[0];
+        sum[1] += from[1];
+        for (int k = 2; k < width_; ++k) sum[k] += from[k];
+    }
 
   private:
+    void add_items_to(std::size_t cell, std::int64_t* sum) const;
     void add_item(std::uint32_t item, std::int64_t* sum) const;
 
     int width_ = 2;

@@ -68,17 +68,18 @@ std::vector<Wanted> Model::lead(const RowsToPredict& table, int n_threads,
                                 std::vector<std::uint32_t>& pending, std::vector<std::int32_t>& at) {
     std::shared_lock lock(mutex_);
     const Tree& grown = tree();
-    std::vector<std::vector<Wanted>> wanted((pending.size() + kBlock - 1) / kBlock);
+    // a mark per branch that is wanted: whoever wants it too marks it again
+    std::vector<std::atomic<std::uint8_t>> marks(3 * grown.size());
     std::vector<std::uint8_t> stopped(pending.size(), 0);
     parallel_blocks(pending.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        auto& mine = wanted[begin / kBlock];
         for (std::size_t i = begin; i < end; ++i) {
             Branch side = Branch::None;
-            stopped[i] = !walk(grown, table, pending[i], at[pending[i]], side);
-            if (stopped[i]) mine.push_back({at[pending[i]], side});
+            std::int32_t& node = at[pending[i]];
+            stopped[i] = !walk(grown, table, pending[i], node, side);
+            if (stopped[i])
+                marks[3 * static_cast<std::size_t>(node) + static_cast<std::size_t>(side)].store(
+                    1, std::memory_order_relaxed);
         }
-        std::sort(mine.begin(), mine.end());
-        mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     });
     std::size_t kept = 0;
     for (std::size_t i = 0; i < pending.size(); ++i)
@@ -89,7 +90,13 @@ std::vector<Wanted> Model::lead(const RowsToPredict& table, int n_threads,
         return {};
     }
     std::vector<Wanted> all;
-    for (const auto& mine : wanted) all.insert(all.end(), mine.begin(), mine.end());
+    for (std::size_t mark = 0; mark < marks.size(); ++mark)
+        if (marks[mark].load(std::memory_order_relaxed) != 0)
+            all.push_back({static_cast<std::int32_t>(mark / 3), static_cast<Branch>(mark % 3)});
+    // Third branches are there at once. Rows that wait for one are led on before anything else is grown, so
+    // that all that they want of a ladder is grown together.
+    const bool thirds = std::any_of(all.begin(), all.end(), [](Wanted w) { return w.side == Branch::Third; });
+    if (thirds) std::erase_if(all, [](Wanted w) { return w.side != Branch::Third; });
     return all;
 }
 
@@ -117,20 +124,8 @@ void Model::predict_fractional(const RowsToPredict& table, int n_threads, double
 std::int64_t Model::grow_some(std::int64_t max_new_nodes, int n_threads) {
     std::unique_lock lock(mutex_);
     if (!grower_) return 0;
-    const Tree& grown = grower_->tree;
-    std::vector<Wanted> wanted;
-    const auto n = static_cast<std::int32_t>(grown.size());
-    for (std::int32_t node = all_grown_below_; node < n; ++node) {
-        const bool all_before = wanted.empty();
-        for (const Branch side : {Branch::Left, Branch::Right, Branch::Third})
-            if (grown.child(node, side) == kUngrown &&
-                static_cast<std::int64_t>(wanted.size()) < max_new_nodes)
-                wanted.push_back({node, side});
-        if (all_before && wanted.empty() && max_new_nodes > 0) all_grown_below_ = node + 1;
-        if (static_cast<std::int64_t>(wanted.size()) >= max_new_nodes) break;
-    }
-    grower_->grow(wanted, n_threads);
-    return count_ungrown(grown);
+    grower_->grow(grower_->find_ungrown(max_new_nodes), n_threads);
+    return count_ungrown(grower_->tree);
 }
 
 std::vector<double> Model::importances(int n_threads) {

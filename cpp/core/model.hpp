@@ -65,7 +65,6 @@ class Model {
     Settings settings_;
     std::int32_t n_columns_;
     std::int32_t n_fitted_;  // nodes right after fitting
-    std::int32_t all_grown_below_ = 0;
     std::atomic<std::int64_t> n_cut_short_{0};
 };
 

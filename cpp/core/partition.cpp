@@ -1,6 +1,7 @@
 #include "partition.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace tritree {
@@ -34,39 +35,61 @@ void put_in_order(std::vector<std::uint32_t>& rows, std::size_t n_rows) {
                 static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(std::countr_zero(left)));
 }
 
+/// Call `f(row, branch)` for every row, with the branch that the split sends it to.
+template <class F>
+void each_branch(std::span<const std::uint32_t> rows, const CodedColumn& column, const Rung& rung, F&& f) {
+    const std::uint32_t missing = column.missing();
+    if (column.is_narrow()) {  // one look into a table instead of several questions
+        std::array<Branch, 256> branch;
+        for (std::uint32_t code = 0; code <= missing; ++code) branch[code] = rung.branch(code, missing);
+        const std::uint8_t* codes = column.narrow.data();
+        for (const std::uint32_t row : rows) f(row, branch[codes[row]]);
+    } else {
+        for (const std::uint32_t row : rows) f(row, rung.branch(column.wide[row], missing));
+    }
+}
+
 }  // namespace
 
 PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Rung& rung,
                     const std::vector<Surrogate>& surrogates) {
-    const CodedColumn& column = codes.columns[rung.column];
     PartSizes sizes;
-    std::vector<std::uint32_t> right, third;
-    right.reserve(rows.size() / 2);
-    column.visit([&](const auto* c) {
-        for (const std::uint32_t row : rows) {
-            Branch to = rung.branch(c[row], column.missing());
-            if (to == Branch::Surrogates) to = ask_surrogates(row, codes, rung, surrogates);
-            if (to == Branch::Left)
-                rows[sizes.left++] = row;  // never ahead of the row being read
-            else
-                (to == Branch::Right ? right : third).push_back(row);
+    std::vector<std::uint32_t> right(rows.size()), third;
+    each_branch(rows, codes.columns[rung.column], rung, [&](std::uint32_t row, Branch to) {
+        if (to == Branch::Surrogates) to = ask_surrogates(row, codes, rung, surrogates);
+        if (to == Branch::Third) {
+            third.push_back(row);
+        } else {                     // written to both sides, and kept on one: no branch to guess wrong
+            rows[sizes.left] = row;  // never ahead of the row being read
+            right[sizes.right] = row;
+            sizes.left += to == Branch::Left;
+            sizes.right += to == Branch::Right;
         }
     });
-    sizes.right = right.size();
+    right.resize(sizes.right);
     std::copy(third.begin(), third.end(), std::copy(right.begin(), right.end(), rows.begin() + sizes.left));
     return sizes;
 }
 
-std::vector<std::uint32_t> rows_on_side(std::span<const std::uint32_t> rows, const Codes& codes,
-                                        const Rung& rung, Branch side) {
-    const CodedColumn& column = codes.columns[rung.column];
-    std::vector<std::uint32_t> list;
-    column.visit([&](const auto* c) {
-        for (const std::uint32_t row : rows)
-            if (rung.branch(c[row], column.missing()) == side) list.push_back(row);
+RowParts parts_of(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung) {
+    thread_local std::array<std::vector<std::uint32_t>, 3> scratch;
+    for (auto& part : scratch)
+        if (part.size() < rows.size()) part.resize(rows.size());
+    std::uint32_t* const part[3] = {scratch[0].data(), scratch[1].data(), scratch[2].data()};
+    static_assert(static_cast<int>(Branch::Left) == 0 && static_cast<int>(Branch::Third) == 2);
+    std::size_t n_left = 0, n_right = 0, n_third = 0;
+    // Written to all parts and kept in one: no branch to guess wrong.
+    each_branch(rows, codes.columns[rung.column], rung, [&](std::uint32_t row, Branch to) {
+        part[0][n_left] = part[1][n_right] = part[2][n_third] = row;
+        n_left += to == Branch::Left;
+        n_right += to == Branch::Right;
+        n_third += to == Branch::Third;
     });
-    put_in_order(list, codes.n_rows);
-    return list;
+    RowParts parts{{part[0], part[0] + n_left}, {part[1], part[1] + n_right}, {part[2], part[2] + n_third}};
+    if (!std::is_sorted(rows.begin(), rows.end()))
+        for (auto* unsorted : {&parts.left, &parts.right, &parts.third})
+            put_in_order(*unsorted, codes.n_rows);
+    return parts;
 }
 
 RowList rows_shared(const RowList& list, const Codes& codes, const Rung& rung, Branch side) {

@@ -24,9 +24,13 @@ struct PartSizes {
 PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Rung& rung,
                     const std::vector<Surrogate>& surrogates);
 
-/// Return those of a node's rows that a split sends to one side, in the order of their numbers.
-std::vector<std::uint32_t> rows_on_side(std::span<const std::uint32_t> rows, const Codes& codes,
-                                        const Rung& rung, Branch side);
+/// The rows of a node by where a split sends them.
+struct RowParts {
+    std::vector<std::uint32_t> left, right, third;
+};
+
+/// Return a node's rows by where a split sends them, each part in the order of its row numbers.
+RowParts parts_of(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung);
 
 /// Return a node's rows on one side of a fractional split: missing rows are on both, with a part of their
 /// share.

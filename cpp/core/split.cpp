@@ -1,6 +1,7 @@
 #include "split.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 
@@ -11,6 +12,10 @@ namespace tritree {
 namespace {
 
 using Cell = std::vector<std::int64_t>;
+
+/// By how much of the node's loss a cut must be worse than the best so far to be refused unmeasured: far more
+/// than rounding, far less than would save anything.
+constexpr double kRefusalMargin = 1e-9;
 
 /// The search for one column's best split. `cut(left)` is called for every way of parting the observed cells,
 /// in the order in which ties are broken, and tries every way in which the strategy may treat the missing
@@ -31,12 +36,17 @@ class Search {
           right_side_(loss_.dim()),
           missing_side_(loss_.dim()),
           negligible_(kNegligible * summary.scan_loss),
-          best_gain_(negligible_) {
+          margin_(kRefusalMargin * summary.scan_loss),
+          best_gain_(negligible_),
+          refused_below_(best_gain_ - margin_) {
         for (int k = 0; k < layout.width; ++k) observed_[k] -= missing_[k];
         const bool observed_only = settings.missing == Strategy::Surrogate;
         loss_.load(observed_only ? observed_.data() : summary.total.data(), left_side_.data());
         loss_.set_reference(left_side_.data());
         loss_.load(missing_.data(), missing_side_.data());
+        if constexpr (Loss::kQuickToRefuse) loss_.load(observed_.data(), observed_side_.data());
+        one_way_ = settings.missing == Strategy::Trinary || observed_only ||
+                   (settings.missing != Strategy::Fractional && missing_[0] == 0);
         if (layout.member > 0)
             member_unit_ = 1 / (layout.member == layout.weight ? node.frame.weight_scale : node.member_scale);
     }
@@ -73,6 +83,19 @@ class Search {
             case Strategy::Fractional:
                 return consider_shared(left, right);
         }
+    }
+
+    /// Pass over a cut that is clearly worse than the best so far, and say so. Nearly all are: to divide for
+    /// each of them would take three times as long.
+    bool refuse(const std::int64_t* left) {
+        if constexpr (!Loss::kQuickToRefuse) return false;
+        if (!one_way_) return false;
+        std::array<double, 2> left_side, right_side;
+        loss_.load(left, left_side.data());
+        for (int k = 0; k < 2; ++k) right_side[k] = observed_side_[k] - left_side[k];
+        if (!loss_.refuse(left_side.data(), right_side.data(), refused_below_)) return false;
+        ++n_cuts_;
+        return true;
     }
 
     /// Try missing against observed: missing left, observed right.
@@ -137,6 +160,7 @@ class Search {
         if (!(gain > (found_ ? best_gain_ + negligible_ : negligible_))) return;
         found_ = true;
         best_gain_ = gain;
+        refused_below_ = gain - margin_;
         best_cut_ = n_cuts_ - 1;
         best_.gain = gain;
         best_.missing_to = missing_to;
@@ -150,7 +174,9 @@ class Search {
     const Cell& missing_;
     Cell observed_, right_, joined_;
     std::vector<double> left_side_, right_side_, missing_side_;
-    double negligible_, best_gain_, member_unit_ = 1;
+    std::array<double, 2> observed_side_{};  // of a loss that is quick to refuse
+    double negligible_, margin_, best_gain_, refused_below_, member_unit_ = 1;
+    bool one_way_ = false;  // missing rows leave only one way to take a cut, and are on neither side
     std::int64_t n_cuts_ = 0, best_cut_ = -1;
     bool found_ = false;
     Rung best_;
@@ -172,7 +198,7 @@ std::optional<Rung> search_numeric(Search<Loss>& search, const Settings& setting
         }
         started = true;
         if (search.observed()[0] - left[0] < enough) break;
-        search.cut(left.data());
+        if (!search.refuse(left.data())) search.cut(left.data());
     }
     const std::int64_t last_cut = search.best_cut();
     search.cut_missing_off();

@@ -186,8 +186,9 @@ bool parts_rows(const Rung& rung, const CodedColumn& column, std::span<const std
 }
 
 /// Check that every rung, climbed or not, is one that growth could have found in its base.
-void check_ladders(const Grower& grower) {
-    for (const Base& base : grower.bases) {
+void check_ladders(Grower& grower) {
+    for (std::int32_t number = 0; number < static_cast<std::int32_t>(grower.bases.size()); ++number) {
+        const Base& base = grower.bases[number];
         std::vector<std::int32_t> used = base.unusable;
         for (const Rung& rung : base.ladder) {
             require(std::find(used.begin(), used.end(), rung.column) == used.end(), "a column used twice");
@@ -195,7 +196,8 @@ void check_ladders(const Grower& grower) {
             require(grower.settings().may_send_missing(rung.missing_to) &&
                         (!rung.missing_alone || rung.missing_to == Branch::Left),
                     "a rung that sends missing where its strategy does not");
-            require(parts_rows(rung, grower.codes().columns[rung.column], base.rows), "a side without rows");
+            require(parts_rows(rung, grower.codes().columns[rung.column], grower.rows_of(number)),
+                    "a side without rows");
         }
     }
 }

@@ -1,6 +1,7 @@
 #include "target.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace tritree {
@@ -54,63 +55,80 @@ TargetReader::TargetReader(const Target& target, const Settings& settings)
         weight_scale_ = unit_for(*std::max_element(target.weight.begin(), target.weight.end()));
 }
 
-double TargetReader::weight_of(const NodeRows& node, std::size_t i) const {
-    const double w = target_->weighted() ? target_->weight[node.rows[i]] * weight_scale_ : 1.0;
-    return node.membership.empty() ? w : w * node.membership[i];
+TargetReader::Gathered TargetReader::gather(const NodeRows& node) const {
+    Gathered rows;
+    const std::size_t n = node.size();
+    if (target_->n_classes == 0) {
+        rows.y.resize(n);
+        for (std::size_t i = 0; i < n; ++i) rows.y[i] = target_->y[node.rows[i]] * y_scale_;
+    }
+    if (!target_->weighted() && node.membership.empty()) return rows;
+    rows.weight.assign(n, 1.0);
+    for (std::size_t i = 0; target_->weighted() && i < n; ++i)
+        rows.weight[i] = target_->weight[node.rows[i]] * weight_scale_;
+    for (std::size_t i = 0; i < node.membership.size(); ++i) rows.weight[i] *= node.membership[i];
+    return rows;
 }
 
-TargetReader::Range TargetReader::range_of(const NodeRows& node) const {
+TargetReader::Range TargetReader::range_of(const Gathered& rows) {
     Range range;
-    for (std::size_t i = 0; i < node.size(); ++i) {
-        const double weight = weight_of(node, i);
-        range.heaviest = std::max(range.heaviest, weight);
-        if (target_->n_classes > 0 || !(weight > 0)) continue;
-        const double y = scaled(node.rows[i]);
-        if (range.first == kNoRow) {
-            range.first = node.rows[i];
-            range.low = range.high = y;
-        }
-        range.low = std::min(range.low, y);
-        range.high = std::max(range.high, y);
-    }
+    const auto& y = rows.y;
+    while (range.first < y.size() && !(rows.weight_of(range.first) > 0)) ++range.first;
+    if (range.first >= y.size()) return range;
+    // Four at a time, so that one comparison does not wait for the last: a third of the time.
+    constexpr std::size_t kLanes = 4;
+    std::array<double, kLanes> low, high;
+    low.fill(y[range.first]);
+    high.fill(y[range.first]);
+    auto take = [&](std::size_t i, std::size_t lane) {
+        low[lane] = std::min(low[lane], y[i]);
+        high[lane] = std::max(high[lane], y[i]);
+    };
+    std::size_t i = range.first;
+    if (rows.weight.empty())
+        for (; i + kLanes <= y.size(); i += kLanes)
+            for (std::size_t lane = 0; lane < kLanes; ++lane) take(i + lane, lane);
+    for (; i < y.size(); ++i)
+        if (rows.weight_of(i) > 0) take(i, 0);
+    range.low = *std::min_element(low.begin(), low.end());
+    range.high = *std::max_element(high.begin(), high.end());
     return range;
 }
 
-void TargetReader::read(NodeRows& node, const Frame* parent) const {
-    const Range range = range_of(node);
-    Frame own;
-    own.center = range.low / 2 + range.high / 2;
-    double largest = 0;  // of the terms to be summed
-    if (target_->n_classes == 0)
-        for (std::size_t i = 0; i < node.size(); ++i)
-            largest = std::max(largest, weight_of(node, i) * std::abs(scaled(node.rows[i]) - own.center));
-    own.sum_scale = scale_for(largest, node.size());
-    own.weight_scale = scale_for(range.heaviest, node.size());
-    const bool keep = parent != nullptr && !much_finer(own.weight_scale, parent->weight_scale) &&
-                      !much_finer(own.sum_scale, parent->sum_scale);
-    node.frame = keep ? *parent : own;
-    read_in_frame(node);
+Frame TargetReader::frame_of(const Gathered& rows, const Range& range) const {
+    Frame frame;
+    frame.center = range.low / 2 + range.high / 2;
+    double largest =
+        std::max(range.high - frame.center, frame.center - range.low);  // of the terms to be summed
+    double heaviest = 1;
+    if (!rows.weight.empty()) {
+        largest = 0;
+        for (std::size_t i = 0; i < rows.y.size(); ++i)
+            largest = std::max(largest, rows.weight[i] * std::abs(rows.y[i] - frame.center));
+        heaviest = *std::max_element(rows.weight.begin(), rows.weight.end());
+    }
+    const std::size_t n = std::max(rows.y.size(), rows.weight.size());
+    frame.sum_scale = scale_for(largest, n);
+    frame.weight_scale = scale_for(heaviest, n);
+    return frame;
 }
 
-void TargetReader::read_in_frame(NodeRows& node) const {
+void TargetReader::read_integers(NodeRows& node, const Gathered& rows) const {
     const std::size_t n = node.size();
     const Frame& frame = node.frame;
-    const bool plain = !target_->weighted() && node.membership.empty();
     if (target_->n_classes > 0) {
         node.label.resize(n);
         for (std::size_t i = 0; i < n; ++i) node.label[i] = target_->labels[node.rows[i]];
     } else {
         node.sum.resize(n);
         for (std::size_t i = 0; i < n; ++i) {
-            const double about = scaled(node.rows[i]) - frame.center;
-            node.sum[i] = std::llrint((plain ? about : weight_of(node, i) * about) * frame.sum_scale);
+            const double about = rows.y[i] - frame.center;
+            node.sum[i] = std::llrint(rows.weight_of(i) * about * frame.sum_scale);
         }
     }
-    if (!plain) {
-        node.weight.resize(n);
-        for (std::size_t i = 0; i < n; ++i)
-            node.weight[i] = std::llrint(weight_of(node, i) * frame.weight_scale);
-    }
+    node.weight.resize(rows.weight.size());
+    for (std::size_t i = 0; i < rows.weight.size(); ++i)
+        node.weight[i] = std::llrint(rows.weight[i] * frame.weight_scale);
     if (layout_.member > 0 && layout_.member != layout_.weight) {
         node.member.resize(n);
         node.member_scale = scale_for(1, n);
@@ -119,65 +137,79 @@ void TargetReader::read_in_frame(NodeRows& node) const {
     }
 }
 
-Summary TargetReader::summarise(const NodeRows& node) const {
-    const std::size_t n = node.size();
+void TargetReader::read_in_frame(NodeRows& node) const { read_integers(node, gather(node)); }
+
+Summary TargetReader::read(NodeRows& node, const Frame* parent) const {
+    const Gathered rows = gather(node);
+    const Range range = range_of(rows);
+    const Frame own = frame_of(rows, range);
+    const bool keep = parent != nullptr && !much_finer(own.weight_scale, parent->weight_scale) &&
+                      !much_finer(own.sum_scale, parent->sum_scale);
+    node.frame = keep ? *parent : own;
+    read_integers(node, rows);
+
     Summary summary;
-    summary.rows = static_cast<std::int64_t>(n);
-    summary.members = static_cast<double>(n);
+    summary.rows = static_cast<std::int64_t>(node.size());
+    summary.members = static_cast<double>(node.size());
     if (!node.membership.empty()) {
         std::int64_t members = 0;  // an integer sum, too, so as not to depend on the order of the rows
-        const double scale = scale_for(1, n);
+        const double scale = scale_for(1, node.size());
         for (const double m : node.membership) members += std::llrint(m * scale);
         summary.members = static_cast<double>(members) / scale;
     }
     summary.total.assign(layout_.width, 0);
+    summary.total[0] = summary.rows;
+    for (const std::int64_t m : node.member) summary.total[layout_.member] += m;
+    layout_.n_classes > 0 ? summarise_classes(node, summary) : summarise_numbers(node, rows, range, summary);
+    return summary;
+}
+
+void TargetReader::summarise_classes(const NodeRows& node, Summary& summary) const {
     auto& total = summary.total;
-    total[0] = summary.rows;
-    for (const std::int64_t m : node.member) total[layout_.member] += m;
-
-    if (layout_.n_classes > 0) {
-        for (std::size_t i = 0; i < n; ++i)
-            total[1 + node.label[i]] += node.weight.empty() ? 1 : node.weight[i];
-        const double unit = node.weight.empty() ? 1 : 1 / node.frame.weight_scale;
-        std::vector<double> weights(layout_.n_classes);
-        int seen = 0;
-        for (int k = 0; k < layout_.n_classes; ++k) {
-            weights[k] = static_cast<double>(total[1 + k]) * unit;
-            summary.weight += weights[k];
-            seen += total[1 + k] > 0;
-        }
-        summary.pure = seen <= 1;
-        summary.scan_loss =
-            summary.pure ? 0 : class_loss(settings_->criterion, weights.data(), layout_.n_classes);
-        for (const double w : weights) summary.value.push_back(w / summary.weight);
-        summary.weight /= weight_scale_;
-        summary.loss = summary.scan_loss / weight_scale_;
-        return summary;
+    for (std::size_t i = 0; i < node.size(); ++i)
+        total[1 + node.label[i]] += node.weight.empty() ? 1 : node.weight[i];
+    const double unit = node.weight.empty() ? 1 : 1 / node.frame.weight_scale;
+    std::vector<double> weights(layout_.n_classes);
+    int seen = 0;
+    for (int k = 0; k < layout_.n_classes; ++k) {
+        weights[k] = static_cast<double>(total[1 + k]) * unit;
+        summary.weight += weights[k];
+        seen += total[1 + k] > 0;
     }
+    summary.pure = seen <= 1;
+    summary.scan_loss =
+        summary.pure ? 0 : class_loss(settings_->criterion, weights.data(), layout_.n_classes);
+    for (const double w : weights) summary.value.push_back(w / summary.weight);
+    summary.weight /= weight_scale_;
+    summary.loss = summary.scan_loss / weight_scale_;
+}
 
+void TargetReader::summarise_numbers(const NodeRows& node, const Gathered& rows, const Range& range,
+                                     Summary& summary) const {
+    auto& total = summary.total;
     for (const std::int64_t s : node.sum) total[1] += s;
     for (const std::int64_t w : node.weight) total[layout_.weight] += w;
     const double weight =
         static_cast<double>(total[layout_.weight]) / (layout_.weight > 0 ? node.frame.weight_scale : 1);
     const double mean = node.frame.center + static_cast<double>(total[1]) / node.frame.sum_scale / weight;
-    const Range range = range_of(node);
-    auto loss_of = [&](std::size_t i) {
-        const double error = scaled(node.rows[i]) - mean;
-        return weight_of(node, i) * error * error;
-    };
-    double largest = 0;
-    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, loss_of(i));
-    const double scale = scale_for(largest, n);
+    auto loss_of = [&](double y, double w) { return w * (y - mean) * (y - mean); };
+    double largest = std::max(loss_of(range.low, 1), loss_of(range.high, 1));
+    if (!rows.weight.empty()) {
+        largest = 0;
+        for (std::size_t i = 0; i < node.size(); ++i)
+            largest = std::max(largest, loss_of(rows.y[i], rows.weight[i]));
+    }
+    const double scale = scale_for(largest, node.size());
     std::int64_t loss = 0;
-    for (std::size_t i = 0; i < n; ++i) loss += std::llrint(loss_of(i) * scale);
+    for (std::size_t i = 0; i < node.size(); ++i)
+        loss += std::llrint(loss_of(rows.y[i], rows.weight_of(i)) * scale);
     summary.pure = range.low == range.high;
     summary.weight = weight / weight_scale_;
     summary.scan_loss = summary.pure ? 0 : static_cast<double>(loss) / scale;
     summary.loss = summary.scan_loss / y_scale_ / y_scale_ / weight_scale_;
     // A node whose rows agree predicts just what they say.
-    summary.value.push_back(summary.pure ? target_->y[range.first]
+    summary.value.push_back(summary.pure ? target_->y[node.rows[range.first]]
                                          : std::clamp(mean, range.low, range.high) / y_scale_);
-    return summary;
 }
 
 }  // namespace tritree

@@ -77,23 +77,32 @@ class TargetReader {
     TargetReader(const Target& target, const Settings& settings);
 
     const Layout& layout() const { return layout_; }
-    /// Fill in the node's frame (`parent`'s, if that is fine enough) and its integers.
-    void read(NodeRows& node, const Frame* parent) const;
+    /// Fill in the node's frame (`parent`'s, if that is fine enough) and its integers; return what is true of
+    /// it.
+    Summary read(NodeRows& node, const Frame* parent) const;
     /// Fill in the node's integers in the frame it has.
     void read_in_frame(NodeRows& node) const;
-    Summary summarise(const NodeRows& node) const;
 
   private:
-    static constexpr std::uint32_t kNoRow = 0xffffffffu;
-
-    /// What the responses of the rows with weight span, and the heaviest weight.
-    struct Range {
-        double low = 0, high = 0, heaviest = 0;
-        std::uint32_t first = kNoRow;  // one of these rows
+    /// The responses and weights of a node's rows, gathered once: in the node's order they are read several
+    /// times as fast as where they lie.
+    struct Gathered {
+        std::vector<double> y;       // regression: about 1
+        std::vector<double> weight;  // times membership, at most about 1; empty if every row counts 1
+        double weight_of(std::size_t i) const { return weight.empty() ? 1.0 : weight[i]; }
     };
-    Range range_of(const NodeRows& node) const;
-    double scaled(std::uint32_t row) const { return target_->y[row] * y_scale_; }
-    double weight_of(const NodeRows& node, std::size_t i) const;
+    /// What the responses of the rows with weight span.
+    struct Range {
+        double low = 0, high = 0;
+        std::size_t first = 0;  // the first of these rows
+    };
+    Gathered gather(const NodeRows& node) const;
+    static Range range_of(const Gathered& rows);
+    Frame frame_of(const Gathered& rows, const Range& range) const;
+    void read_integers(NodeRows& node, const Gathered& rows) const;
+    void summarise_classes(const NodeRows& node, Summary& summary) const;
+    void summarise_numbers(const NodeRows& node, const Gathered& rows, const Range& range,
+                           Summary& summary) const;
 
     const Target* target_;
     const Settings* settings_;
