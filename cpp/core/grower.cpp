@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "parallel.hpp"
@@ -153,7 +154,7 @@ void Grower::scan_columns(Family& family, std::span<const std::int32_t> columns)
             if (!scanned(sprout)) continue;
             Histogram& histogram = sprout == smaller ? scratch.of_smaller[k] : scratch.of_larger[k];
             if (histogram.empty())
-                scratch.cells.from_sorting(column, sprout->data, layout);
+                scratch.cells.from_rows(column, sprout->data, layout);
             else
                 scratch.cells.from_histogram(histogram, column.n_codes, layout);
             sprout->best[j] =
@@ -256,8 +257,7 @@ void Grower::grow_first_rungs(int n_threads, const std::function<void()>& betwee
     while (!level.empty()) {
         if (between_levels) between_levels();
         for (Sprout& sprout : level)
-            sprout.keeps_histograms =
-                has_grandchildren(sprout.depth) && settings_.missing != Strategy::Fractional;
+            sprout.keeps_histograms = splits_below(sprout.depth) && settings_.missing != Strategy::Fractional;
         scan(level, families, n_threads);
         const auto first = static_cast<std::int32_t>(tree.size());
         settle(level);
@@ -324,9 +324,11 @@ void Grower::grow(std::vector<Wanted> wanted, int n_threads) {
     std::erase_if(wanted, [](const Wanted& w) { return w.side == Branch::Third; });
     if (wanted.empty()) return;
 
-    // all that is wanted of one base together
+    // Those that will split first, and all that is wanted of one base together.
+    auto base_of = [&](const Wanted& w) { return places[w.node].base; };
+    auto splits = [&](const Wanted& w) { return splits_below(tree.depth[w.node]); };
     std::stable_sort(wanted.begin(), wanted.end(), [&](const Wanted& a, const Wanted& b) {
-        return places[a.node].base < places[b.node].base;
+        return std::tuple(!splits(a), base_of(a)) < std::tuple(!splits(b), base_of(b));
     });
     drop_old_rows();
     auto known = std::exchange(warm_, {});
@@ -334,13 +336,55 @@ void Grower::grow(std::vector<Wanted> wanted, int n_threads) {
     const std::size_t enough = std::max(4 * codes_.n_rows, kBatchRows);
     std::size_t begin = 0, rows = 0;
     for (std::size_t end = 0; end < wanted.size();) {
-        const std::int32_t base = places[wanted[end].node].base;
-        for (; end < wanted.size() && places[wanted[end].node].base == base; ++end)
+        const std::int32_t base = base_of(wanted[end]);
+        const bool splitting = splits(wanted[end]);
+        for (; end < wanted.size() && base_of(wanted[end]) == base; ++end)
             rows += static_cast<std::size_t>(tree.rows[wanted[end].node]);
-        if (rows < enough && end < wanted.size()) continue;
-        grow_daughters(std::span(wanted).subspan(begin, end - begin), known, n_threads);
+        if (rows < enough && end < wanted.size() && splits(wanted[end]) == splitting) continue;
+        const auto batch = std::span(wanted).subspan(begin, end - begin);
+        splitting ? grow_daughters(batch, known, n_threads) : grow_leaves(batch, n_threads);
         begin = end;
         rows = 0;
+    }
+}
+
+/// Grow daughters that are as deep as may be: nothing is needed of them but what is true of their rows.
+void Grower::grow_leaves(std::span<const Wanted> wanted, int n_threads) {
+    struct Parent {
+        std::int32_t node;
+        const Responses* of_base;
+        std::array<Summary, 2> summaries;
+    };
+    std::vector<std::int32_t> numbers;  // of their bases
+    std::vector<Parent> parents;
+    for (const auto& [node, side] : wanted) {
+        if (numbers.empty() || numbers.back() != places[node].base) {
+            numbers.push_back(places[node].base);
+            rows_of(numbers.back());
+        }
+        if (parents.empty() || parents.back().node != node) parents.push_back({node, nullptr, {}});
+    }
+    std::vector<Responses> responses(numbers.size());
+    parallel_for(numbers.size(), n_threads,
+                 [&](std::size_t b) { responses[b] = reader_.gather(bases[numbers[b]].rows); });
+    for (std::size_t b = 0; Parent& parent : parents) {
+        while (numbers[b] != places[parent.node].base) ++b;
+        parent.of_base = &responses[b];
+    }
+    parallel_for(parents.size(), n_threads, [&](std::size_t p) {
+        const auto& [number, rung] = places[parents[p].node];
+        const Base& base = bases[number];
+        const auto sides = responses_of(base.rows, *parents[p].of_base, codes_, base.ladder[rung]);
+        for (std::size_t side = 0; side < 2; ++side)
+            if (sides[side].size() > 0)
+                parents[p].summaries[side] = reader_.summarise_leaf(sides[side], base.frame);
+    });
+    for (std::size_t p = 0; const auto& [node, side] : wanted) {
+        while (parents[p].node != node) ++p;
+        const std::int32_t leaf =
+            tree.add_leaf(parents[p].summaries[static_cast<std::size_t>(side)], tree.depth[node] + 1);
+        tree.set_child(node, side, leaf);
+        places.push_back({kNone, 0});
     }
 }
 
@@ -355,7 +399,7 @@ void Grower::grow_daughters(std::span<const Wanted> wanted,
             families.emplace_back().node = node;
         }
         Sprout& daughter = sprouts.emplace_back(make_daughter(node, side));
-        daughter.keeps_histograms = has_grandchildren(daughter.depth) && warm_size_ < kWarmIntegers;
+        daughter.keeps_histograms = splits_below(daughter.depth) && warm_size_ < kWarmIntegers;
         (families.back().smaller == nullptr ? families.back().smaller : families.back().larger) = &daughter;
     }
     parallel_for(families.size(), n_threads, [&](std::size_t f) { take_rows(families[f]); });
@@ -419,7 +463,7 @@ void Grower::count_bases(std::span<const Family> families,
             if (const Sprout* larger = families[end].larger; larger != nullptr)
                 saved += larger->base.rows.size() -
                          std::min(larger->base.rows.size(), families[end].others.rows.size());
-        if (!has_grandchildren(tree.depth[families[begin].node]) || known.contains(base) ||
+        if (!splits_below(tree.depth[families[begin].node]) || known.contains(base) ||
             saved < 5 * bases[base].rows.size() / 4)
             continue;
         Counted& counted = all.emplace_back();
@@ -505,6 +549,7 @@ void Grower::restore_rows() {
     // Parents come before their children.
     for (std::int32_t node = 0; node < static_cast<std::int32_t>(tree.size()); ++node) {
         const auto& [number, rung] = places[node];
+        if (number == kNone) continue;
         Base& base = bases[number];
         const bool first_rung = rung == 0 && !base.rows.empty();
         if (rung == 0) {
@@ -514,7 +559,7 @@ void Grower::restore_rows() {
         if (first_rung && !base.ladder.empty()) base.parts = part_rows(base.rows, codes_, base.ladder[0], {});
         for (const Branch side : {Branch::Left, Branch::Right}) {
             const std::int32_t child = tree.child(node, side);
-            if (child < 0) continue;
+            if (child < 0 || places[child].base == kNone) continue;
             Base& below = bases[places[child].base];
             below.branch = {node, side};
             if (first_rung)

@@ -39,6 +39,7 @@ struct Base {
 };
 
 /// A node's place: which base, which rung of its ladder (one past the end: the last third branch, a leaf).
+/// A daughter that is as deep as may be needs no base: kNone.
 struct Place {
     std::int32_t base;
     std::int32_t rung;
@@ -87,6 +88,7 @@ class Grower {
     void open_third(std::int32_t node);
     void grow_daughters(std::span<const Wanted> wanted, std::unordered_map<std::int32_t, Histograms>& known,
                         int n_threads);
+    void grow_leaves(std::span<const Wanted> wanted, int n_threads);
     void count_bases(std::span<const Family> families, std::unordered_map<std::int32_t, Histograms>& known,
                      int n_threads);
     void take_rows(Family& family) const;
@@ -95,7 +97,7 @@ class Grower {
     void finish(Sprout& sprout);
     void settle(std::vector<Sprout>& sprouts);
     bool is_leaf(const Sprout& sprout) const;
-    bool has_grandchildren(std::int32_t depth) const { return depth + 1 < settings_.max_depth; }
+    bool splits_below(std::int32_t depth) const { return depth + 1 < settings_.max_depth; }
     std::vector<std::int32_t> usable_columns(const std::vector<std::int32_t>& unusable) const;
     void keep_rows(std::int32_t base, std::vector<std::uint32_t> rows);
     void drop_old_rows();

@@ -30,48 +30,43 @@ void count_rows(std::span<const Counting> countings, const NodeRows& node, const
 void subtract(Histogram& histogram, const Histogram& other);
 
 /// The non-empty cells of one column in one node, in the order of their codes, and the cell of its missing
-/// rows.
-///
-/// They come from a histogram where the node has rows enough to make one worth while, and from sorting the
-/// node's rows otherwise, so that a small node never pays for codes it has not got. Both give the same
-/// integers.
+/// rows. A node with rows enough reads them off a histogram; a smaller one pays only for the codes it has.
+/// All ways give the same integers.
 class Cells {
   public:
-    /// Count or sort the node's rows, whichever is cheaper; `histogram` is used, and outlives the cells.
-    void read(const CodedColumn& column, const NodeRows& node, const Layout& layout, Histogram& histogram);
-    /// Read the cells off a histogram.
+    /// Read the cells off a histogram, which must outlive them.
     void from_histogram(const Histogram& histogram, std::uint32_t n_codes, const Layout& layout);
-    /// Collect the cells by sorting the node's rows by code.
-    void from_sorting(const CodedColumn& column, const NodeRows& node, const Layout& layout);
+    /// Collect the cells of a node whose rows are few beside the column's codes.
+    void from_rows(const CodedColumn& column, const NodeRows& node, const Layout& layout);
 
     std::size_t size() const { return codes_.size(); }
     std::uint32_t code(std::size_t cell) const { return codes_[cell]; }
     const std::vector<std::int64_t>& missing() const { return missing_; }
     /// Add a cell to `sum`.
     void add_to(std::size_t cell, std::int64_t* sum) const {
-        if (histogram_ == nullptr) return add_items_to(cell, sum);
-        const std::int64_t* from = &(*histogram_)[codes_[cell] * static_cast<std::size_t>(width_)];
+        const std::int64_t* from = cells_ + place(cell) * static_cast<std::size_t>(width_);
         sum[0] += from[0];
         sum[1] += from[1];
         for (int k = 2; k < width_; ++k) sum[k] += from[k];
     }
 
   private:
-    void add_items_to(std::size_t cell, std::int64_t* sum) const;
-    void add_item(std::uint32_t item, std::int64_t* sum) const;
+    std::size_t place(std::size_t cell) const { return dense_ ? cell : codes_[cell]; }
+    void from_marks(const CodedColumn& column, const NodeRows& node, const Layout& layout);
+    void from_sorting(const CodedColumn& column, const NodeRows& node, const Layout& layout);
 
     int width_ = 2;
+    bool dense_ = false;  // cells without gaps: cell i is the i-th
+    const std::int64_t* cells_ = nullptr;
     std::vector<std::uint32_t> codes_;
     std::vector<std::int64_t> missing_;
-    const Histogram* histogram_ = nullptr;
-    // by sorting: the node's rows (their positions in it) of cell i are items_[begin_[i] ... begin_[i + 1]]
-    const NodeRows* node_ = nullptr;
-    const Layout* layout_ = nullptr;
+    std::vector<std::int64_t> sorted_;  // from_sorting: the cells
     std::vector<std::uint64_t> items_;
-    std::vector<std::uint32_t> begin_;
+    Histogram marked_;  // from_marks: zero but for the cells of codes_, and a bit per code
+    std::vector<std::uint64_t> marks_;
 };
 
-/// Say whether a histogram is cheaper than sorting for this many rows.
+/// Say whether a histogram is cheaper than reading the rows one by one.
 inline bool histogram_pays(std::size_t n_rows, std::uint32_t n_codes, const Layout& layout) {
     return std::size_t{n_codes} * layout.width <= 8 * n_rows;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "codes.hpp"
 #include "split.hpp"
 #include "surrogate.hpp"
+#include "target.hpp"
 
 namespace tritree {
 
@@ -31,6 +33,10 @@ struct RowParts {
 
 /// Return a node's rows by where a split sends them, each part in the order of its row numbers.
 RowParts parts_of(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung);
+
+/// Return the responses of a node's rows, given as they are in its order, that a split sends left and right.
+std::array<Responses, 2> responses_of(std::span<const std::uint32_t> rows, const Responses& responses,
+                                      const Codes& codes, const Rung& rung);
 
 /// Return a node's rows on one side of a fractional split: missing rows are on both, with a part of their
 /// share.

@@ -156,6 +156,7 @@ void check_places(const Grower& grower) {
     std::vector<bool> taken(grower.bases.size(), false);
     for (std::size_t node = 0; node < tree.size(); ++node) {
         const auto [base, rung] = grower.places[node];
+        if (base == kNone && tree.is_leaf(node) && rung == 0 && node > 0) continue;
         require(base >= 0 && base < n_bases && rung >= 0, "a place out of range");
         const auto n_rungs = static_cast<std::int32_t>(grower.bases[base].ladder.size());
         require(tree.is_leaf(node) ? rung >= n_rungs : rung < n_rungs, "a split without a rung");

@@ -128,11 +128,17 @@ std::vector<Surrogate> find_surrogates(const Settings& settings, const Codes& co
     }
     std::vector<Surrogate> found;
     Histogram histogram;
+    Cells cells;
     for (std::size_t j = 0; j < codes.columns.size(); ++j) {
         const CodedColumn& column = codes.columns[j];
         if (static_cast<std::int32_t>(j) == rung.column) continue;
-        Cells cells;
-        cells.read(column, sides, layout, histogram);
+        if (histogram_pays(sides.size(), column.n_codes, layout)) {
+            const Counting counting{&column, &histogram};
+            count_rows({&counting, 1}, sides, layout);
+            cells.from_histogram(histogram, column.n_codes, layout);
+        } else {
+            cells.from_rows(column, sides, layout);
+        }
         Surrogate surrogate;
         surrogate.column = static_cast<std::int32_t>(j);
         column.categorical ? fit_categorical(surrogate, column, cells)

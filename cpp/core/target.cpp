@@ -55,51 +55,55 @@ TargetReader::TargetReader(const Target& target, const Settings& settings)
         weight_scale_ = unit_for(*std::max_element(target.weight.begin(), target.weight.end()));
 }
 
-TargetReader::Gathered TargetReader::gather(const NodeRows& node) const {
-    Gathered rows;
-    const std::size_t n = node.size();
-    if (target_->n_classes == 0) {
-        rows.y.resize(n);
-        for (std::size_t i = 0; i < n; ++i) rows.y[i] = target_->y[node.rows[i]] * y_scale_;
+Responses TargetReader::gather(std::span<const std::uint32_t> rows,
+                               std::span<const double> membership) const {
+    Responses found;
+    const std::size_t n = rows.size();
+    if (target_->n_classes > 0) {
+        found.label.resize(n);
+        for (std::size_t i = 0; i < n; ++i) found.label[i] = target_->labels[rows[i]];
+    } else {
+        found.y.resize(n);
+        for (std::size_t i = 0; i < n; ++i) found.y[i] = target_->y[rows[i]] * y_scale_;
     }
-    if (!target_->weighted() && node.membership.empty()) return rows;
-    rows.weight.assign(n, 1.0);
+    found.some_row = rows[0];
+    if (!target_->weighted() && membership.empty()) return found;
+    found.weight.assign(n, 1.0);
     for (std::size_t i = 0; target_->weighted() && i < n; ++i)
-        rows.weight[i] = target_->weight[node.rows[i]] * weight_scale_;
-    for (std::size_t i = 0; i < node.membership.size(); ++i) rows.weight[i] *= node.membership[i];
-    return rows;
+        found.weight[i] = target_->weight[rows[i]] * weight_scale_;
+    for (std::size_t i = 0; i < membership.size(); ++i) found.weight[i] *= membership[i];
+    const auto some = std::find_if(found.weight.begin(), found.weight.end(), [](double w) { return w > 0; });
+    if (some != found.weight.end()) found.some_row = rows[some - found.weight.begin()];
+    return found;
 }
 
-TargetReader::Range TargetReader::range_of(const Gathered& rows) {
-    Range range;
+TargetReader::Range TargetReader::range_of(const Responses& rows) {
     const auto& y = rows.y;
-    while (range.first < y.size() && !(rows.weight_of(range.first) > 0)) ++range.first;
-    if (range.first >= y.size()) return range;
+    std::size_t i = 0;
+    while (i < y.size() && !(rows.weight_of(i) > 0)) ++i;
+    if (i >= y.size()) return {};
     // Four at a time, so that one comparison does not wait for the last: a third of the time.
     constexpr std::size_t kLanes = 4;
     std::array<double, kLanes> low, high;
-    low.fill(y[range.first]);
-    high.fill(y[range.first]);
-    auto take = [&](std::size_t i, std::size_t lane) {
-        low[lane] = std::min(low[lane], y[i]);
-        high[lane] = std::max(high[lane], y[i]);
+    low.fill(y[i]);
+    high.fill(y[i]);
+    auto take = [&](std::size_t at, std::size_t lane) {
+        low[lane] = std::min(low[lane], y[at]);
+        high[lane] = std::max(high[lane], y[at]);
     };
-    std::size_t i = range.first;
     if (rows.weight.empty())
         for (; i + kLanes <= y.size(); i += kLanes)
             for (std::size_t lane = 0; lane < kLanes; ++lane) take(i + lane, lane);
     for (; i < y.size(); ++i)
         if (rows.weight_of(i) > 0) take(i, 0);
-    range.low = *std::min_element(low.begin(), low.end());
-    range.high = *std::max_element(high.begin(), high.end());
-    return range;
+    return {*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())};
 }
 
-Frame TargetReader::frame_of(const Gathered& rows, const Range& range) const {
+/// Return the parent's frame if it is fine enough, or else one for these rows.
+Frame TargetReader::frame_of(const Responses& rows, const Range& range, const Frame* parent) {
     Frame frame;
     frame.center = range.low / 2 + range.high / 2;
-    double largest =
-        std::max(range.high - frame.center, frame.center - range.low);  // of the terms to be summed
+    double largest = std::max(range.high - frame.center, frame.center - range.low);  // of the terms summed
     double heaviest = 1;
     if (!rows.weight.empty()) {
         largest = 0;
@@ -107,28 +111,32 @@ Frame TargetReader::frame_of(const Gathered& rows, const Range& range) const {
             largest = std::max(largest, rows.weight[i] * std::abs(rows.y[i] - frame.center));
         heaviest = *std::max_element(rows.weight.begin(), rows.weight.end());
     }
-    const std::size_t n = std::max(rows.y.size(), rows.weight.size());
-    frame.sum_scale = scale_for(largest, n);
-    frame.weight_scale = scale_for(heaviest, n);
-    return frame;
+    frame.sum_scale = scale_for(largest, rows.size());
+    frame.weight_scale = scale_for(heaviest, rows.size());
+    const bool keep = parent != nullptr && !much_finer(frame.weight_scale, parent->weight_scale) &&
+                      !much_finer(frame.sum_scale, parent->sum_scale);
+    return keep ? *parent : frame;
 }
 
-void TargetReader::read_integers(NodeRows& node, const Gathered& rows) const {
+namespace {
+
+/// The integers that a row adds to the sums in a frame.
+std::int64_t sum_of(const Responses& rows, std::size_t i, const Frame& frame) {
+    return std::llrint(rows.weight_of(i) * (rows.y[i] - frame.center) * frame.sum_scale);
+}
+std::int64_t weight_of(const Responses& rows, std::size_t i, const Frame& frame) {
+    return std::llrint(rows.weight[i] * frame.weight_scale);
+}
+
+}  // namespace
+
+void TargetReader::read_integers(NodeRows& node, Responses&& rows) const {
     const std::size_t n = node.size();
-    const Frame& frame = node.frame;
-    if (target_->n_classes > 0) {
-        node.label.resize(n);
-        for (std::size_t i = 0; i < n; ++i) node.label[i] = target_->labels[node.rows[i]];
-    } else {
-        node.sum.resize(n);
-        for (std::size_t i = 0; i < n; ++i) {
-            const double about = rows.y[i] - frame.center;
-            node.sum[i] = std::llrint(rows.weight_of(i) * about * frame.sum_scale);
-        }
-    }
+    node.sum.resize(rows.y.size());
+    for (std::size_t i = 0; i < rows.y.size(); ++i) node.sum[i] = sum_of(rows, i, node.frame);
     node.weight.resize(rows.weight.size());
-    for (std::size_t i = 0; i < rows.weight.size(); ++i)
-        node.weight[i] = std::llrint(rows.weight[i] * frame.weight_scale);
+    for (std::size_t i = 0; i < rows.weight.size(); ++i) node.weight[i] = weight_of(rows, i, node.frame);
+    node.label = std::move(rows.label);
     if (layout_.member > 0 && layout_.member != layout_.weight) {
         node.member.resize(n);
         node.member_scale = scale_for(1, n);
@@ -137,38 +145,50 @@ void TargetReader::read_integers(NodeRows& node, const Gathered& rows) const {
     }
 }
 
-void TargetReader::read_in_frame(NodeRows& node) const { read_integers(node, gather(node)); }
+void TargetReader::read_in_frame(NodeRows& node) const {
+    read_integers(node, gather(node.rows, node.membership));
+}
 
 Summary TargetReader::read(NodeRows& node, const Frame* parent) const {
-    const Gathered rows = gather(node);
+    Responses rows = gather(node.rows, node.membership);
     const Range range = range_of(rows);
-    const Frame own = frame_of(rows, range);
-    const bool keep = parent != nullptr && !much_finer(own.weight_scale, parent->weight_scale) &&
-                      !much_finer(own.sum_scale, parent->sum_scale);
-    node.frame = keep ? *parent : own;
-    read_integers(node, rows);
-
+    node.frame = frame_of(rows, range, parent);
     Summary summary;
-    summary.rows = static_cast<std::int64_t>(node.size());
-    summary.members = static_cast<double>(node.size());
+    summarise(rows, range, node.frame, summary);
     if (!node.membership.empty()) {
         std::int64_t members = 0;  // an integer sum, too, so as not to depend on the order of the rows
         const double scale = scale_for(1, node.size());
         for (const double m : node.membership) members += std::llrint(m * scale);
         summary.members = static_cast<double>(members) / scale;
     }
-    summary.total.assign(layout_.width, 0);
-    summary.total[0] = summary.rows;
+    read_integers(node, std::move(rows));
     for (const std::int64_t m : node.member) summary.total[layout_.member] += m;
-    layout_.n_classes > 0 ? summarise_classes(node, summary) : summarise_numbers(node, rows, range, summary);
     return summary;
 }
 
-void TargetReader::summarise_classes(const NodeRows& node, Summary& summary) const {
+Summary TargetReader::summarise_leaf(const Responses& rows, const Frame& parent) const {
+    const Range range = range_of(rows);
+    Summary summary;
+    summarise(rows, range, frame_of(rows, range, &parent), summary);
+    return summary;
+}
+
+void TargetReader::summarise(const Responses& rows, const Range& range, const Frame& frame,
+                             Summary& summary) const {
+    summary.rows = static_cast<std::int64_t>(rows.size());
+    summary.members = static_cast<double>(rows.size());
     auto& total = summary.total;
-    for (std::size_t i = 0; i < node.size(); ++i)
-        total[1 + node.label[i]] += node.weight.empty() ? 1 : node.weight[i];
-    const double unit = node.weight.empty() ? 1 : 1 / node.frame.weight_scale;
+    total.assign(layout_.width, 0);
+    total[0] = summary.rows;
+    layout_.n_classes > 0 ? summarise_classes(rows, frame, summary)
+                          : summarise_numbers(rows, range, frame, summary);
+}
+
+void TargetReader::summarise_classes(const Responses& rows, const Frame& frame, Summary& summary) const {
+    auto& total = summary.total;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        total[1 + rows.label[i]] += rows.weight.empty() ? 1 : weight_of(rows, i, frame);
+    const double unit = rows.weight.empty() ? 1 : 1 / frame.weight_scale;
     std::vector<double> weights(layout_.n_classes);
     int seen = 0;
     for (int k = 0; k < layout_.n_classes; ++k) {
@@ -184,31 +204,34 @@ void TargetReader::summarise_classes(const NodeRows& node, Summary& summary) con
     summary.loss = summary.scan_loss / weight_scale_;
 }
 
-void TargetReader::summarise_numbers(const NodeRows& node, const Gathered& rows, const Range& range,
+void TargetReader::summarise_numbers(const Responses& rows, const Range& range, const Frame& frame,
                                      Summary& summary) const {
     auto& total = summary.total;
-    for (const std::int64_t s : node.sum) total[1] += s;
-    for (const std::int64_t w : node.weight) total[layout_.weight] += w;
+    std::int64_t sum = 0, weights = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) sum += sum_of(rows, i, frame);
+    for (std::size_t i = 0; i < rows.weight.size(); ++i) weights += weight_of(rows, i, frame);
+    total[1] = sum;
+    if (!rows.weight.empty()) total[layout_.weight] = weights;
     const double weight =
-        static_cast<double>(total[layout_.weight]) / (layout_.weight > 0 ? node.frame.weight_scale : 1);
-    const double mean = node.frame.center + static_cast<double>(total[1]) / node.frame.sum_scale / weight;
+        static_cast<double>(total[layout_.weight]) / (layout_.weight > 0 ? frame.weight_scale : 1);
+    const double mean = frame.center + static_cast<double>(sum) / frame.sum_scale / weight;
     auto loss_of = [&](double y, double w) { return w * (y - mean) * (y - mean); };
     double largest = std::max(loss_of(range.low, 1), loss_of(range.high, 1));
     if (!rows.weight.empty()) {
         largest = 0;
-        for (std::size_t i = 0; i < node.size(); ++i)
+        for (std::size_t i = 0; i < rows.size(); ++i)
             largest = std::max(largest, loss_of(rows.y[i], rows.weight[i]));
     }
-    const double scale = scale_for(largest, node.size());
+    const double scale = scale_for(largest, rows.size());
     std::int64_t loss = 0;
-    for (std::size_t i = 0; i < node.size(); ++i)
+    for (std::size_t i = 0; i < rows.size(); ++i)
         loss += std::llrint(loss_of(rows.y[i], rows.weight_of(i)) * scale);
     summary.pure = range.low == range.high;
     summary.weight = weight / weight_scale_;
     summary.scan_loss = summary.pure ? 0 : static_cast<double>(loss) / scale;
     summary.loss = summary.scan_loss / y_scale_ / y_scale_ / weight_scale_;
     // A node whose rows agree predicts just what they say.
-    summary.value.push_back(summary.pure ? target_->y[node.rows[range.first]]
+    summary.value.push_back(summary.pure ? target_->y[rows.some_row]
                                          : std::clamp(mean, range.low, range.high) / y_scale_);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -58,6 +59,18 @@ struct NodeRows {
     std::size_t size() const { return rows.size(); }
 };
 
+/// The responses of some rows, gathered in their order: so they are read several times as fast as where they
+/// lie.
+struct Responses {
+    std::vector<double> y;            ///< regression: scaled to about 1
+    std::vector<std::int32_t> label;  ///< classification
+    std::vector<double> weight;       ///< times membership, at most about 1; empty if every row counts 1
+    std::uint32_t some_row = 0;       ///< one of the rows, one with weight
+
+    std::size_t size() const { return std::max(y.size(), label.size()); }
+    double weight_of(std::size_t i) const { return weight.empty() ? 1.0 : weight[i]; }
+};
+
 /// What is true of a node whatever its columns say.
 struct Summary {
     std::int64_t rows = 0;
@@ -82,26 +95,22 @@ class TargetReader {
     Summary read(NodeRows& node, const Frame* parent) const;
     /// Fill in the node's integers in the frame it has.
     void read_in_frame(NodeRows& node) const;
+    /// Return the responses of rows, each with its share in the node if it has one.
+    Responses gather(std::span<const std::uint32_t> rows, std::span<const double> membership = {}) const;
+    /// Return what is true of a leaf with these responses, whose parent has this frame.
+    Summary summarise_leaf(const Responses& rows, const Frame& parent) const;
 
   private:
-    /// The responses and weights of a node's rows, gathered once: in the node's order they are read several
-    /// times as fast as where they lie.
-    struct Gathered {
-        std::vector<double> y;       // regression: about 1
-        std::vector<double> weight;  // times membership, at most about 1; empty if every row counts 1
-        double weight_of(std::size_t i) const { return weight.empty() ? 1.0 : weight[i]; }
-    };
     /// What the responses of the rows with weight span.
     struct Range {
         double low = 0, high = 0;
-        std::size_t first = 0;  // the first of these rows
     };
-    Gathered gather(const NodeRows& node) const;
-    static Range range_of(const Gathered& rows);
-    Frame frame_of(const Gathered& rows, const Range& range) const;
-    void read_integers(NodeRows& node, const Gathered& rows) const;
-    void summarise_classes(const NodeRows& node, Summary& summary) const;
-    void summarise_numbers(const NodeRows& node, const Gathered& rows, const Range& range,
+    static Range range_of(const Responses& rows);
+    static Frame frame_of(const Responses& rows, const Range& range, const Frame* parent);
+    void read_integers(NodeRows& node, Responses&& rows) const;
+    void summarise(const Responses& rows, const Range& range, const Frame& frame, Summary& summary) const;
+    void summarise_classes(const Responses& rows, const Frame& frame, Summary& summary) const;
+    void summarise_numbers(const Responses& rows, const Range& range, const Frame& frame,
                            Summary& summary) const;
 
     const Target* target_;
