@@ -3,6 +3,7 @@ PYTHON ?= python3
 JOBS ?= 2
 TESTS ?= tests
 PYTEST_ARGS ?=
+ARGS ?=
 
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cpp/core/*.[ch]pp cpp/bind/*.[ch]pp)
 MODULES := $(shell find src -name '*.py' -o -name '*.pyi' -o -name py.typed)
@@ -18,10 +19,11 @@ define venv
 	touch $@
 endef
 
-.PHONY: help demo test check format sanitize test-lowest clean
+.PHONY: help demo test bench check format sanitize test-lowest clean
 help:
 	@echo "make demo         install into .venv and run the demonstration"
 	@echo "make test         install into .venv and run the tests (TESTS=folder, PYTEST_ARGS=..., JOBS=2)"
+	@echo "make bench        measure beside other libraries; a full run goes to benchmarks/README.md (ARGS=\"--quick fit-small\")"
 	@echo "make check        lint, format and types"
 	@echo "make format       rewrite Python and C++ in the project's format"
 	@echo "make sanitize     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
@@ -33,6 +35,9 @@ demo: .venv/.installed-demo
 
 test: .venv/.installed-test
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
+
+bench: .venv/.installed-bench
+	$(BIN)/python -m benchmarks --write-readme $(ARGS)
 
 check: .venv/.installed-dev .venv/.installed-test
 	$(BIN)/ruff check
@@ -59,6 +64,9 @@ format: .venv/.installed-dev
 	touch $@
 .venv/.installed-test: .venv/.installed
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py test)
+	touch $@
+.venv/.installed-bench: .venv/.installed
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py bench)
 	touch $@
 .venv/.installed-dev: .venv/.created pyproject.toml
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py dev)
@@ -87,5 +95,5 @@ test-lowest: .venv-lowest/.created
 	$(call venv,.venv-lowest)
 
 clean:
-	rm -rf .venv .venv-sanitize .venv-lowest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .venv .venv-sanitize .venv-lowest build dist benchmarks/results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

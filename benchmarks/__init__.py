@@ -1,0 +1,1 @@
+"""How fast tritree is beside other libraries, measured; run with ``python -m benchmarks``."""

@@ -1,0 +1,10 @@
+"""The benchmarks are a package at the root of the project, which only ``python -m pytest`` puts on the path."""
+
+from __future__ import annotations
+
+import sys
+
+from places import PROJECT
+
+if str(PROJECT) not in sys.path:
+    sys.path.append(str(PROJECT))
