@@ -255,15 +255,14 @@ class Twin:
         if not found:
             return None
         highest = max(split.gain for split in found)
-        if not highest > tolerance:
-            return None
         best = next(split for split in found if split.gain >= highest - tolerance)
         return self._with_surrogates(best, node) if self.missing == "surrogate" else best
 
     def _best_of_column(self, node: Node, column: int, tolerance: Number) -> Split | None:
+        """Return the first of the column's best splits, or None if none lowers the loss."""
         best = None
         for split in self._candidates(node, column):
-            if best is None or split.gain > best.gain + tolerance:
+            if split.gain > (tolerance if best is None else best.gain + tolerance):
                 best = split
         return best
 

@@ -27,16 +27,19 @@ struct SharedCodes {
 
 /// Return a NumPy array that takes over the memory of a vector.
 template <class T>
-nb::ndarray<nb::numpy, T> hand_over(std::vector<T> data, std::vector<std::size_t> shape) {
+nb::ndarray<nb::numpy, T> hand_over(std::vector<T> data) {
     auto* owned = new std::vector<T>(std::move(data));
     const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T>(owned->data(), shape.size(), shape.data(), owner);
+    const std::size_t n = owned->size();
+    return nb::ndarray<nb::numpy, T>(owned->data(), 1, &n, owner);
 }
 
+/// Return a NumPy array of this shape that takes over memory.
 template <class T>
-nb::ndarray<nb::numpy, T> hand_over(std::vector<T> data) {
-    const std::size_t n = data.size();
-    return hand_over(std::move(data), {n});
+nb::ndarray<nb::numpy, T> hand_over(std::unique_ptr<T[]> data, std::vector<std::size_t> shape) {
+    T* owned = data.release();
+    const nb::capsule owner(owned, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T>(owned, shape.size(), shape.data(), owner);
 }
 
 /// Return a vector with a copy of a NumPy array.
@@ -45,8 +48,9 @@ std::vector<T> copy_in(const Vector<T>& array) {
     return {array.data(), array.data() + array.shape(0)};
 }
 
-/// Return views of the user's columns, each n_rows long; they are valid while `columns` lives.
-std::vector<ColumnView> view_columns(const nb::sequence& columns, std::size_t n_rows,
+/// Return views of the user's columns, each n_rows long, given one by one or as an array with two dimensions;
+/// they are valid while `columns` lives.
+std::vector<ColumnView> view_columns(const nb::object& columns, std::size_t n_rows,
                                      std::vector<AnyArray>& keep);
 
 void bind_codes(nb::module_& m);

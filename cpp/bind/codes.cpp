@@ -7,28 +7,48 @@
 
 namespace tritree::bind {
 
-std::vector<ColumnView> view_columns(const nb::sequence& columns, std::size_t n_rows,
+namespace {
+
+ColumnView view_of(const AnyArray& array) {
+    ColumnView view;
+    if (array.dtype() == nb::dtype<double>())
+        view.type = ColumnView::Type::Float64;
+    else if (array.dtype() == nb::dtype<float>())
+        view.type = ColumnView::Type::Float32;
+    else if (array.dtype() == nb::dtype<std::int32_t>())
+        view.type = ColumnView::Type::Category;
+    else
+        throw nb::type_error("a column must be float64, float32 or int32");
+    view.data = static_cast<const char*>(array.data());
+    view.stride = array.stride(0) * static_cast<std::ptrdiff_t>(array.itemsize());
+    return view;
+}
+
+}  // namespace
+
+std::vector<ColumnView> view_columns(const nb::object& columns, std::size_t n_rows,
                                      std::vector<AnyArray>& keep) {
     std::vector<ColumnView> views;
+    if (AnyArray matrix; nb::try_cast(columns, matrix)) {
+        if (matrix.ndim() != 2 || matrix.shape(0) != n_rows)
+            throw nb::value_error("columns of different lengths");
+        ColumnView view = view_of(matrix);
+        for (std::size_t j = 0; j < matrix.shape(1);
+             ++j, view.data += matrix.stride(1) * static_cast<std::ptrdiff_t>(matrix.itemsize()))
+            views.push_back(view);
+        keep.push_back(matrix);
+        return views;
+    }
     for (const nb::handle item : columns) {
-        ColumnView view;
-        if (!item.is_none()) {
-            const auto array = nb::cast<AnyArray>(item);
-            if (array.ndim() != 1 || array.shape(0) != n_rows)
-                throw nb::value_error("columns of different lengths");
-            if (array.dtype() == nb::dtype<double>())
-                view.type = ColumnView::Type::Float64;
-            else if (array.dtype() == nb::dtype<float>())
-                view.type = ColumnView::Type::Float32;
-            else if (array.dtype() == nb::dtype<std::int32_t>())
-                view.type = ColumnView::Type::Category;
-            else
-                throw nb::type_error("a column must be float64, float32 or int32");
-            view.data = static_cast<const char*>(array.data());
-            view.stride = array.stride(0) * static_cast<std::ptrdiff_t>(array.itemsize());
-            keep.push_back(array);
+        if (item.is_none()) {
+            views.emplace_back();
+            continue;
         }
-        views.push_back(view);
+        const auto array = nb::cast<AnyArray>(item);
+        if (array.ndim() != 1 || array.shape(0) != n_rows)
+            throw nb::value_error("columns of different lengths");
+        views.push_back(view_of(array));
+        keep.push_back(array);
     }
     return views;
 }

@@ -63,27 +63,27 @@ void make_model(Model* self, const SharedCodes& shared, const nb::object& respon
     new (self) Model(shared.codes, std::move(target), settings, n_threads, &check_signals);
 }
 
-auto predict(Model& model, const nb::sequence& columns, std::size_t n_rows, int n_threads) {
+auto predict(Model& model, const nb::object& columns, std::size_t n_rows, int n_threads) {
     std::vector<AnyArray> keep;
     const RowsToPredict table{view_columns(columns, n_rows, keep), n_rows};
     const auto n_outputs = static_cast<std::size_t>(model.n_outputs());
-    std::vector<double> values(n_rows * n_outputs);
+    auto values = std::make_unique_for_overwrite<double[]>(n_rows * n_outputs);
     {
         nb::gil_scoped_release release;
-        model.predict(table, n_threads, values.data(), nullptr, &check_signals);
+        model.predict(table, n_threads, values.get(), nullptr, &check_signals);
     }
     return hand_over(std::move(values), {n_rows, n_outputs});
 }
 
-auto apply(Model& model, const nb::sequence& columns, std::size_t n_rows, int n_threads) {
+auto apply(Model& model, const nb::object& columns, std::size_t n_rows, int n_threads) {
     std::vector<AnyArray> keep;
     const RowsToPredict table{view_columns(columns, n_rows, keep), n_rows};
-    std::vector<std::int32_t> leaves(n_rows);
+    auto leaves = std::make_unique_for_overwrite<std::int32_t[]>(n_rows);
     {
         nb::gil_scoped_release release;
-        model.predict(table, n_threads, nullptr, leaves.data(), &check_signals);
+        model.predict(table, n_threads, nullptr, leaves.get(), &check_signals);
     }
-    return hand_over(std::move(leaves));
+    return hand_over(std::move(leaves), {n_rows});
 }
 
 auto importances(Model& model, int n_threads) {

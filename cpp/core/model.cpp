@@ -1,8 +1,9 @@
 #include "model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
-#include <numeric>
+#include <optional>
 
 #include "importance.hpp"
 #include "parallel.hpp"
@@ -10,7 +11,7 @@
 namespace tritree {
 namespace {
 
-constexpr std::size_t kBlock = 4096;  // rows that one task leads down
+constexpr std::size_t kBlock = 1024;  // rows that one task leads down: they stay in the second cache
 
 std::int64_t count_ungrown(const Tree& tree) {
     std::int64_t n = 0;
@@ -43,50 +44,76 @@ void Model::predict(const RowsToPredict& table, int n_threads, double* values, s
     if (static_cast<std::int32_t>(table.columns.size()) != n_columns_)
         throw std::invalid_argument("wrong number of columns");
     if (table.n_rows >= std::size_t{1} << 32) throw std::length_error("more than 4,294,967,295 rows at once");
-    check_finite(table, n_threads);
-    if (settings_.missing == Strategy::Fractional)
-        return predict_fractional(table, n_threads, values, leaves);
-    std::vector<std::int32_t> at(table.n_rows, 0);
-    std::vector<std::uint32_t> pending(table.n_rows);
-    std::iota(pending.begin(), pending.end(), 0u);
-    for (;;) {
-        const auto wanted = lead(table, n_threads, pending, at);
+    const Answers answers{values, leaves};
+    if (settings_.missing == Strategy::Fractional) return predict_fractional(table, n_threads, answers);
+    std::vector<Standing> pending = lead_all(table, n_threads, answers);
+    while (!pending.empty()) {
+        const auto wanted = lead(table, n_threads, answers, pending);
         if (wanted.empty()) break;
         if (between_rounds) between_rounds();
         grow(wanted, n_threads);
     }
+}
+
+void Model::answer(const Answers& answers, std::size_t row, std::int32_t node) const {
+    if (answers.leaves != nullptr) answers.leaves[row] = node;
+    if (answers.values == nullptr) return;
+    const auto n = static_cast<std::size_t>(settings_.n_outputs());
+    const double* value = &tree().value[static_cast<std::size_t>(node) * n];
+    for (std::size_t k = 0; k < n; ++k) answers.values[row * n + k] = value[k];
+}
+
+/// Lead all rows down as far as the tree is grown, and return those that came to a branch that is not.
+std::vector<Model::Standing> Model::lead_all(const RowsToPredict& table, int n_threads,
+                                             const Answers& answers) const {
     std::shared_lock lock(mutex_);
     const Tree& grown = tree();
-    const auto n_outputs = static_cast<std::size_t>(grown.n_outputs);
-    for (std::size_t row = 0; values != nullptr && row < table.n_rows; ++row)
-        std::copy_n(&grown.value[at[row] * n_outputs], n_outputs, &values[row * n_outputs]);
-    if (leaves != nullptr) std::copy(at.begin(), at.end(), leaves);
+    std::optional<Steps> steps;
+    if (Steps::can_lead(grown, table)) steps.emplace(grown, table);
+    std::vector<std::vector<Standing>> standing((table.n_rows + kBlock - 1) / kBlock);
+    parallel_blocks(table.n_rows, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        check_finite(table, begin, end);  // and have the rows near when they are led
+        std::array<std::int32_t, kBlock> at;
+        at.fill(0);
+        Branch side = Branch::None;
+        if (steps)
+            steps->lead(begin, end, at.data());
+        else
+            for (std::size_t row = begin; row < end; ++row) walk(grown, table, row, at[row - begin], side);
+        for (std::size_t row = begin; row < end; ++row) {
+            const std::int32_t node = at[row - begin];
+            if (grown.is_leaf(node))
+                answer(answers, row, node);
+            else
+                standing[begin / kBlock].push_back({static_cast<std::uint32_t>(row), node});
+        }
+    });
+    std::vector<Standing> all;
+    for (const auto& some : standing) all.insert(all.end(), some.begin(), some.end());
+    return all;
 }
 
 /// Lead the pending rows on; keep those that came to a branch not yet grown, and return these branches.
-std::vector<Wanted> Model::lead(const RowsToPredict& table, int n_threads,
-                                std::vector<std::uint32_t>& pending, std::vector<std::int32_t>& at) {
+std::vector<Wanted> Model::lead(const RowsToPredict& table, int n_threads, const Answers& answers,
+                                std::vector<Standing>& pending) {
     std::shared_lock lock(mutex_);
     const Tree& grown = tree();
     // a mark per branch that is wanted: whoever wants it too marks it again
     std::vector<std::atomic<std::uint8_t>> marks(3 * grown.size());
-    std::vector<std::uint8_t> stopped(pending.size(), 0);
     parallel_blocks(pending.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
+            auto& [row, node] = pending[i];
             Branch side = Branch::None;
-            std::int32_t& node = at[pending[i]];
-            stopped[i] = !walk(grown, table, pending[i], node, side);
-            if (stopped[i])
+            if (!walk(grown, table, row, node, side))
                 marks[3 * static_cast<std::size_t>(node) + static_cast<std::size_t>(side)].store(
                     1, std::memory_order_relaxed);
+            // where nothing can grow any more, the node's own value is the answer
+            if (grown.is_leaf(node) || !grower_) answer(answers, row, node);
         }
     });
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < pending.size(); ++i)
-        if (stopped[i]) pending[kept++] = pending[i];
-    pending.resize(kept);
-    if (!grower_) {  // nothing can grow any more: the node's own value is the answer
-        n_cut_short_ += static_cast<std::int64_t>(kept);
+    std::erase_if(pending, [&](const Standing& standing) { return grown.is_leaf(standing.node); });
+    if (!grower_) {
+        n_cut_short_ += static_cast<std::int64_t>(pending.size());
         return {};
     }
     std::vector<Wanted> all;
@@ -105,18 +132,19 @@ void Model::grow(const std::vector<Wanted>& wanted, int n_threads) {
     if (grower_) grower_->grow(wanted, n_threads);
 }
 
-void Model::predict_fractional(const RowsToPredict& table, int n_threads, double* values,
-                               std::int32_t* leaves) {
+void Model::predict_fractional(const RowsToPredict& table, int n_threads, const Answers& answers) const {
     std::shared_lock lock(mutex_);
     const Tree& grown = tree();
     const auto n_outputs = static_cast<std::size_t>(grown.n_outputs);
     parallel_blocks(table.n_rows, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        check_finite(table, begin, end);
         std::vector<double> value(n_outputs);
         for (std::size_t row = begin; row < end; ++row) {
             std::fill(value.begin(), value.end(), 0.0);
             const std::int32_t leaf = walk_fractional(grown, table, row, value.data());
-            if (leaves != nullptr) leaves[row] = leaf;
-            if (values != nullptr) std::copy(value.begin(), value.end(), &values[row * n_outputs]);
+            if (answers.leaves != nullptr) answers.leaves[row] = leaf;
+            if (answers.values != nullptr)
+                std::copy(value.begin(), value.end(), &answers.values[row * n_outputs]);
         }
     });
 }

@@ -54,9 +54,21 @@ class Model {
 
   private:
     const Tree& tree() const { return grower_ ? grower_->tree : tree_; }
-    void predict_fractional(const RowsToPredict& table, int n_threads, double* values, std::int32_t* leaves);
-    std::vector<Wanted> lead(const RowsToPredict& table, int n_threads, std::vector<std::uint32_t>& pending,
-                             std::vector<std::int32_t>& at);
+    /// Where answers go; either may be null.
+    struct Answers {
+        double* values;
+        std::int32_t* leaves;
+    };
+    /// A row and the node it has come to.
+    struct Standing {
+        std::uint32_t row;
+        std::int32_t node;
+    };
+    void answer(const Answers& answers, std::size_t row, std::int32_t node) const;
+    void predict_fractional(const RowsToPredict& table, int n_threads, const Answers& answers) const;
+    std::vector<Standing> lead_all(const RowsToPredict& table, int n_threads, const Answers& answers) const;
+    std::vector<Wanted> lead(const RowsToPredict& table, int n_threads, const Answers& answers,
+                             std::vector<Standing>& pending);
     void grow(const std::vector<Wanted>& wanted, int n_threads);
 
     mutable std::shared_mutex mutex_;

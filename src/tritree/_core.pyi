@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 #: A column as the core reads it: float64 or float32 (any stride, NaN is missing), or int32 category numbers
 #: (-1 is missing, -2 was never seen in training). ``None`` stands for a column that is absent: missing everywhere.
 Column = NDArray[np.float64] | NDArray[np.float32] | NDArray[np.int32]
+#: The columns of a table, one by one or as those of an array with two dimensions.
+Columns = Sequence[Column | None] | NDArray[np.float64] | NDArray[np.float32]
 
 class BadValue(ValueError):
     """An infinite value in a numeric column; ``args`` is ``(column number, row number, value)``."""
@@ -103,10 +105,10 @@ class Model:
     ) -> None:
         """Grow what a binary tree would; int32 class numbers in classification, float64 in regression."""
 
-    def predict(self, columns: Sequence[Column | None], n_rows: int, n_threads: int) -> NDArray[np.float64]:
+    def predict(self, columns: Columns, n_rows: int, n_threads: int) -> NDArray[np.float64]:
         """Return the values of the rows, (n_rows, n_outputs), growing third branches that rows reach."""
 
-    def apply(self, columns: Sequence[Column | None], n_rows: int, n_threads: int) -> NDArray[np.int32]:
+    def apply(self, columns: Columns, n_rows: int, n_threads: int) -> NDArray[np.int32]:
         """Return the leaf each row ends in (fractional: the one with the largest share)."""
 
     def grow_some(self, max_new_nodes: int, n_threads: int) -> int:

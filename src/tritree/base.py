@@ -12,7 +12,7 @@ from tritree import _core
 from tritree.codec import Codec, infinite_values_named
 from tritree.parameters import Parameters, check_int, count_threads
 from tritree.response import check_weights
-from tritree.table import Table, read_table
+from tritree.table import Table, read_matrix, read_table
 from tritree.tree import GrowingTree
 from tritree.views.describe import describe
 from tritree.views.text import MAX_NODES, draw_text
@@ -100,11 +100,18 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         raise NotImplementedError
 
-    def _encode(self, X: Any) -> tuple[list[_core.Column | None], int, int]:
+    def _encode(self, X: Any) -> tuple[_core.Columns, int, int]:
         """Return what the core asks of a table to predict: its columns, its rows and the threads to use."""
         check_is_fitted(self)
+        codec, n_threads = self._codec, count_threads(self.n_jobs)
+        matrix = read_matrix(X, codec.keys, len(codec.columns)) if codec.is_plain else None
+        if matrix is not None:
+            return matrix, len(matrix), n_threads
         table: Table = read_table(X)
-        return self._codec.encode(table, type(self).__name__), table.n_rows, count_threads(self.n_jobs)
+        return codec.encode(table, type(self).__name__), table.n_rows, n_threads
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_tree")
 
     def _values(self, X: Any) -> NDArray[np.float64]:
         """Return the values of the rows, one column per output."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class LearnedColumn:
         return numbers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Codec:
     """The columns as training knew them."""
 
@@ -121,6 +122,12 @@ class Codec:
     def n_categories(self) -> list[int]:
         """Return the number of categories per column, -1 where it is numeric."""
         return [-1 if column.categories is None else len(column.categories) for column in self.columns]
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Return whether every column is taken as the number it is."""
+        numbers = (Content.NUMBERS, Content.BOOLEANS)
+        return all(c.content in numbers and c.categories is None and c.order is None for c in self.columns)
 
     def encode(self, table: Table, reader: str) -> list[_core.Column | None]:
         """Return the columns of a table to predict, in the order of training; None stands for an absent one."""

@@ -83,7 +83,8 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
 def _read(y: Any, n_rows: int, reader: str) -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{reader} requires y to be passed, but the target y is None")
-    values: NDArray[Any] = column_or_1d(read_vector(y), warn=True)
+    plain = type(y) is np.ndarray and y.ndim == 1  # as most are: no library to be asked
+    values: NDArray[Any] = y if plain else column_or_1d(read_vector(y), warn=True)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: y holds complex numbers")
     _refuse_dates_and_records(values)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tritree.errors import CutShortWarning, GrowthLimitError, warn_caller
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     import numpy as np
@@ -48,15 +48,13 @@ class GrowingTree:
             snapshot = self._snapshot = self.model.tree()
         return snapshot
 
-    def predict(
-        self, columns: Sequence[_core.Column | None], n_rows: int, n_threads: int
-    ) -> NDArray[np.float64]:
+    def predict(self, columns: _core.Columns, n_rows: int, n_threads: int) -> NDArray[np.float64]:
         """Return the values of the rows, one column per output."""
         values = self.model.predict(columns, n_rows, n_threads)
         self._tell_cut_short()
         return values
 
-    def apply(self, columns: Sequence[_core.Column | None], n_rows: int, n_threads: int) -> NDArray[np.int32]:
+    def apply(self, columns: _core.Columns, n_rows: int, n_threads: int) -> NDArray[np.int32]:
         """Return the number of the node each row ends in."""
         nodes = self.model.apply(columns, n_rows, n_threads)
         self._tell_cut_short()
