@@ -213,6 +213,7 @@ void Grower::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, i
 /// Turn the scanned columns into a ladder; of a base of the first rungs, part the rows by the first.
 void Grower::finish(Sprout& sprout) {
     auto& ladder = sprout.base.ladder;
+    ladder.reserve(settings_.has_third() ? sprout.best.size() : 0);
     for (auto& rung : sprout.best)
         if (rung) ladder.push_back(std::move(*rung));
     sprout.best.clear();
@@ -333,7 +334,7 @@ void Grower::grow(std::vector<Wanted> wanted, int n_threads) {
     drop_old_rows();
     auto known = std::exchange(warm_, {});
     warm_size_ = 0;
-    const std::size_t enough = std::max(4 * codes_.n_rows, kBatchRows);
+    const std::size_t enough = std::max(codes_.n_rows, kBatchRows);
     std::size_t begin = 0, rows = 0;
     for (std::size_t end = 0; end < wanted.size();) {
         const std::int32_t base = base_of(wanted[end]);
@@ -350,39 +351,43 @@ void Grower::grow(std::vector<Wanted> wanted, int n_threads) {
 
 /// Grow daughters that are as deep as may be: nothing is needed of them but what is true of their rows.
 void Grower::grow_leaves(std::span<const Wanted> wanted, int n_threads) {
+    // A task is a few nodes of one base, whose responses are gathered once for all of them.
+    constexpr std::size_t kNodes = 8;
+    struct Task {
+        std::int32_t base;
+        std::size_t begin, end;  // of `parents`
+    };
     struct Parent {
         std::int32_t node;
-        const Responses* of_base;
-        std::array<Summary, 2> summaries;
+        std::array<Summary, 2> daughters;
     };
-    std::vector<std::int32_t> numbers;  // of their bases
+    std::vector<Task> tasks;
     std::vector<Parent> parents;
     for (const auto& [node, side] : wanted) {
-        if (numbers.empty() || numbers.back() != places[node].base) {
-            numbers.push_back(places[node].base);
-            rows_of(numbers.back());
+        if (!parents.empty() && parents.back().node == node) continue;
+        const std::int32_t base = places[node].base;
+        if (tasks.empty() || tasks.back().base != base || tasks.back().end - tasks.back().begin == kNodes) {
+            rows_of(base);
+            tasks.push_back({base, parents.size(), parents.size()});
         }
-        if (parents.empty() || parents.back().node != node) parents.push_back({node, nullptr, {}});
+        parents.push_back({node, {}});
+        ++tasks.back().end;
     }
-    std::vector<Responses> responses(numbers.size());
-    parallel_for(numbers.size(), n_threads,
-                 [&](std::size_t b) { responses[b] = reader_.gather(bases[numbers[b]].rows); });
-    for (std::size_t b = 0; Parent& parent : parents) {
-        while (numbers[b] != places[parent.node].base) ++b;
-        parent.of_base = &responses[b];
-    }
-    parallel_for(parents.size(), n_threads, [&](std::size_t p) {
-        const auto& [number, rung] = places[parents[p].node];
-        const Base& base = bases[number];
-        const auto sides = responses_of(base.rows, *parents[p].of_base, codes_, base.ladder[rung]);
-        for (std::size_t side = 0; side < 2; ++side)
-            if (sides[side].size() > 0)
-                parents[p].summaries[side] = reader_.summarise_leaf(sides[side], base.frame);
+    parallel_for(tasks.size(), n_threads, [&](std::size_t t) {
+        thread_local GatheredResponses of_base;
+        const Base& base = bases[tasks[t].base];
+        reader_.gather(base.rows, {}, of_base);
+        for (std::size_t p = tasks[t].begin; p < tasks[t].end; ++p) {
+            const Rung& rung = base.ladder[places[parents[p].node].rung];
+            const auto sides = part_responses(base.rows, of_base.view(), codes_, rung);
+            for (std::size_t side = 0; side < 2; ++side)
+                parents[p].daughters[side] = reader_.summarise_leaf(sides[side], base.frame);
+        }
     });
     for (std::size_t p = 0; const auto& [node, side] : wanted) {
         while (parents[p].node != node) ++p;
         const std::int32_t leaf =
-            tree.add_leaf(parents[p].summaries[static_cast<std::size_t>(side)], tree.depth[node] + 1);
+            tree.add_leaf(parents[p].daughters[static_cast<std::size_t>(side)], tree.depth[node] + 1);
         tree.set_child(node, side, leaf);
         places.push_back({kNone, 0});
     }

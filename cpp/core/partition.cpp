@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 namespace tritree {
 namespace {
@@ -60,31 +61,43 @@ std::span<Branch> branches_of(std::span<const std::uint32_t> rows, const CodedCo
     return std::span(branches).first(rows.size());
 }
 
-/// Return the items that go left, right and third, each part in the order of the items.
+/// Items by where they go. They are written to all parts and kept in one: there is no branch to guess wrong,
+/// which takes a third of the time. Memory is used again by the next items.
 template <class T>
-std::array<std::vector<T>, 3> part(std::span<const T> items, std::span<const Branch> to) {
-    std::array<std::vector<T>, 3> parts;
-    for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third})
-        parts[static_cast<std::size_t>(branch)].resize(
-            static_cast<std::size_t>(std::count(to.begin(), to.end(), branch)) + 1);
-    // An item is written to all parts and kept in one: no branch to guess wrong, three times as fast.
-    T *left = parts[0].data(), *right = parts[1].data(), *third = parts[2].data();
-    const bool two_ways = parts[2].size() == 1;
-    for (std::size_t i = 0; two_ways && i < items.size(); ++i) {
-        *left = *right = items[i];
-        const bool goes_left = to[i] == Branch::Left;
-        left += goes_left;
-        right += !goes_left;
+class Parts {
+  public:
+    void take(std::span<const T> items, std::span<const Branch> to) {
+        for (auto& part : parts_)
+            if (part.size() <= items.size()) part.resize(items.size() + 1);
+        T *left = parts_[0].data(), *right = parts_[1].data(), *third = parts_[2].data();
+        if (std::find(to.begin(), to.end(), Branch::Third) == to.end()) {
+            for (std::size_t i = 0; i < items.size(); ++i) {
+                *left = *right = items[i];
+                const bool goes_left = to[i] == Branch::Left;
+                left += goes_left;
+                right += !goes_left;
+            }
+        } else {
+            for (std::size_t i = 0; i < items.size(); ++i) {
+                *left = *right = *third = items[i];
+                left += to[i] == Branch::Left;
+                right += to[i] == Branch::Right;
+                third += to[i] == Branch::Third;
+            }
+        }
+        ends_ = {left, right, third};
     }
-    for (std::size_t i = 0; !two_ways && i < items.size(); ++i) {
-        *left = *right = *third = items[i];
-        left += to[i] == Branch::Left;
-        right += to[i] == Branch::Right;
-        third += to[i] == Branch::Third;
+    std::span<const T> part(Branch branch) const {
+        const auto k = static_cast<std::size_t>(branch);
+        return {parts_[k].data(), ends_[k]};
     }
-    for (auto& p : parts) p.pop_back();
-    return parts;
-}
+
+  private:
+    std::array<std::vector<T>, 3> parts_;
+    std::array<const T*, 3> ends_{};
+};
+
+constexpr std::array kSides{Branch::Left, Branch::Right, Branch::Third};
 
 }  // namespace
 
@@ -95,32 +108,46 @@ PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Run
         for (std::size_t i = 0; i < rows.size(); ++i)
             if (branches[i] == Branch::Surrogates)
                 branches[i] = ask_surrogates(rows[i], codes, rung, surrogates);
-    const auto parts = part<std::uint32_t>(rows, branches);
+    Parts<std::uint32_t> parts;  // not kept: the root's are large
+    parts.take(rows, branches);
     auto to = rows.begin();
-    for (const auto& p : parts) to = std::copy(p.begin(), p.end(), to);
-    return {parts[0].size(), parts[1].size()};
+    for (const Branch side : kSides) to = std::ranges::copy(parts.part(side), to).out;
+    return {parts.part(Branch::Left).size(), parts.part(Branch::Right).size()};
 }
 
 RowParts parts_of(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung) {
-    auto [left, right, third] = part(rows, branches_of(rows, codes.columns[rung.column], rung));
-    if (!std::is_sorted(rows.begin(), rows.end()))
-        for (auto* unsorted : {&left, &right, &third}) put_in_order(*unsorted, codes.n_rows);
-    return {std::move(left), std::move(right), std::move(third)};
+    thread_local Parts<std::uint32_t> parts;
+    parts.take(rows, branches_of(rows, codes.columns[rung.column], rung));
+    RowParts found;
+    const bool sorted = std::is_sorted(rows.begin(), rows.end());
+    for (auto [side, list] : {std::pair(Branch::Left, &found.left), std::pair(Branch::Right, &found.right),
+                              std::pair(Branch::Third, &found.third)}) {
+        const auto part = parts.part(side);
+        list->assign(part.begin(), part.end());
+        if (!sorted) put_in_order(*list, codes.n_rows);
+    }
+    return found;
 }
 
-std::array<Responses, 2> responses_of(std::span<const std::uint32_t> rows, const Responses& responses,
-                                      const Codes& codes, const Rung& rung) {
+std::array<Responses, 2> part_responses(std::span<const std::uint32_t> rows, const Responses& responses,
+                                        const Codes& codes, const Rung& rung) {
+    thread_local Parts<double> y, weight;
+    thread_local Parts<std::int32_t> label;
     const auto to = branches_of(rows, codes.columns[rung.column], rung);
-    auto y = part<double>(responses.y, to.first(responses.y.size()));
-    auto label = part<std::int32_t>(responses.label, to.first(responses.label.size()));
-    auto weight = part<double>(responses.weight, to.first(responses.weight.size()));
+    if (!responses.y.empty()) y.take(responses.y, to);
+    if (!responses.label.empty()) label.take(responses.label, to);
+    if (!responses.weight.empty()) weight.take(responses.weight, to);
     std::array<Responses, 2> sides;
-    for (std::size_t side = 0; side < 2; ++side) {
+    for (const Branch side : {Branch::Left, Branch::Right}) {
+        Responses& found = sides[static_cast<std::size_t>(side)];
+        if (!responses.y.empty()) found.y = y.part(side);
+        if (!responses.label.empty()) found.label = label.part(side);
+        if (!responses.weight.empty()) found.weight = weight.part(side);
         std::size_t some = 0;
         while (some + 1 < rows.size() &&
-               !(to[some] == static_cast<Branch>(side) && responses.weight_of(some) > 0))
+               !(to[some] == side && (responses.weight.empty() || responses.weight[some] > 0)))
             ++some;
-        sides[side] = {std::move(y[side]), std::move(label[side]), std::move(weight[side]), rows[some]};
+        found.some_row = rows[some];
     }
     return sides;
 }

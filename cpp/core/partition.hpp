@@ -34,9 +34,10 @@ struct RowParts {
 /// Return a node's rows by where a split sends them, each part in the order of its row numbers.
 RowParts parts_of(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung);
 
-/// Return the responses of a node's rows, given as they are in its order, that a split sends left and right.
-std::array<Responses, 2> responses_of(std::span<const std::uint32_t> rows, const Responses& responses,
-                                      const Codes& codes, const Rung& rung);
+/// Return the responses of the rows that a split sends left and right, given those of all rows of the node in
+/// its order. Valid until the next call on the same thread.
+std::array<Responses, 2> part_responses(std::span<const std::uint32_t> rows, const Responses& responses,
+                                        const Codes& codes, const Rung& rung);
 
 /// Return a node's rows on one side of a fractional split: missing rows are on both, with a part of their
 /// share.

@@ -55,32 +55,52 @@ TargetReader::TargetReader(const Target& target, const Settings& settings)
         weight_scale_ = unit_for(*std::max_element(target.weight.begin(), target.weight.end()));
 }
 
-Responses TargetReader::gather(std::span<const std::uint32_t> rows,
-                               std::span<const double> membership) const {
-    Responses found;
+void TargetReader::gather(std::span<const std::uint32_t> rows, std::span<const double> membership,
+                          GatheredResponses& found) const {
+    found.y.resize(target_->n_classes > 0 ? 0 : rows.size());
+    found.label.resize(target_->n_classes > 0 ? rows.size() : 0);
+    found.weight.clear();
     const std::size_t n = rows.size();
-    if (target_->n_classes > 0) {
-        found.label.resize(n);
-        for (std::size_t i = 0; i < n; ++i) found.label[i] = target_->labels[rows[i]];
-    } else {
-        found.y.resize(n);
-        for (std::size_t i = 0; i < n; ++i) found.y[i] = target_->y[rows[i]] * y_scale_;
-    }
+    for (std::size_t i = 0; i < found.label.size(); ++i) found.label[i] = target_->labels[rows[i]];
+    for (std::size_t i = 0; i < found.y.size(); ++i) found.y[i] = target_->y[rows[i]] * y_scale_;
     found.some_row = rows[0];
-    if (!target_->weighted() && membership.empty()) return found;
+    if (!target_->weighted() && membership.empty()) return;
     found.weight.assign(n, 1.0);
     for (std::size_t i = 0; target_->weighted() && i < n; ++i)
         found.weight[i] = target_->weight[rows[i]] * weight_scale_;
     for (std::size_t i = 0; i < membership.size(); ++i) found.weight[i] *= membership[i];
     const auto some = std::find_if(found.weight.begin(), found.weight.end(), [](double w) { return w > 0; });
     if (some != found.weight.end()) found.some_row = rows[some - found.weight.begin()];
-    return found;
 }
+
+namespace {
+
+/// Call `f` with a function that returns the weight of row i: loops are compiled twice, so that rows that all
+/// count 1 are not asked for it.
+template <class F>
+auto with_weights(const Responses& rows, F&& f) {
+    if (rows.weight.empty()) return f([](std::size_t) { return 1.0; });
+    return f([weight = rows.weight.data()](std::size_t i) { return weight[i]; });
+}
+
+/// Return the sum over the rows of w (y - center), in the frame's unit.
+std::int64_t sum_in(const Responses& rows, const Frame& frame) {
+    return with_weights(rows, [&](auto weight_of) {
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < rows.y.size(); ++i)
+            sum += std::llrint(weight_of(i) * (rows.y[i] - frame.center) * frame.sum_scale);
+        return sum;
+    });
+}
+
+std::int64_t weight_in(double weight, const Frame& frame) { return std::llrint(weight * frame.weight_scale); }
+
+}  // namespace
 
 TargetReader::Range TargetReader::range_of(const Responses& rows) {
     const auto& y = rows.y;
     std::size_t i = 0;
-    while (i < y.size() && !(rows.weight_of(i) > 0)) ++i;
+    while (i < rows.weight.size() && !(rows.weight[i] > 0)) ++i;
     if (i >= y.size()) return {};
     // Four at a time, so that one comparison does not wait for the last: a third of the time.
     constexpr std::size_t kLanes = 4;
@@ -95,7 +115,7 @@ TargetReader::Range TargetReader::range_of(const Responses& rows) {
         for (; i + kLanes <= y.size(); i += kLanes)
             for (std::size_t lane = 0; lane < kLanes; ++lane) take(i + lane, lane);
     for (; i < y.size(); ++i)
-        if (rows.weight_of(i) > 0) take(i, 0);
+        if (rows.weight.empty() || rows.weight[i] > 0) take(i, 0);
     return {*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())};
 }
 
@@ -118,24 +138,16 @@ Frame TargetReader::frame_of(const Responses& rows, const Range& range, const Fr
     return keep ? *parent : frame;
 }
 
-namespace {
-
-/// The integers that a row adds to the sums in a frame.
-std::int64_t sum_of(const Responses& rows, std::size_t i, const Frame& frame) {
-    return std::llrint(rows.weight_of(i) * (rows.y[i] - frame.center) * frame.sum_scale);
-}
-std::int64_t weight_of(const Responses& rows, std::size_t i, const Frame& frame) {
-    return std::llrint(rows.weight[i] * frame.weight_scale);
-}
-
-}  // namespace
-
-void TargetReader::read_integers(NodeRows& node, Responses&& rows) const {
+void TargetReader::read_integers(NodeRows& node, GatheredResponses&& rows) const {
     const std::size_t n = node.size();
+    const Frame& frame = node.frame;
     node.sum.resize(rows.y.size());
-    for (std::size_t i = 0; i < rows.y.size(); ++i) node.sum[i] = sum_of(rows, i, node.frame);
+    with_weights(rows.view(), [&](auto weight_of) {
+        for (std::size_t i = 0; i < rows.y.size(); ++i)
+            node.sum[i] = std::llrint(weight_of(i) * (rows.y[i] - frame.center) * frame.sum_scale);
+    });
     node.weight.resize(rows.weight.size());
-    for (std::size_t i = 0; i < rows.weight.size(); ++i) node.weight[i] = weight_of(rows, i, node.frame);
+    for (std::size_t i = 0; i < rows.weight.size(); ++i) node.weight[i] = weight_in(rows.weight[i], frame);
     node.label = std::move(rows.label);
     if (layout_.member > 0 && layout_.member != layout_.weight) {
         node.member.resize(n);
@@ -146,15 +158,17 @@ void TargetReader::read_integers(NodeRows& node, Responses&& rows) const {
 }
 
 void TargetReader::read_in_frame(NodeRows& node) const {
-    read_integers(node, gather(node.rows, node.membership));
+    GatheredResponses rows;
+    gather(node.rows, node.membership, rows);
+    read_integers(node, std::move(rows));
 }
 
 Summary TargetReader::read(NodeRows& node, const Frame* parent) const {
-    Responses rows = gather(node.rows, node.membership);
-    const Range range = range_of(rows);
-    node.frame = frame_of(rows, range, parent);
-    Summary summary;
-    summarise(rows, range, node.frame, summary);
+    GatheredResponses rows;
+    gather(node.rows, node.membership, rows);
+    const Range range = range_of(rows.view());
+    node.frame = frame_of(rows.view(), range, parent);
+    Summary summary = summarise(rows.view(), range, node.frame);
     if (!node.membership.empty()) {
         std::int64_t members = 0;  // an integer sum, too, so as not to depend on the order of the rows
         const double scale = scale_for(1, node.size());
@@ -168,26 +182,24 @@ Summary TargetReader::read(NodeRows& node, const Frame* parent) const {
 
 Summary TargetReader::summarise_leaf(const Responses& rows, const Frame& parent) const {
     const Range range = range_of(rows);
-    Summary summary;
-    summarise(rows, range, frame_of(rows, range, &parent), summary);
-    return summary;
+    return summarise(rows, range, frame_of(rows, range, &parent));
 }
 
-void TargetReader::summarise(const Responses& rows, const Range& range, const Frame& frame,
-                             Summary& summary) const {
+Summary TargetReader::summarise(const Responses& rows, const Range& range, const Frame& frame) const {
+    Summary summary;
     summary.rows = static_cast<std::int64_t>(rows.size());
     summary.members = static_cast<double>(rows.size());
-    auto& total = summary.total;
-    total.assign(layout_.width, 0);
-    total[0] = summary.rows;
+    summary.total.assign(layout_.width, 0);
+    summary.total[0] = summary.rows;
     layout_.n_classes > 0 ? summarise_classes(rows, frame, summary)
                           : summarise_numbers(rows, range, frame, summary);
+    return summary;
 }
 
 void TargetReader::summarise_classes(const Responses& rows, const Frame& frame, Summary& summary) const {
     auto& total = summary.total;
     for (std::size_t i = 0; i < rows.size(); ++i)
-        total[1 + rows.label[i]] += rows.weight.empty() ? 1 : weight_of(rows, i, frame);
+        total[1 + rows.label[i]] += rows.weight.empty() ? 1 : weight_in(rows.weight[i], frame);
     const double unit = rows.weight.empty() ? 1 : 1 / frame.weight_scale;
     std::vector<double> weights(layout_.n_classes);
     int seen = 0;
@@ -207,15 +219,12 @@ void TargetReader::summarise_classes(const Responses& rows, const Frame& frame, 
 void TargetReader::summarise_numbers(const Responses& rows, const Range& range, const Frame& frame,
                                      Summary& summary) const {
     auto& total = summary.total;
-    std::int64_t sum = 0, weights = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) sum += sum_of(rows, i, frame);
-    for (std::size_t i = 0; i < rows.weight.size(); ++i) weights += weight_of(rows, i, frame);
-    total[1] = sum;
-    if (!rows.weight.empty()) total[layout_.weight] = weights;
+    total[1] = sum_in(rows, frame);
+    for (const double w : rows.weight) total[layout_.weight] += weight_in(w, frame);
     const double weight =
         static_cast<double>(total[layout_.weight]) / (layout_.weight > 0 ? frame.weight_scale : 1);
-    const double mean = frame.center + static_cast<double>(sum) / frame.sum_scale / weight;
-    auto loss_of = [&](double y, double w) { return w * (y - mean) * (y - mean); };
+    const double mean = frame.center + static_cast<double>(total[1]) / frame.sum_scale / weight;
+    auto loss_of = [mean](double y, double w) { return w * (y - mean) * (y - mean); };
     double largest = std::max(loss_of(range.low, 1), loss_of(range.high, 1));
     if (!rows.weight.empty()) {
         largest = 0;
@@ -223,9 +232,12 @@ void TargetReader::summarise_numbers(const Responses& rows, const Range& range, 
             largest = std::max(largest, loss_of(rows.y[i], rows.weight[i]));
     }
     const double scale = scale_for(largest, rows.size());
-    std::int64_t loss = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        loss += std::llrint(loss_of(rows.y[i], rows.weight_of(i)) * scale);
+    const std::int64_t loss = with_weights(rows, [&](auto weight_of) {
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < rows.y.size(); ++i)
+            sum += std::llrint(loss_of(rows.y[i], weight_of(i)) * scale);
+        return sum;
+    });
     summary.pure = range.low == range.high;
     summary.weight = weight / weight_scale_;
     summary.scan_loss = summary.pure ? 0 : static_cast<double>(loss) / scale;

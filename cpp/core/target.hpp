@@ -59,16 +59,24 @@ struct NodeRows {
     std::size_t size() const { return rows.size(); }
 };
 
-/// The responses of some rows, gathered in their order: so they are read several times as fast as where they
-/// lie.
+/// The responses of some rows, in their order.
 struct Responses {
-    std::vector<double> y;            ///< regression: scaled to about 1
-    std::vector<std::int32_t> label;  ///< classification
-    std::vector<double> weight;       ///< times membership, at most about 1; empty if every row counts 1
-    std::uint32_t some_row = 0;       ///< one of the rows, one with weight
+    std::span<const double> y;            ///< regression: scaled to about 1
+    std::span<const std::int32_t> label;  ///< classification
+    std::span<const double> weight;       ///< times membership, at most about 1; empty if every row counts 1
+    std::uint32_t some_row = 0;           ///< one of the rows, one with weight
 
     std::size_t size() const { return std::max(y.size(), label.size()); }
-    double weight_of(std::size_t i) const { return weight.empty() ? 1.0 : weight[i]; }
+};
+
+/// The same with memory of its own. Gathered once, responses are read several times as fast as where they
+/// lie.
+struct GatheredResponses {
+    std::vector<double> y, weight;
+    std::vector<std::int32_t> label;
+    std::uint32_t some_row = 0;
+
+    Responses view() const { return {y, label, weight, some_row}; }
 };
 
 /// What is true of a node whatever its columns say.
@@ -95,8 +103,9 @@ class TargetReader {
     Summary read(NodeRows& node, const Frame* parent) const;
     /// Fill in the node's integers in the frame it has.
     void read_in_frame(NodeRows& node) const;
-    /// Return the responses of rows, each with its share in the node if it has one.
-    Responses gather(std::span<const std::uint32_t> rows, std::span<const double> membership = {}) const;
+    /// Gather the responses of rows, each with its share in the node if it has one.
+    void gather(std::span<const std::uint32_t> rows, std::span<const double> membership,
+                GatheredResponses& found) const;
     /// Return what is true of a leaf with these responses, whose parent has this frame.
     Summary summarise_leaf(const Responses& rows, const Frame& parent) const;
 
@@ -107,8 +116,8 @@ class TargetReader {
     };
     static Range range_of(const Responses& rows);
     static Frame frame_of(const Responses& rows, const Range& range, const Frame* parent);
-    void read_integers(NodeRows& node, Responses&& rows) const;
-    void summarise(const Responses& rows, const Range& range, const Frame& frame, Summary& summary) const;
+    void read_integers(NodeRows& node, GatheredResponses&& rows) const;
+    Summary summarise(const Responses& rows, const Range& range, const Frame& frame) const;
     void summarise_classes(const Responses& rows, const Frame& frame, Summary& summary) const;
     void summarise_numbers(const Responses& rows, const Range& range, const Frame& frame,
                            Summary& summary) const;

@@ -22,6 +22,8 @@ __all__ = ["GrowingTree"]
 
 # how long one step of grow_all may take: short enough for Ctrl-C and the progress line to feel alive
 _STEP_SECONDS = 0.2
+# and how many nodes it may grow: what more of them need at once does not stay in the caches
+_MOST_NODES = 4096
 
 
 class GrowingTree:
@@ -97,13 +99,10 @@ class GrowingTree:
                 begin = time.perf_counter()
                 ungrown = self.model.grow_some(min(step, room), n_threads)
                 seconds = time.perf_counter() - begin
-                step = (
-                    step * 2
-                    if seconds < _STEP_SECONDS / 2
-                    else max(1, step // 2)
-                    if seconds > _STEP_SECONDS
-                    else step
-                )
+                if seconds < _STEP_SECONDS / 2:
+                    step = min(2 * step, _MOST_NODES)
+                elif seconds > _STEP_SECONDS:
+                    step = max(1, step // 2)
                 show(self.model.n_nodes, ungrown)
 
     def _tell_cut_short(self) -> None:
