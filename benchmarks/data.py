@@ -18,16 +18,18 @@ DATA = Path(os.environ.get("TRITREE_DATA", PROJECT.parent / "shared" / "data"))
 
 
 def numbers(
-    n_rows: int, n_columns: int, *, seed: int, holes: float = 0.0
+    n_rows: int, n_columns: int, *, seed: int, holes: float = 0.0, spread: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a table of normal numbers, a share of its cells missing, and a response to find something in.
 
     The response has a jump, a bend, an interaction, a wave and noise, over the first columns as far as there are
-    any. It follows the complete table, so holes hide part of what it depends on.
+    any. It follows the complete table, so holes hide part of what it depends on. With ``spread`` it follows every
+    column, each a little less than the one before, and a product: then no branch is like another.
     """
     chance = np.random.default_rng(seed)
     X = chance.standard_normal((n_rows, n_columns))
-    y = _signal(X) + chance.standard_normal(n_rows)
+    y = X @ np.linspace(2.0, 0.1, n_columns) + X[:, 0] * X[:, 1] if spread else _signal(X)
+    y += chance.standard_normal(n_rows)
     if holes:
         X[chance.random(X.shape) < holes] = np.nan
     return X, y

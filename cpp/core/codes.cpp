@@ -270,6 +270,7 @@ Codes encode(const std::vector<ColumnView>& columns, const std::vector<std::int6
     if (n_rows >= std::size_t{1} << 31) throw std::length_error("more than 2,147,483,647 rows");
     Codes codes{n_rows, std::vector<CodedColumn>(columns.size())};
     max_bins = std::clamp(max_bins, 2u, kMaxCodes);
+    n_threads = threads_for(32 * n_rows * columns.size(), n_threads);
     std::atomic<std::size_t> next{0};
     const std::size_t n_workers = std::min<std::size_t>(columns.size(), std::max(n_threads, 1));
     parallel_for(n_workers, n_threads, [&](std::size_t) {

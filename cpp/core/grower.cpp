@@ -167,6 +167,9 @@ void Grower::scan_columns(Family& family, std::span<const std::int32_t> columns)
 
 void Grower::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, int n_threads) {
     const std::size_t n_columns = codes_.columns.size();
+    std::size_t n_rows = 0;
+    for (const Sprout& sprout : sprouts) n_rows += sprout.base.rows.size();
+    n_threads = threads_for(n_rows * n_columns, n_threads);
     parallel_for(sprouts.size(), n_threads, [&](std::size_t s) {
         Sprout& sprout = sprouts[s];
         if (settings_.missing == Strategy::Fractional) sprout.data.membership = sprout.shared.membership;
@@ -223,6 +226,7 @@ void Grower::finish(Sprout& sprout) {
     if (!ladder.empty() && sprout.base.kept.empty()) {
         if (settings_.missing == Strategy::Surrogate)
             sprout.surrogates = find_surrogates(settings_, codes_, sprout.data, ladder[0]);
+        sprout.data = NodeRows{};  // before more memory is needed
         if (settings_.missing != Strategy::Fractional)
             sprout.base.parts = part_rows(sprout.base.rows, codes_, ladder[0], sprout.surrogates);
     }

@@ -53,6 +53,10 @@ struct Job {
 thread_local bool inside_task = false;
 
 /// The process-wide threads. They are never joined: at exit they wait for work that does not come.
+///
+/// Where several threads call at once, each works on its own job, and helpers join one only while fewer
+/// threads are at work, all jobs together, than that job was given: many callers do not make many times as
+/// many threads.
 class Pool {
   public:
     void run(const std::shared_ptr<Job>& job) {
@@ -60,6 +64,7 @@ class Pool {
             std::lock_guard lock(mutex_);
             hire(job->max_helpers);
             jobs_.push_back(job);
+            ++n_working_;
         }
         wake_.notify_all();
         inside_task = true;
@@ -67,6 +72,8 @@ class Pool {
         inside_task = false;
         std::unique_lock lock(mutex_);
         std::erase(jobs_, job);
+        --n_working_;
+        if (!jobs_.empty()) wake_.notify_all();  // there is room for a helper now
         done_.wait(lock, [&] { return job->helpers == 0; });
     }
 
@@ -82,7 +89,7 @@ class Pool {
 
     std::shared_ptr<Job> find() {
         for (const auto& job : jobs_)
-            if (job->helpers < job->max_helpers && !job->exhausted()) return job;
+            if (n_working_ <= job->max_helpers && !job->exhausted()) return job;
         return nullptr;
     }
 
@@ -93,10 +100,12 @@ class Pool {
             std::shared_ptr<Job> job;
             wake_.wait(lock, [&] { return (job = find()) != nullptr; });
             ++job->helpers;
+            ++n_working_;
             lock.unlock();
             job->work();
             lock.lock();
             --job->helpers;
+            --n_working_;
             done_.notify_all();
         }
     }
@@ -105,6 +114,7 @@ class Pool {
     std::condition_variable wake_, done_;
     std::deque<std::shared_ptr<Job>> jobs_;
     int n_workers_ = 0;
+    int n_working_ = 0;  // callers and helpers at work
 };
 
 /// Return the pool of this process. A forked child inherits none of its parent's threads, so it gets a new
@@ -144,6 +154,11 @@ void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(s
     auto job = std::make_shared<Job>(n_tasks, threads - 1, task);
     pool().run(job);
     if (job->error) std::rethrow_exception(job->error);
+}
+
+int threads_for(std::size_t work, int n_threads) {
+    constexpr std::size_t kWorthWaking = 1 << 15;  // about as long as a sleeping thread takes to come
+    return static_cast<int>(std::min<std::size_t>(work / kWorthWaking + 1, std::max(n_threads, 1)));
 }
 
 void parallel_blocks(std::size_t n, std::size_t block, int n_threads,

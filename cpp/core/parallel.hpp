@@ -13,6 +13,9 @@ int hardware_threads();
 /// thread alone. The first exception of a task is thrown again here, after all running tasks have ended.
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task);
 
+/// Return how many of the threads are worth waking for this much work, in steps of about a nanosecond.
+int threads_for(std::size_t work, int n_threads);
+
 /// Run `task(begin, end)` over consecutive blocks of `0 ... n` of at most `block` each.
 void parallel_blocks(std::size_t n, std::size_t block, int n_threads,
                      const std::function<void(std::size_t, std::size_t)>& task);

@@ -97,8 +97,6 @@ class Parts {
     std::array<const T*, 3> ends_{};
 };
 
-constexpr std::array kSides{Branch::Left, Branch::Right, Branch::Third};
-
 }  // namespace
 
 PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Rung& rung,
@@ -108,11 +106,23 @@ PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Run
         for (std::size_t i = 0; i < rows.size(); ++i)
             if (branches[i] == Branch::Surrogates)
                 branches[i] = ask_surrogates(rows[i], codes, rung, surrogates);
-    Parts<std::uint32_t> parts;  // not kept: the root's are large
-    parts.take(rows, branches);
-    auto to = rows.begin();
-    for (const Branch side : kSides) to = std::ranges::copy(parts.part(side), to).out;
-    return {parts.part(Branch::Left).size(), parts.part(Branch::Right).size()};
+    // In place: only what goes right or third needs memory of its own, and the root has many rows.
+    auto count = [&](Branch side) {
+        return static_cast<std::size_t>(std::count(branches.begin(), branches.end(), side));
+    };
+    const PartSizes sizes{count(Branch::Left), count(Branch::Right)};
+    std::vector<std::uint32_t> right(sizes.right + 1), third(rows.size() - sizes.left - sizes.right + 1);
+    std::uint32_t *to_left = rows.data(), *to_right = right.data(), *to_third = third.data();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::uint32_t row = rows[i];
+        *to_left = *to_right = *to_third = row;  // left is never ahead of the row being read
+        to_left += branches[i] == Branch::Left;
+        to_right += branches[i] == Branch::Right;
+        to_third += branches[i] == Branch::Third;
+    }
+    to_left = std::copy(right.data(), to_right, to_left);
+    std::copy(third.data(), to_third, to_left);
+    return sizes;
 }
 
 RowParts parts_of(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung) {

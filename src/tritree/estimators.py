@@ -49,7 +49,9 @@ class TrinaryTreeRegressor(RegressorMixin, BaseTrinaryTree):  # type: ignore[mis
     max_surrogates : int, default=5
         The most surrogates per split under "surrogate".
     n_jobs : int or None, default=None
-        Threads to use; None and -1 mean all processors. The result does not depend on it.
+        Threads to use: a number, -1 for all processors, -2 for all but one. None is all processors as well, except in
+        a process that shares them with others of its kind: what OMP_NUM_THREADS allows (joblib sets it for its
+        workers), and one in a process pool. The result does not depend on it.
 
     Attributes
     ----------
@@ -183,7 +185,9 @@ class TrinaryTreeClassifier(ClassifierMixin, BaseTrinaryTree):  # type: ignore[m
     max_surrogates : int, default=5
         The most surrogates per split under "surrogate".
     n_jobs : int or None, default=None
-        Threads to use; None and -1 mean all processors. The result does not depend on it.
+        Threads to use: a number, -1 for all processors, -2 for all but one. None is all processors as well, except in
+        a process that shares them with others of its kind: what OMP_NUM_THREADS allows (joblib sets it for its
+        workers), and one in a process pool. The result does not depend on it.
 
     Attributes
     ----------

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 from dataclasses import dataclass
+from functools import cache
 from numbers import Integral
 from typing import Any
 
+import joblib
 import numpy as np
 
 from tritree import _core
@@ -20,15 +24,37 @@ _NO_LIMIT = 2**31 - 1
 
 
 def count_threads(n_jobs: Any) -> int:
-    """Return how many threads to use: all processors for None and -1, all but one for -2, and so on."""
+    """Return how many threads to use.
+
+    A number is taken as it is; -1 is all processors, -2 all but one, and so on. None is all processors, too, unless
+    this process has to share them: OMP_NUM_THREADS says how many it may use (joblib sets it for its workers), and
+    without it a process of a pool uses one.
+    """
     if n_jobs is None:
-        n_jobs = -1
+        return _share_of_processors()
     if not _is_int(n_jobs) or n_jobs == 0:
         raise ValueError(
             "n_jobs must be a number of threads, None or -1 (all processors), -2 (all but one) and so on, "
             f"got {n_jobs!r}"
         )
-    return int(n_jobs) if n_jobs > 0 else max(1, _core.hardware_threads() + 1 + int(n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, _processors() + 1 + int(n_jobs))
+
+
+def _share_of_processors() -> int:
+    allowed = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if allowed.isdigit() and int(allowed) > 0:
+        return min(int(allowed), _processors())
+    return 1 if multiprocessing.parent_process() is not None else _processors()
+
+
+def _processors() -> int:
+    """Return how many processors this process may use: the affinity may change, the limits of a container do not."""
+    return min(_core.hardware_threads(), _limit_of_container())
+
+
+@cache
+def _limit_of_container() -> int:
+    return int(joblib.cpu_count())
 
 
 @dataclass(frozen=True, slots=True)

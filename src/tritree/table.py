@@ -64,7 +64,7 @@ class Table:
 def read_table(X: Any) -> Table:
     """Return the table behind any object that holds one: an array, a frame, lists of rows."""
     if _is_matrix(X):
-        return Table(*X.shape, None, lambda j: RawColumn(X[:, j]))
+        return Table(X.shape[0], X.shape[1], None, lambda j: RawColumn(X[:, j]))
     try:
         return _read_any(X)
     except nw.exceptions.DuplicateError as error:

@@ -1,0 +1,88 @@
+"""How many threads a tree takes, alone and where others share the processors."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from models import fitted, holed, same_bits, simulated
+
+from tritree import TrinaryTreeRegressor, _core
+from tritree.parameters import count_threads
+
+PROCESSORS = min(_core.hardware_threads(), joblib.cpu_count())
+
+
+@pytest.fixture(autouse=True)
+def unlimited(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+
+
+def test_default_is_all_processors():
+    assert count_threads(None) == PROCESSORS
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(1, 1), (3, 3), (-1, PROCESSORS), (-1_000, 1)])
+def test_number_asked_for_is_taken(n_jobs, expected):
+    assert count_threads(n_jobs) == expected
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])
+def test_anything_but_a_number_of_threads_is_refused(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be a number of threads"):
+        TrinaryTreeRegressor(n_jobs=n_jobs).fit(np.arange(50.0)[:, None], np.arange(50.0))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"),
+    [("1", 1), ("100000", PROCESSORS), ("1,4", 1), ("", PROCESSORS), ("x", PROCESSORS)],
+)
+def test_environment_limits_the_default_only(monkeypatch, allowed, expected):
+    monkeypatch.setenv("OMP_NUM_THREADS", allowed)
+    assert count_threads(None) == expected
+    assert count_threads(7) == 7
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_process_of_a_pool_takes_one_thread_unless_told_otherwise(method):
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
+        assert list(pool.map(count_threads, [None, 2], timeout=60)) == [1, 2]
+
+
+def test_workers_of_joblib_share_the_processors():
+    n_workers = 2
+    taken = joblib.Parallel(n_jobs=n_workers)(joblib.delayed(count_threads)(None) for _ in range(n_workers))
+    assert taken == [max(1, PROCESSORS // n_workers)] * n_workers
+
+
+def count_tasks() -> int:
+    """Return how many threads this process has."""
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are not listed here")
+def test_many_callers_do_not_make_many_threads():
+    X, y = simulated(20_000, 6)
+    expected = fitted(X, y, n_jobs=2).predict(holed(X))
+    most, done = 0, threading.Event()
+
+    def count() -> None:
+        nonlocal most
+        while not done.wait(0.002):
+            most = max(most, count_tasks())
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    before = count_tasks()
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda _: fitted(X, y, n_jobs=2).predict(holed(X)), range(12)))
+    done.set()
+    counter.join()
+    assert most <= before + 6 + 1  # the callers, and at most one helper that was not there yet
+    assert all(same_bits(answer, expected) for answer in found)
