@@ -16,50 +16,19 @@ namespace {
 constexpr std::size_t kBatchRows = std::size_t{1} << 20;     // at least, in one batch of nodes
 constexpr std::size_t kWarmIntegers = std::size_t{1} << 24;  // 128 MB of histograms
 constexpr std::size_t kKeptRows = std::size_t{1} << 24;      // 64 MB of row numbers
-constexpr std::size_t kTogether = 4;                         // columns counted in one pass
 
 }  // namespace
-
-/// A node that is being grown.
-struct Grower::Sprout {
-    std::int32_t depth = 0;
-    Base base;
-    const Frame* parent_frame = nullptr;
-    NodeRows data;
-    Summary summary;
-    bool leaf = false;
-    bool keeps_histograms = false;
-    std::vector<std::optional<Rung>> best;  // per column
-    Histograms histograms;
-    std::vector<Surrogate> surrogates;
-    RowList shared;  // fractional: the rows of this node, from which its daughters take theirs
-};
-
-/// The daughters of a node that are grown together. Where the histograms of the parent are known, only the
-/// rows of the smaller daughter and those in neither are counted: what they leave is the larger one.
-struct Grower::Family {
-    std::int32_t node = kNone;           // the parent; the root has none
-    Sprout* smaller = nullptr;           // may be missing: not wanted
-    Sprout* larger = nullptr;            // may be missing, too, if the smaller is there
-    const Histograms* parent = nullptr;  // histograms, where known
-    NodeRows others;                     // rows of the parent that are in neither
-    std::vector<std::uint32_t> other_rows;
-    bool related = false;               // all use the parent's frame, so that integers can be subtracted
-    std::vector<std::int32_t> columns;  // to be scanned
-
-    std::array<Sprout*, 2> daughters() const { return {smaller, larger}; }
-};
 
 Grower::Grower(std::shared_ptr<const Codes> codes, Target target, const Settings& settings)
     : shared_codes_(std::move(codes)),
       codes_(*shared_codes_),
       target_(std::move(target)),
       settings_(settings),
-      reader_(target_, settings_) {
+      scanner_(codes_, target_, settings_) {
     tree.n_outputs = settings.n_outputs();
 }
 
-Grower::Sprout Grower::make_root() {
+Sprout Grower::make_root() {
     Sprout root;
     all_rows_.resize(codes_.n_rows);
     std::iota(all_rows_.begin(), all_rows_.end(), 0u);
@@ -70,7 +39,7 @@ Grower::Sprout Grower::make_root() {
 }
 
 /// Return the daughter on one side, without its rows.
-Grower::Sprout Grower::make_daughter(std::int32_t node, Branch side) const {
+Sprout Grower::make_daughter(std::int32_t node, Branch side) const {
     const auto& [number, rung] = places[node];
     const Base& from = bases[number];
     Sprout daughter;
@@ -90,147 +59,6 @@ void Grower::open_third(std::int32_t node) {
     places.push_back({place.base, place.rung + 1});
     if (static_cast<std::size_t>(place.rung) + 1 < ladder.size())
         tree.set_split(opened, ladder[place.rung + 1]);
-}
-
-bool Grower::is_leaf(const Sprout& sprout) const {
-    return sprout.depth >= settings_.max_depth || sprout.summary.pure ||
-           sprout.summary.members <= static_cast<double>(settings_.min_samples_leaf) + kMembershipSlack;
-}
-
-std::vector<std::int32_t> Grower::usable_columns(const std::vector<std::int32_t>& unusable) const {
-    std::vector<std::int32_t> columns;
-    for (std::int32_t j = 0; j < static_cast<std::int32_t>(codes_.columns.size()); ++j)
-        if (std::find(unusable.begin(), unusable.end(), j) == unusable.end()) columns.push_back(j);
-    return columns;
-}
-
-/// Find the best splits of a family on a few columns.
-void Grower::scan_columns(Family& family, std::span<const std::int32_t> columns) {
-    struct Scratch {
-        std::array<Histogram, kTogether> of_smaller, of_larger, of_others;
-        Cells cells;
-    };
-    thread_local Scratch scratch;
-    const Layout& layout = reader_.layout();
-    Sprout *smaller = family.smaller, *larger = family.larger;
-    auto scanned = [](const Sprout* sprout) { return sprout != nullptr && !sprout->leaf; };
-
-    std::array<bool, kTogether> derived{};
-    std::array<Counting, kTogether> count_smaller, count_larger, count_others;
-    std::size_t n_smaller = 0, n_larger = 0, n_others = 0;
-    for (std::size_t k = 0; k < columns.size(); ++k) {
-        const CodedColumn& column = codes_.columns[columns[k]];
-        const std::size_t size = histogram_size(column, layout);
-        const bool smaller_scanned = scanned(smaller);
-        const std::size_t extra =
-            family.others.size() + (smaller == nullptr || smaller_scanned ? 0 : smaller->data.size());
-        // What subtracting costs (counting more, passing over the cells) against counting the larger part.
-        derived[k] = family.related && scanned(larger) && !(*family.parent)[columns[k]].empty() &&
-                     extra + size / 4 < larger->data.size();
-        auto pays = [&](const Sprout* sprout) {
-            return scanned(sprout) && histogram_pays(sprout->data.size(), column.n_codes, layout);
-        };
-        scratch.of_smaller[k].clear();
-        scratch.of_larger[k].clear();
-        if (pays(smaller) || (derived[k] && smaller != nullptr))
-            count_smaller[n_smaller++] = {&column, &scratch.of_smaller[k]};
-        if (!derived[k] && pays(larger)) count_larger[n_larger++] = {&column, &scratch.of_larger[k]};
-        if (derived[k] && family.others.size() > 0)
-            count_others[n_others++] = {&column, &scratch.of_others[k]};
-    }
-    if (n_smaller > 0) count_rows({count_smaller.data(), n_smaller}, smaller->data, layout);
-    if (n_larger > 0) count_rows({count_larger.data(), n_larger}, larger->data, layout);
-    if (n_others > 0) count_rows({count_others.data(), n_others}, family.others, layout);
-
-    for (std::size_t k = 0; k < columns.size(); ++k) {
-        const std::int32_t j = columns[k];
-        const CodedColumn& column = codes_.columns[j];
-        if (derived[k]) {
-            scratch.of_larger[k] = (*family.parent)[j];
-            if (smaller != nullptr) subtract(scratch.of_larger[k], scratch.of_smaller[k]);
-            if (family.others.size() > 0) subtract(scratch.of_larger[k], scratch.of_others[k]);
-        }
-        for (Sprout* sprout : family.daughters()) {
-            if (!scanned(sprout)) continue;
-            Histogram& histogram = sprout == smaller ? scratch.of_smaller[k] : scratch.of_larger[k];
-            if (histogram.empty())
-                scratch.cells.from_rows(column, sprout->data, layout);
-            else
-                scratch.cells.from_histogram(histogram, column.n_codes, layout);
-            sprout->best[j] =
-                best_split(settings_, column, j, scratch.cells, sprout->data, layout, sprout->summary);
-            if (sprout->keeps_histograms && 2 * histogram.size() <= sprout->data.size())
-                sprout->histograms[j] = histogram;
-        }
-    }
-}
-
-void Grower::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, int n_threads) {
-    const std::size_t n_columns = codes_.columns.size();
-    std::size_t n_rows = 0;
-    for (const Sprout& sprout : sprouts) n_rows += sprout.base.rows.size();
-    n_threads = threads_for(n_rows * n_columns, n_threads);
-    parallel_for(sprouts.size(), n_threads, [&](std::size_t s) {
-        Sprout& sprout = sprouts[s];
-        if (settings_.missing == Strategy::Fractional) sprout.data.membership = sprout.shared.membership;
-        sprout.data.rows = sprout.base.rows;
-        sprout.summary = reader_.read(sprout.data, sprout.parent_frame);
-        sprout.base.frame = sprout.data.frame;
-        sprout.leaf = is_leaf(sprout);
-        sprout.best.resize(sprout.leaf ? 0 : n_columns);
-        sprout.histograms.resize(sprout.keeps_histograms && !sprout.leaf ? n_columns : 0);
-    });
-    parallel_for(families.size(), n_threads, [&](std::size_t f) {
-        Family& family = families[f];
-        family.related = family.parent != nullptr;
-        for (const Sprout* sprout : family.daughters()) {
-            if (sprout == nullptr) continue;
-            family.related = family.related && sprout->data.frame == *sprout->parent_frame;
-            if (!sprout->leaf && family.columns.empty())
-                family.columns = usable_columns(sprout->base.unusable);
-        }
-        if (!family.related || family.larger == nullptr || family.larger->leaf) family.others.rows = {};
-        if (family.others.rows.empty()) return;
-        family.others.frame = family.larger->data.frame;
-        reader_.read_in_frame(family.others);
-    });
-
-    struct Task {
-        Family* family;
-        std::span<const std::int32_t> columns;
-    };
-    std::vector<Task> tasks;
-    // Few nodes have to give work to all threads.
-    const std::size_t together =
-        families.size() * n_columns >= 16 * static_cast<std::size_t>(n_threads) ? kTogether : 2;
-    for (Family& family : families)
-        for (std::size_t begin = 0; begin < family.columns.size(); begin += together)
-            tasks.push_back(
-                {&family, std::span(family.columns)
-                              .subspan(begin, std::min(together, family.columns.size() - begin))});
-    parallel_for(tasks.size(), n_threads,
-                 [&](std::size_t t) { scan_columns(*tasks[t].family, tasks[t].columns); });
-    parallel_for(sprouts.size(), n_threads, [&](std::size_t s) { finish(sprouts[s]); });
-}
-
-/// Turn the scanned columns into a ladder; of a base of the first rungs, part the rows by the first.
-void Grower::finish(Sprout& sprout) {
-    auto& ladder = sprout.base.ladder;
-    ladder.reserve(settings_.has_third() ? sprout.best.size() : 0);
-    for (auto& rung : sprout.best)
-        if (rung) ladder.push_back(std::move(*rung));
-    sprout.best.clear();
-    sort_ladder(ladder, settings_, sprout.summary.scan_loss);
-    if (!settings_.has_third() && ladder.size() > 1) ladder.resize(1);
-    ladder.shrink_to_fit();
-    if (!ladder.empty() && sprout.base.kept.empty()) {
-        if (settings_.missing == Strategy::Surrogate)
-            sprout.surrogates = find_surrogates(settings_, codes_, sprout.data, ladder[0]);
-        sprout.data = NodeRows{};  // before more memory is needed
-        if (settings_.missing != Strategy::Fractional)
-            sprout.base.parts = part_rows(sprout.base.rows, codes_, ladder[0], sprout.surrogates);
-    }
-    sprout.data = NodeRows{};
 }
 
 /// Write the sprouts into the tree, in their order.
@@ -263,7 +91,7 @@ void Grower::grow_first_rungs(int n_threads, const std::function<void()>& betwee
         if (between_levels) between_levels();
         for (Sprout& sprout : level)
             sprout.keeps_histograms = splits_below(sprout.depth) && settings_.missing != Strategy::Fractional;
-        scan(level, families, n_threads);
+        scanner_.scan(level, families, n_threads);
         const auto first = static_cast<std::int32_t>(tree.size());
         settle(level);
         parents.clear();
@@ -275,7 +103,7 @@ void Grower::grow_first_rungs(int n_threads, const std::function<void()>& betwee
 
 /// Return the daughters, left and right, of those of a level that split; `first` is the number of its first
 /// node.
-std::vector<Grower::Sprout> Grower::make_daughters(const std::vector<Sprout>& level, std::int32_t first) {
+std::vector<Sprout> Grower::make_daughters(const std::vector<Sprout>& level, std::int32_t first) {
     std::vector<Sprout> daughters;
     for (std::size_t s = 0; s < level.size(); ++s) {
         const std::int32_t node = first + static_cast<std::int32_t>(s);
@@ -298,9 +126,8 @@ std::vector<Grower::Sprout> Grower::make_daughters(const std::vector<Sprout>& le
 }
 
 /// Return the daughters of a level in pairs, with the histograms of their parents.
-std::vector<Grower::Family> Grower::make_families(std::vector<Sprout>& daughters,
-                                                  const std::vector<Histograms>& parents,
-                                                  std::int32_t first) const {
+std::vector<Family> Grower::make_families(std::vector<Sprout>& daughters,
+                                          const std::vector<Histograms>& parents, std::int32_t first) const {
     std::vector<Family> families;
     for (std::size_t d = 0; d < daughters.size(); d += 2) {
         Family family;
@@ -380,12 +207,12 @@ void Grower::grow_leaves(std::span<const Wanted> wanted, int n_threads) {
     parallel_for(tasks.size(), n_threads, [&](std::size_t t) {
         thread_local GatheredResponses of_base;
         const Base& base = bases[tasks[t].base];
-        reader_.gather(base.rows, {}, of_base);
+        scanner_.reader().gather(base.rows, {}, of_base);
         for (std::size_t p = tasks[t].begin; p < tasks[t].end; ++p) {
             const Rung& rung = base.ladder[places[parents[p].node].rung];
             const auto sides = part_responses(base.rows, of_base.view(), codes_, rung);
             for (std::size_t side = 0; side < 2; ++side)
-                parents[p].daughters[side] = reader_.summarise_leaf(sides[side], base.frame);
+                parents[p].daughters[side] = scanner_.reader().summarise_leaf(sides[side], base.frame);
         }
     });
     for (std::size_t p = 0; const auto& [node, side] : wanted) {
@@ -397,8 +224,7 @@ void Grower::grow_leaves(std::span<const Wanted> wanted, int n_threads) {
     }
 }
 
-void Grower::grow_daughters(std::span<const Wanted> wanted,
-                            std::unordered_map<std::int32_t, Histograms>& known, int n_threads) {
+void Grower::grow_daughters(std::span<const Wanted> wanted, KnownHistograms& known, int n_threads) {
     std::vector<Sprout> sprouts;
     sprouts.reserve(wanted.size());  // families point into it
     std::vector<Family> families;
@@ -417,7 +243,7 @@ void Grower::grow_daughters(std::span<const Wanted> wanted,
         const auto found = known.find(places[family.node].base);
         if (found != known.end()) family.parent = &found->second;
     }
-    scan(sprouts, families, n_threads);
+    scanner_.scan(sprouts, families, n_threads);
     const auto first = static_cast<std::int32_t>(bases.size());
     settle(sprouts);
     for (std::size_t s = 0; s < sprouts.size(); ++s) {
@@ -456,48 +282,24 @@ void Grower::take_rows(Family& family) const {
 }
 
 /// Count the histograms of bases that are not known any more, where that saves more than it costs.
-void Grower::count_bases(std::span<const Family> families,
-                         std::unordered_map<std::int32_t, Histograms>& known, int n_threads) {
-    struct Counted {
-        std::int32_t base;
-        NodeRows data;
-        Histograms histograms;
-        std::vector<std::int32_t> columns;
-    };
-    std::vector<Counted> all;
+void Grower::count_bases(std::span<const Family> families, KnownHistograms& known, int n_threads) {
+    std::vector<std::int32_t> numbers;
+    std::vector<const Base*> counted;
     for (std::size_t begin = 0, end; begin < families.size(); begin = end) {
         const std::int32_t base = places[families[begin].node].base;
-        std::size_t saved = 0;
-        for (end = begin; end < families.size() && places[families[end].node].base == base; ++end)
-            if (const Sprout* larger = families[end].larger; larger != nullptr)
-                saved += larger->base.rows.size() -
-                         std::min(larger->base.rows.size(), families[end].others.rows.size());
-        if (!splits_below(tree.depth[families[begin].node]) || known.contains(base) ||
-            saved < 5 * bases[base].rows.size() / 4)
-            continue;
-        Counted& counted = all.emplace_back();
-        counted.base = base;
-        counted.data.rows = bases[base].rows;
-        counted.data.frame = bases[base].frame;
-        counted.histograms.resize(codes_.columns.size());
-        counted.columns = usable_columns(bases[base].unusable);
-    }
-    parallel_for(all.size(), n_threads, [&](std::size_t b) { reader_.read_in_frame(all[b].data); });
-    const Layout& layout = reader_.layout();
-    const std::size_t n_groups = (codes_.columns.size() + kTogether - 1) / kTogether;
-    parallel_for(all.size() * n_groups, n_threads, [&](std::size_t task) {
-        Counted& counted = all[task / n_groups];
-        std::array<Counting, kTogether> countings;
-        std::size_t n = 0;
-        for (std::size_t k = task % n_groups * kTogether;
-             k < (task % n_groups + 1) * kTogether && k < counted.columns.size(); ++k) {
-            const std::int32_t j = counted.columns[k];
-            if (2 * histogram_size(codes_.columns[j], layout) <= counted.data.size())
-                countings[n++] = {&codes_.columns[j], &counted.histograms[j]};
+        std::size_t saved = 0;  // rows that need not be counted then
+        for (end = begin; end < families.size() && places[families[end].node].base == base; ++end) {
+            const Family& family = families[end];
+            if (family.larger == nullptr) continue;
+            const std::size_t rows = family.larger->base.rows.size();
+            saved += rows - std::min(rows, family.others.rows.size());
         }
-        if (n > 0) count_rows({countings.data(), n}, counted.data, layout);
-    });
-    for (Counted& counted : all) known.emplace(counted.base, std::move(counted.histograms));
+        if (known.contains(base) || 4 * saved < 5 * bases[base].rows.size()) continue;
+        numbers.push_back(base);
+        counted.push_back(&bases[base]);
+    }
+    auto histograms = scanner_.count(counted, n_threads);
+    for (std::size_t b = 0; b < numbers.size(); ++b) known.emplace(numbers[b], std::move(histograms[b]));
 }
 
 std::vector<Wanted> Grower::find_ungrown(std::int64_t at_most) {

@@ -1,0 +1,207 @@
+#include "scan.hpp"
+
+#include <algorithm>
+
+#include "parallel.hpp"
+
+namespace tritree {
+namespace {
+
+constexpr std::size_t kTogether = 4;  // columns counted in one pass
+// Memory that a thread keeps for the next histogram: an exact column has up to 2^17 integers, one of many
+// classes far more.
+constexpr std::size_t kReusable = std::size_t{1} << 17;
+
+bool is_scanned(const Sprout* sprout) { return sprout != nullptr && !sprout->leaf; }
+
+void make_ready(Histogram& histogram) {
+    if (histogram.capacity() > kReusable + 16)
+        histogram = {};
+    else
+        histogram.clear();
+}
+
+}  // namespace
+
+/// One column of a family, while it is scanned.
+struct Scanner::ColumnScan {
+    std::int32_t number = 0;
+    const CodedColumn* column = nullptr;
+    bool derived = false;  // the larger daughter from the parent
+    Histogram of_smaller, of_larger, of_others;
+};
+
+bool Scanner::is_leaf(const Sprout& sprout) const {
+    return sprout.depth >= settings_.max_depth || sprout.summary.pure ||
+           sprout.summary.members <= static_cast<double>(settings_.min_samples_leaf) + kMembershipSlack;
+}
+
+std::vector<std::int32_t> Scanner::usable_columns(const std::vector<std::int32_t>& unusable) const {
+    std::vector<std::int32_t> columns;
+    for (std::int32_t j = 0; j < static_cast<std::int32_t>(codes_.columns.size()); ++j)
+        if (std::find(unusable.begin(), unusable.end(), j) == unusable.end()) columns.push_back(j);
+    return columns;
+}
+
+void Scanner::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, int n_threads) const {
+    const std::size_t n_columns = codes_.columns.size();
+    std::size_t n_rows = 0;
+    for (const Sprout& sprout : sprouts) n_rows += sprout.base.rows.size();
+    n_threads = threads_for(n_rows * n_columns, n_threads);
+    parallel_for(sprouts.size(), n_threads, [&](std::size_t s) { read(sprouts[s]); });
+    parallel_for(families.size(), n_threads, [&](std::size_t f) { relate(families[f]); });
+
+    struct Task {
+        Family* family;
+        std::span<const std::int32_t> columns;
+    };
+    std::vector<Task> tasks;
+    // Few nodes have to give work to all threads.
+    const bool many = families.size() * n_columns >= 16 * static_cast<std::size_t>(n_threads);
+    const std::size_t together = many ? kTogether : 2;
+    for (Family& family : families) {
+        const std::span<const std::int32_t> columns = family.columns;
+        for (std::size_t begin = 0; begin < columns.size(); begin += together)
+            tasks.push_back({&family, columns.subspan(begin, std::min(together, columns.size() - begin))});
+    }
+    parallel_for(tasks.size(), n_threads,
+                 [&](std::size_t t) { scan_columns(*tasks[t].family, tasks[t].columns); });
+    parallel_for(sprouts.size(), n_threads, [&](std::size_t s) { finish(sprouts[s]); });
+}
+
+/// Read the responses of a sprout's rows.
+void Scanner::read(Sprout& sprout) const {
+    if (settings_.missing == Strategy::Fractional) sprout.data.membership = sprout.shared.membership;
+    sprout.data.rows = sprout.base.rows;
+    sprout.summary = reader_.read(sprout.data, sprout.parent_frame);
+    sprout.base.frame = sprout.data.frame;
+    sprout.leaf = is_leaf(sprout);
+    sprout.best.resize(sprout.leaf ? 0 : codes_.columns.size());
+    sprout.histograms.resize(sprout.keeps_histograms && !sprout.leaf ? codes_.columns.size() : 0);
+}
+
+/// See which columns of a family are to be scanned, and whether the larger daughter can be derived.
+void Scanner::relate(Family& family) const {
+    family.related = family.parent != nullptr;
+    for (const Sprout* sprout : family.daughters()) {
+        if (sprout == nullptr) continue;
+        family.related = family.related && sprout->data.frame == *sprout->parent_frame;
+        if (!sprout->leaf && family.columns.empty()) family.columns = usable_columns(sprout->base.unusable);
+    }
+    family.related = family.related && is_scanned(family.larger);
+    if (!family.related) family.others.rows = {};
+    if (family.others.rows.empty()) return;
+    family.others.frame = family.larger->data.frame;
+    reader_.read_in_frame(family.others);
+}
+
+/// Find the best splits of a family on a few columns.
+void Scanner::scan_columns(Family& family, std::span<const std::int32_t> columns) const {
+    thread_local std::array<ColumnScan, kTogether> scratch;
+    const std::span<ColumnScan> scans = std::span(scratch).first(columns.size());
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+        scans[k].number = columns[k];
+        scans[k].column = &codes_.columns[columns[k]];
+        for (Histogram* histogram : {&scans[k].of_smaller, &scans[k].of_larger, &scans[k].of_others})
+            make_ready(*histogram);
+    }
+    count_columns(family, scans);
+    for (ColumnScan& scan : scans) {
+        if (scan.derived) {
+            scan.of_larger = (*family.parent)[scan.number];
+            if (!scan.of_smaller.empty()) subtract(scan.of_larger, scan.of_smaller);
+            if (!scan.of_others.empty()) subtract(scan.of_larger, scan.of_others);
+        }
+        if (is_scanned(family.smaller)) find_best(*family.smaller, scan, scan.of_smaller);
+        if (is_scanned(family.larger)) find_best(*family.larger, scan, scan.of_larger);
+    }
+}
+
+/// Count the rows of which histograms are needed.
+void Scanner::count_columns(Family& family, std::span<ColumnScan> scans) const {
+    const Layout& layout = reader_.layout();
+    const Sprout *smaller = family.smaller, *larger = family.larger;
+    const std::size_t extra =
+        family.others.size() + (smaller == nullptr || is_scanned(smaller) ? 0 : smaller->data.size());
+    std::array<Counting, kTogether> of_smaller, of_larger, of_others;
+    std::size_t n_smaller = 0, n_larger = 0, n_others = 0;
+    for (ColumnScan& scan : scans) {
+        auto pays = [&](const Sprout* sprout) {
+            return is_scanned(sprout) && histogram_pays(sprout->data.size(), scan.column->n_codes, layout);
+        };
+        // What subtracting costs (counting more, passing over the cells) against counting the larger part.
+        scan.derived = family.related && !(*family.parent)[scan.number].empty() &&
+                       extra + histogram_size(*scan.column, layout) / 4 < larger->data.size();
+        if (pays(smaller) || (scan.derived && smaller != nullptr))
+            of_smaller[n_smaller++] = {scan.column, &scan.of_smaller};
+        if (!scan.derived && pays(larger)) of_larger[n_larger++] = {scan.column, &scan.of_larger};
+        if (scan.derived && family.others.size() > 0) of_others[n_others++] = {scan.column, &scan.of_others};
+    }
+    if (n_smaller > 0) count_rows({of_smaller.data(), n_smaller}, smaller->data, layout);
+    if (n_larger > 0) count_rows({of_larger.data(), n_larger}, larger->data, layout);
+    if (n_others > 0) count_rows({of_others.data(), n_others}, family.others, layout);
+}
+
+/// Find a sprout's best split on one column: by its histogram, or by its rows if that is empty.
+void Scanner::find_best(Sprout& sprout, const ColumnScan& scan, const Histogram& histogram) const {
+    thread_local Cells cells;
+    const Layout& layout = reader_.layout();
+    if (histogram.empty())
+        cells.from_rows(*scan.column, sprout.data, layout);
+    else
+        cells.from_histogram(histogram, scan.column->n_codes, layout);
+    sprout.best[scan.number] =
+        best_split(settings_, *scan.column, scan.number, cells, sprout.data, layout, sprout.summary);
+    if (sprout.keeps_histograms && is_kept(histogram.size(), sprout.data.size()))
+        sprout.histograms[scan.number] = histogram;
+}
+
+/// Turn the scanned columns into a ladder; of a base of the first rungs, part the rows by the first.
+void Scanner::finish(Sprout& sprout) const {
+    auto& ladder = sprout.base.ladder;
+    ladder.reserve(settings_.has_third() ? sprout.best.size() : 0);
+    for (auto& rung : sprout.best)
+        if (rung) ladder.push_back(std::move(*rung));
+    sprout.best.clear();
+    sort_ladder(ladder, settings_, sprout.summary.scan_loss);
+    if (!settings_.has_third() && ladder.size() > 1) ladder.resize(1);
+    ladder.shrink_to_fit();
+    if (!ladder.empty() && settings_.missing == Strategy::Surrogate)
+        sprout.surrogates = find_surrogates(settings_, codes_, sprout.data, ladder[0]);
+    sprout.data = NodeRows{};  // before more memory is needed
+    const bool first_rungs = sprout.base.kept.empty();
+    if (!ladder.empty() && first_rungs && settings_.missing != Strategy::Fractional)
+        sprout.base.parts = part_rows(sprout.base.rows, codes_, ladder[0], sprout.surrogates);
+}
+
+std::vector<Histograms> Scanner::count(std::span<const Base* const> bases, int n_threads) const {
+    const Layout& layout = reader_.layout();
+    std::vector<Histograms> counted(bases.size());
+    std::vector<NodeRows> data(bases.size());
+    parallel_for(bases.size(), n_threads, [&](std::size_t b) {
+        data[b].rows = bases[b]->rows;
+        data[b].frame = bases[b]->frame;
+        reader_.read_in_frame(data[b]);
+        counted[b].resize(codes_.columns.size());
+    });
+    struct Task {
+        std::size_t base;
+        std::vector<Counting> countings;
+    };
+    std::vector<Task> tasks;
+    for (std::size_t b = 0; b < bases.size(); ++b) {
+        bool open = false;  // whether the newest task has room
+        for (const std::int32_t j : usable_columns(bases[b]->unusable)) {
+            const CodedColumn& column = codes_.columns[j];
+            if (!is_kept(histogram_size(column, layout), data[b].size())) continue;
+            if (!open) tasks.push_back({b, {}});
+            tasks.back().countings.push_back({&column, &counted[b][j]});
+            open = tasks.back().countings.size() < kTogether;
+        }
+    }
+    parallel_for(tasks.size(), n_threads,
+                 [&](std::size_t t) { count_rows(tasks[t].countings, data[tasks[t].base], layout); });
+    return counted;
+}
+
+}  // namespace tritree

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base.hpp"
+#include "histogram.hpp"
+#include "surrogate.hpp"
+
+namespace tritree {
+
+using Histograms = std::vector<Histogram>;  ///< one per column; empty where not kept
+
+/// A node that is being grown.
+struct Sprout {
+    std::int32_t depth = 0;
+    Base base;
+    const Frame* parent_frame = nullptr;  ///< the root has none
+    bool keeps_histograms = false;
+    RowList shared;  ///< fractional: the rows of this node, from which its daughters take theirs
+    // what the scan finds
+    NodeRows data;
+    Summary summary;
+    bool leaf = false;
+    std::vector<std::optional<Rung>> best;  ///< per column
+    Histograms histograms;
+    std::vector<Surrogate> surrogates;
+};
+
+/// The daughters of a node that are grown together. Where the histograms of the parent are known, only the
+/// rows of the smaller daughter and those in neither are counted: what they leave is the larger one.
+struct Family {
+    std::int32_t node = kNone;           ///< the parent; the root has none
+    Sprout* smaller = nullptr;           ///< may be missing: not wanted
+    Sprout* larger = nullptr;            ///< may be missing, too, if the smaller is there
+    const Histograms* parent = nullptr;  ///< histograms, where known
+    NodeRows others;                     ///< rows of the parent that are in neither
+    std::vector<std::uint32_t> other_rows;
+    bool related = false;               ///< all use the parent's frame, so that integers can be subtracted
+    std::vector<std::int32_t> columns;  ///< to be scanned
+
+    std::array<Sprout*, 2> daughters() const { return {smaller, larger}; }
+};
+
+/// Turns the rows of nodes into ladders.
+class Scanner {
+  public:
+    Scanner(const Codes& codes, const Target& target, const Settings& settings)
+        : codes_(codes), settings_(settings), reader_(target, settings) {}
+
+    const TargetReader& reader() const { return reader_; }
+    /// Scan the sprouts, each of which is in one of the families.
+    void scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, int n_threads) const;
+    /// Return the histograms of bases, for families that are to be derived from them.
+    std::vector<Histograms> count(std::span<const Base* const> bases, int n_threads) const;
+
+  private:
+    struct ColumnScan;
+
+    void read(Sprout& sprout) const;
+    void relate(Family& family) const;
+    void scan_columns(Family& family, std::span<const std::int32_t> columns) const;
+    void count_columns(Family& family, std::span<ColumnScan> scans) const;
+    void find_best(Sprout& sprout, const ColumnScan& scan, const Histogram& histogram) const;
+    void finish(Sprout& sprout) const;
+    bool is_leaf(const Sprout& sprout) const;
+    bool is_kept(std::size_t histogram_size, std::size_t n_rows) const {
+        return 2 * histogram_size <= n_rows;
+    }
+    std::vector<std::int32_t> usable_columns(const std::vector<std::int32_t>& unusable) const;
+
+    const Codes& codes_;
+    const Settings& settings_;
+    TargetReader reader_;
+};
+
+}  // namespace tritree
