@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace tritree {
 namespace {
@@ -138,7 +139,8 @@ Frame TargetReader::frame_of(const Responses& rows, const Range& range, const Fr
     return keep ? *parent : frame;
 }
 
-void TargetReader::read_integers(NodeRows& node, GatheredResponses&& rows) const {
+/// Fill in the integers of a node, all but its labels.
+void TargetReader::read_integers(NodeRows& node, const GatheredResponses& rows) const {
     const std::size_t n = node.size();
     const Frame& frame = node.frame;
     node.sum.resize(rows.y.size());
@@ -148,7 +150,6 @@ void TargetReader::read_integers(NodeRows& node, GatheredResponses&& rows) const
     });
     node.weight.resize(rows.weight.size());
     for (std::size_t i = 0; i < rows.weight.size(); ++i) node.weight[i] = weight_in(rows.weight[i], frame);
-    node.label = std::move(rows.label);
     if (layout_.member > 0 && layout_.member != layout_.weight) {
         node.member.resize(n);
         node.member_scale = scale_for(1, n);
@@ -160,7 +161,8 @@ void TargetReader::read_integers(NodeRows& node, GatheredResponses&& rows) const
 void TargetReader::read_in_frame(NodeRows& node) const {
     GatheredResponses rows;
     gather(node.rows, node.membership, rows);
-    read_integers(node, std::move(rows));
+    read_integers(node, rows);
+    node.label = std::move(rows.label);
 }
 
 Summary TargetReader::read(NodeRows& node, const Frame* parent) const {
@@ -168,29 +170,34 @@ Summary TargetReader::read(NodeRows& node, const Frame* parent) const {
     gather(node.rows, node.membership, rows);
     const Range range = range_of(rows.view());
     node.frame = frame_of(rows.view(), range, parent);
-    Summary summary = summarise(rows.view(), range, node.frame);
+    read_integers(node, rows);
+    const std::int64_t sum = std::accumulate(node.sum.begin(), node.sum.end(), std::int64_t{0});
+    Summary summary = summarise(rows.view(), range, node.frame, sum);
+    node.label = std::move(rows.label);
     if (!node.membership.empty()) {
         std::int64_t members = 0;  // an integer sum, too, so as not to depend on the order of the rows
         const double scale = scale_for(1, node.size());
         for (const double m : node.membership) members += std::llrint(m * scale);
         summary.members = static_cast<double>(members) / scale;
     }
-    read_integers(node, std::move(rows));
     for (const std::int64_t m : node.member) summary.total[layout_.member] += m;
     return summary;
 }
 
 Summary TargetReader::summarise_leaf(const Responses& rows, const Frame& parent) const {
     const Range range = range_of(rows);
-    return summarise(rows, range, frame_of(rows, range, &parent));
+    const Frame frame = frame_of(rows, range, &parent);
+    return summarise(rows, range, frame, sum_in(rows, frame));
 }
 
-Summary TargetReader::summarise(const Responses& rows, const Range& range, const Frame& frame) const {
+Summary TargetReader::summarise(const Responses& rows, const Range& range, const Frame& frame,
+                                std::int64_t sum) const {
     Summary summary;
     summary.rows = static_cast<std::int64_t>(rows.size());
     summary.members = static_cast<double>(rows.size());
     summary.total.assign(layout_.width, 0);
     summary.total[0] = summary.rows;
+    if (layout_.n_classes == 0) summary.total[1] = sum;
     layout_.n_classes > 0 ? summarise_classes(rows, frame, summary)
                           : summarise_numbers(rows, range, frame, summary);
     return summary;
@@ -219,7 +226,6 @@ void TargetReader::summarise_classes(const Responses& rows, const Frame& frame, 
 void TargetReader::summarise_numbers(const Responses& rows, const Range& range, const Frame& frame,
                                      Summary& summary) const {
     auto& total = summary.total;
-    total[1] = sum_in(rows, frame);
     for (const double w : rows.weight) total[layout_.weight] += weight_in(w, frame);
     const double weight =
         static_cast<double>(total[layout_.weight]) / (layout_.weight > 0 ? frame.weight_scale : 1);

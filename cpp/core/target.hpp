@@ -116,8 +116,8 @@ class TargetReader {
     };
     static Range range_of(const Responses& rows);
     static Frame frame_of(const Responses& rows, const Range& range, const Frame* parent);
-    void read_integers(NodeRows& node, GatheredResponses&& rows) const;
-    Summary summarise(const Responses& rows, const Range& range, const Frame& frame) const;
+    void read_integers(NodeRows& node, const GatheredResponses& rows) const;
+    Summary summarise(const Responses& rows, const Range& range, const Frame& frame, std::int64_t sum) const;
     void summarise_classes(const Responses& rows, const Frame& frame, Summary& summary) const;
     void summarise_numbers(const Responses& rows, const Range& range, const Frame& frame,
                            Summary& summary) const;

@@ -13,7 +13,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models import STRATEGIES, TASKS, Floats, answers, binary_part, estimator, fitted, holed, same_bits, simulated
+from models import (
+    STRATEGIES,
+    TASKS,
+    Floats,
+    answers,
+    binary_part,
+    estimator,
+    fitted,
+    holed,
+    same_bits,
+    simulated,
+)
 from numpy.typing import NDArray
 from twin import Twin
 
@@ -52,7 +63,13 @@ def here(X: Floats) -> Floats:
 
 
 def places(
-    criterion: str, n_rows: int, seed: int, *, holes: float = 0.0, weighted: bool = False, coarse: bool = False
+    criterion: str,
+    n_rows: int,
+    seed: int,
+    *,
+    holes: float = 0.0,
+    weighted: bool = False,
+    coarse: bool = False,
 ) -> Places:
     """Return rows whose response is on a dyadic grid, so that its sums are exact whatever lies beside."""
     rng = np.random.default_rng(seed)
@@ -109,7 +126,9 @@ def test_rows_among_many_other_values_grow_the_tree_that_they_grow_alone(
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("n_rows", [64, 90])
-def test_rows_among_many_other_values_grow_the_tree_of_the_twin(criterion: str, missing: str, n_rows: int) -> None:
+def test_rows_among_many_other_values_grow_the_tree_of_the_twin(
+    criterion: str, missing: str, n_rows: int
+) -> None:
     rows = places(criterion, n_rows, seed=n_rows, holes=0.2, weighted=n_rows == 90)
     settings: dict[str, Any] = {"missing": missing, "min_samples_leaf": 6}
     twin = Twin(task=task_of(criterion), criterion=criterion, max_depth=2, **settings)

@@ -41,7 +41,9 @@ def grown(kind: str, columns: Any = slice(None), **parameters: Any) -> Any:
     """Return a tree right after its fit to some columns of the table."""
     X, y, weight = table(kind)
     task, _, criterion = RESPONSES[kind]
-    model = estimator(task, criterion=criterion, **({"max_depth": DEPTH, "min_samples_leaf": 10} | parameters))
+    model = estimator(
+        task, criterion=criterion, **({"max_depth": DEPTH, "min_samples_leaf": 10} | parameters)
+    )
     return model.fit(X[:, columns], y, sample_weight=weight)
 
 
@@ -79,7 +81,9 @@ def test_nodes_grown_on_demand_say_of_their_rows_what_nodes_of_a_fit_say(kind: s
     nodes, expected = model.apply(rows), without.apply(rows[:, rest])
     tree, fit = model.tree_, without.tree_
     for field in ("rows", "depth", "weight", "loss", "value"):
-        np.testing.assert_array_equal(getattr(tree, field)[nodes], getattr(fit, field)[expected], err_msg=field)
+        np.testing.assert_array_equal(
+            getattr(tree, field)[nodes], getattr(fit, field)[expected], err_msg=field
+        )
 
 
 @pytest.mark.parametrize("max_bins", [16, None])
@@ -130,12 +134,14 @@ def test_node_with_a_unit_of_its_own_below_a_third_branch_is_that_of_a_fit(kind:
     rows = simulated(400, N_COLUMNS, seed=9)[0]
     rows[:, [0, 3]] = np.nan
     rest = [1, 2, 4, 5]
-    assert same_bits(model.predict(rows), fitted(X[:, rest], sized, weight, **settings).predict(rows[:, rest]))
+    assert same_bits(
+        model.predict(rows), fitted(X[:, rest], sized, weight, **settings).predict(rows[:, rest])
+    )
 
 
 def test_tree_that_has_dropped_the_rows_of_old_bases_finds_them_again() -> None:
-    # the bases of this tree have 40 million rows together, of which at most 16 million are kept
-    X, y = simulated(N_ROWS, 12)
+    # the bases of this tree have 25 million rows together, of which at most 16 million are kept
+    X, y = simulated(N_ROWS, 12, holes=0.1)
     settings: dict[str, Any] = {"max_bins": 16, "max_depth": 5, "min_samples_leaf": 200}
     full = fitted(X, y, **settings).grow_all(max_nodes=10_000_000)
     rows = holed(simulated(300, 12, seed=9)[0], 0.3)
@@ -192,7 +198,11 @@ def test_rows_of_no_weight_change_no_answer_of_branches_grown_on_demand(task: st
     without = fitted(X, y, np.ones(600), min_samples_leaf=1, max_depth=2)
     # no limit on rows and no new value: what counts nothing moves no threshold
     beside = fitted(
-        np.vstack([X, X]), np.concatenate([y, wild]), np.repeat([1.0, 0.0], 600), min_samples_leaf=1, max_depth=2
+        np.vstack([X, X]),
+        np.concatenate([y, wild]),
+        np.repeat([1.0, 0.0], 600),
+        min_samples_leaf=1,
+        max_depth=2,
     )
     np.testing.assert_allclose(answers(beside, rows), answers(without, rows), rtol=0, atol=1e-12)
 

@@ -93,9 +93,7 @@ def test_rows_in_any_layout_get_the_answers_they_get_alone(
 
 @pytest.mark.parametrize("missing", ONE_WAY)
 @pytest.mark.parametrize("task", TASKS)
-@given(
-    n_rows=st.integers(1, 60), layout=st.sampled_from(sorted(LAYOUTS)), seed=st.integers(0, 2**32 - 1)
-)
+@given(n_rows=st.integers(1, 60), layout=st.sampled_from(sorted(LAYOUTS)), seed=st.integers(0, 2**32 - 1))
 def test_rows_in_any_layout_end_in_the_nodes_they_end_in_alone(
     task: str, missing: str, n_rows: int, layout: str, seed: int
 ) -> None:
@@ -210,7 +208,9 @@ def unwarned(ask: Callable[[], Any]) -> Any:
         return ask()
 
 
-@pytest.mark.parametrize("layout", ["rows side by side", "single precision, columns side by side", "among others"])
+@pytest.mark.parametrize(
+    "layout", ["rows side by side", "single precision, columns side by side", "among others"]
+)
 @pytest.mark.parametrize("n_before", [1, 5, 20])
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
 def test_detached_tree_says_how_many_rows_it_cut_short(missing: str, n_before: int, layout: str) -> None:
@@ -270,7 +270,9 @@ def test_infinite_value_is_named_wherever_it_stands(missing: str, data: st.DataO
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_first_infinite_value_of_several_in_a_block_is_that_of_the_first_column(order: Any, dtype: Any) -> None:
+def test_first_infinite_value_of_several_in_a_block_is_that_of_the_first_column(
+    order: Any, dtype: Any
+) -> None:
     rows = np.zeros((2_000, 3), dtype=dtype, order=order)
     rows[5, 2] = rows[700, 1] = rows[800, 1] = np.inf
     with pytest.raises(ColumnError, match=re.escape("column 1 holds inf in row 700;")):

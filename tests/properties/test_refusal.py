@@ -1,4 +1,4 @@
-"""A cut is passed over unmeasured only if it is worse: nearly equal cuts and columns are told apart as exactly as ever."""
+"""A cut is passed over unmeasured only if it is worse: nearly equal cuts are told apart as exactly as ever."""
 
 from __future__ import annotations
 

@@ -94,7 +94,9 @@ FRAMES: dict[str, Any] = {
     "other order": FRAME.head(7)[["c", "a", "b"]],
     "a column less": FRAME.head(7)[["a", "c"]],
     "a column more": FRAME.head(7).assign(d=1.0),
-    "a column more in front": pd.concat([FRAME.head(7)[["b"]].set_axis(["d"], axis=1), FRAME.head(7)], axis=1),
+    "a column more in front": pd.concat(
+        [FRAME.head(7)[["b"]].set_axis(["d"], axis=1), FRAME.head(7)], axis=1
+    ),
     "a column replaced": FRAME.head(7).rename(columns={"b": "d"}),
     "a column twice": FRAME.head(7)[["a", "b", "b"]],
     "a column twice beside all": FRAME.head(7)[["a", "b", "c", "c"]],
@@ -153,7 +155,9 @@ def test_small_frame_is_answered_as_the_first_rows_of_a_large_one(kind: str) -> 
     ],
     ids=["truth values", "categories", "ordered categories", "text", "nothing"],
 )
-@pytest.mark.parametrize("rows", [FRAME.head(3), FRAME.head(3) * np.nan, X[:3]], ids=["floats", "holes", "array"])
+@pytest.mark.parametrize(
+    "rows", [FRAME.head(3), FRAME.head(3) * np.nan, X[:3]], ids=["floats", "holes", "array"]
+)
 def test_floats_where_training_had_something_else_are_looked_at(training: Any, rows: Any) -> None:
     model = learned(training)
     assert outcome(model, rows) == looked_at(model, rows)
