@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "parallel.hpp"
 
@@ -80,22 +81,30 @@ Runs count_runs(const std::vector<Item>& sorted) {
     return runs;
 }
 
-/// Return where each of at most `max_bins` bins of a sorted column ends. Every bin takes its share of the
-/// rows that are left, so that a value that fills more than one bin does not cost the others theirs.
-template <class Item>
-std::vector<std::size_t> bin_ends(const std::vector<Item>& sorted, std::size_t n_distinct,
-                                  std::size_t max_bins) {
+/// Return where each of at most `max_bins` bins ends, as a number of rows. `next_run(row)` returns the end of
+/// the run of equal keys that begins at a row. Every bin takes its share of the rows that are left, so that a
+/// value that fills more than one bin does not cost the others theirs.
+template <class NextRun>
+std::vector<std::size_t> bin_ends(std::size_t n_rows, std::size_t n_runs, std::size_t max_bins,
+                                  NextRun&& next_run) {
     std::vector<std::size_t> ends;
-    std::size_t end = 0, keys_left = n_distinct;
-    for (std::size_t bins_left = std::min(max_bins, n_distinct); bins_left > 0; --bins_left) {
-        const std::size_t begin = end, rows_left = sorted.size() - begin;
+    std::size_t end = 0, runs_left = n_runs;
+    for (std::size_t bins_left = std::min(max_bins, n_runs); bins_left > 0; --bins_left) {
+        const std::size_t begin = end, rows_left = n_rows - begin;
         do {
-            end = run_end(sorted, end);
-            --keys_left;
-        } while (keys_left >= bins_left && (bins_left == 1 || (end - begin) * bins_left < rows_left));
+            end = next_run(end);
+            --runs_left;
+        } while (runs_left >= bins_left && (bins_left == 1 || (end - begin) * bins_left < rows_left));
         ends.push_back(end);
     }
     return ends;
+}
+
+template <class Item>
+std::vector<std::size_t> bin_ends(const std::vector<Item>& sorted, std::size_t n_distinct,
+                                  std::size_t max_bins) {
+    return bin_ends(sorted.size(), n_distinct, max_bins,
+                    [&](std::size_t begin) { return run_end(sorted, begin); });
 }
 
 /// Buffers that are used for one column after another: fresh memory costs more than the sorting.
@@ -103,6 +112,7 @@ struct Scratch {
     std::vector<std::uint64_t> keys, sorted, sorted_other;
     std::vector<std::uint32_t> halves, halves_other;
     std::vector<KeyedRow> rows, rows_other;
+    std::vector<std::uint32_t> counts, fine_counts;
 };
 
 /// Fill `keys` with the column's keys, missing ones as kMissingKey.
@@ -233,12 +243,123 @@ std::vector<std::uint64_t> quantile_bounds(Scratch& scratch, std::uint32_t max_b
     return bounds;
 }
 
+/// Codes a long column without sorting it: counts keys by their first bits, and where they are many by the
+/// bits that follow; bins end between such parts. All rows are counted, so their order does not matter. Of a
+/// million numbers it takes half the time of sorting and searching, and none of the memory.
+class CodingByCounts {
+  public:
+    CodingByCounts(Scratch& scratch, std::uint32_t max_bins) : scratch_(scratch), max_bins_(max_bins) {}
+
+    /// Return the coded column, or nothing if its keys are too much alike to be told apart by so few bits.
+    std::optional<CodedColumn> code() {
+        count();
+        std::vector<std::uint32_t> runs = find_runs();
+        const std::uint32_t longest = runs.empty() ? 0 : *std::max_element(runs.begin(), runs.end());
+        if (runs.size() < kFineness * max_bins_ || std::size_t{longest} * max_bins_ > n_observed_) return {};
+        std::size_t run = 0;
+        const auto ends = bin_ends(n_observed_, runs.size(), max_bins_,
+                                   [&](std::size_t begin) { return begin + runs[run++]; });
+        number_parts(ends);
+        return write(ends.size());
+    }
+
+  private:
+    static constexpr int kCoarse = 16, kFine = 8;  // bits
+    static constexpr std::size_t kParts = std::size_t{1} << kFine;
+    static constexpr std::size_t kFineness = 8;  // a bin has at least so many parts
+    static std::size_t coarse(std::uint64_t key) { return key >> (64 - kCoarse); }
+    static std::size_t fine(std::uint64_t key) { return (key >> (64 - kCoarse - kFine)) % kParts; }
+    static constexpr std::size_t kMissing = (std::size_t{1} << kCoarse) - 1;  // no number begins like this
+
+    void count() {
+        auto& counts = scratch_.counts;
+        counts.assign(std::size_t{1} << kCoarse, 0);
+        for (const std::uint64_t key : scratch_.keys) ++counts[coarse(key)];
+        n_observed_ = scratch_.keys.size() - counts[kMissing];
+        // Slot 0 takes what need not be told apart further, slot 1 what is missing.
+        slots_.assign(counts.size(), 0);
+        slots_[kMissing] = 1;
+        std::size_t n_slots = 2;
+        for (std::size_t c = 0; c < kMissing; ++c)
+            if (counts[c] * kFineness * max_bins_ > n_observed_)
+                slots_[c] = static_cast<std::uint16_t>(n_slots++);
+        auto& fine_counts = scratch_.fine_counts;
+        fine_counts.assign(n_slots * kParts, 0);
+        for (const std::uint64_t key : scratch_.keys) ++fine_counts[slots_[coarse(key)] * kParts + fine(key)];
+    }
+
+    /// Call `f(coarse, fine, rows)` for every part with rows, in the order of keys; fine is kParts where a
+    /// coarse part is not told apart further.
+    template <class F>
+    void each_part(F&& f) const {
+        for (std::size_t c = 0; c < kMissing; ++c) {
+            if (scratch_.counts[c] == 0) continue;
+            if (slots_[c] == 0) {
+                f(c, kParts, scratch_.counts[c]);
+                continue;
+            }
+            for (std::size_t k = 0; k < kParts; ++k)
+                if (const std::uint32_t rows = scratch_.fine_counts[slots_[c] * kParts + k]; rows > 0)
+                    f(c, k, rows);
+        }
+    }
+
+    std::vector<std::uint32_t> find_runs() const {
+        std::vector<std::uint32_t> runs;
+        each_part([&](std::size_t, std::size_t, std::uint32_t rows) { runs.push_back(rows); });
+        return runs;
+    }
+
+    /// Write down the bin of every part.
+    void number_parts(const std::vector<std::size_t>& ends) {
+        coarse_bins_.assign(slots_.size(), 0);
+        fine_bins_.assign(scratch_.fine_counts.size(), 0);
+        std::fill_n(fine_bins_.begin() + kParts, kParts, static_cast<std::uint8_t>(ends.size()));
+        std::size_t rows = 0, bin = 0;
+        each_part([&](std::size_t c, std::size_t k, std::uint32_t n) {
+            if (rows >= ends[bin]) ++bin;
+            rows += n;
+            (k == kParts ? coarse_bins_[c] : fine_bins_[slots_[c] * kParts + k]) =
+                static_cast<std::uint8_t>(bin);
+        });
+    }
+
+    CodedColumn write(std::size_t n_bins) const {
+        CodedColumn column;
+        column.n_codes = static_cast<std::uint32_t>(n_bins);
+        column.narrow.resize(scratch_.keys.size());
+        std::vector<std::uint64_t> smallest(n_bins + 1, kMissingKey), largest(n_bins + 1, 0);
+        for (std::size_t row = 0; row < scratch_.keys.size(); ++row) {
+            const std::uint64_t key = scratch_.keys[row];
+            const std::uint16_t slot = slots_[coarse(key)];
+            const std::uint8_t bin =
+                slot == 0 ? coarse_bins_[coarse(key)] : fine_bins_[slot * kParts + fine(key)];
+            column.narrow[row] = bin;
+            smallest[bin] = std::min(smallest[bin], key);
+            largest[bin] = std::max(largest[bin], key);
+        }
+        for (std::size_t bin = 0; bin < n_bins; ++bin) {
+            column.smallest.push_back(value_of(smallest[bin]));
+            column.largest.push_back(value_of(largest[bin]));
+        }
+        return column;
+    }
+
+    Scratch& scratch_;
+    std::size_t max_bins_, n_observed_ = 0;
+    std::vector<std::uint16_t> slots_;
+    std::vector<std::uint8_t> coarse_bins_, fine_bins_;
+};
+
 CodedColumn code_numbers(const ColumnView& view, std::size_t number, std::uint32_t max_bins,
                          Scratch& scratch) {
     view.type == ColumnView::Type::Float32 ? read_keys<float>(view, number, scratch.keys)
                                            : read_keys<double>(view, number, scratch.keys);
     constexpr std::uint32_t kFewBins = 2048;  // searching a table of this size stays in the first cache
     if (max_bins > kFewBins) return code_by_sorting(scratch, max_bins);
+    constexpr std::size_t kLong = std::size_t{1} << 16;  // fewer rows are sorted as fast
+    if (scratch.keys.size() >= kLong && max_bins <= 255)
+        if (auto column = CodingByCounts(scratch, max_bins).code()) return *std::move(column);
     return code_by_search(scratch.keys, quantile_bounds(scratch, max_bins));
 }
 

@@ -85,6 +85,55 @@ def test_codes_do_not_depend_on_the_order_of_rows(max_bins: int) -> None:
     np.testing.assert_array_equal(np.vstack(coded.bounds(0)), np.vstack(again.bounds(0)))
 
 
+N_LONG = 80_000  # rows enough for bins to be found by counting instead of sorting
+LONG_COLUMNS = {
+    "normal": lambda rng: rng.normal(size=N_LONG),
+    "heavy tails": lambda rng: rng.standard_cauchy(N_LONG),
+    "many magnitudes": lambda rng: 10.0 ** rng.uniform(-300, 300, N_LONG),
+    "negative": lambda rng: -rng.random(N_LONG),
+    "subnormal": lambda rng: 1e-310 * rng.random(N_LONG),
+    "far from zero": lambda rng: 1e9 + rng.random(N_LONG),
+    "single precision": lambda rng: rng.normal(size=N_LONG).astype(np.float32),
+    "whole numbers": lambda rng: rng.integers(-9, 2_000, N_LONG).astype(float),
+    "few values": lambda rng: rng.integers(0, 300, N_LONG) / 8,
+    "mostly zero": lambda rng: np.where(rng.random(N_LONG) < 0.7, 0.0, rng.normal(size=N_LONG)),
+    "mostly missing": lambda rng: np.where(rng.random(N_LONG) < 0.9, np.nan, rng.normal(size=N_LONG)),
+    "nothing": lambda rng: np.full(N_LONG, np.nan),
+}
+
+
+@pytest.mark.parametrize("max_bins", [2, 100, 255])
+@pytest.mark.parametrize("kind", LONG_COLUMNS)
+def test_bins_of_a_long_column_keep_order_and_bounds(kind: str, max_bins: int) -> None:
+    values = LONG_COLUMNS[kind](np.random.default_rng(0))
+    codes, coded = code(values, max_bins)
+    observed = ~np.isnan(values)
+    smallest, largest = coded.bounds(0)
+    assert len(smallest) <= max_bins
+    assert (largest[:-1] < smallest[1:]).all()
+    assert (smallest[codes[observed]] <= values[observed]).all()
+    assert (values[observed] <= largest[codes[observed]]).all()
+    assert (codes[~observed] == coded.n_codes[0]).all()
+    assert np.isin(np.concatenate([smallest, largest]), values).all()
+
+
+@pytest.mark.parametrize("max_bins", [2, 100, 255])
+@pytest.mark.parametrize("kind", LONG_COLUMNS)
+def test_bins_of_a_long_column_do_not_depend_on_the_order_of_rows(kind: str, max_bins: int) -> None:
+    values = LONG_COLUMNS[kind](np.random.default_rng(0))
+    straight, _ = code(values, max_bins)
+    np.testing.assert_array_equal(code(values[::-1].copy(), max_bins)[0], straight[::-1])
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy tails", "negative", "far from zero", "single precision"])
+def test_bins_of_a_long_column_hold_about_equally_many_rows(kind: str) -> None:
+    codes, coded = code(LONG_COLUMNS[kind](np.random.default_rng(0)), 255)
+    share = np.bincount(codes, minlength=255) * 255 / N_LONG
+    assert coded.n_codes == [255]
+    assert share.min() > 0.8
+    assert share.max() < 1.2
+
+
 @pytest.mark.parametrize("max_bins", [255, EXACT])
 def test_codes_do_not_depend_on_threads_nor_on_neighbours(max_bins: int) -> None:
     columns = [skewed(2_000, seed) for seed in range(5)]
