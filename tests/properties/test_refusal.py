@@ -26,7 +26,7 @@ def assert_splits_of_the_twin(X: Floats, y: Floats, missing: str, weight: Floats
 
 @pytest.mark.parametrize("missing", ["trinary", "majority", "surrogate"])
 @given(
-    n_rows=st.integers(20, 90),
+    n_rows=st.integers(20, 60),
     bits=st.integers(5, 52),
     offset=st.sampled_from(OFFSETS),
     at_end=st.booleans(),
