@@ -39,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     console = Console()
     print_report(report, console if console.is_terminal else Console(width=WIDTH))
-    file = asked.json or FOLDER / "results" / f"{'quick' if asked.quick else 'full'}.json"
+    kind = "quick" if asked.quick else "full"
+    part = "" if set(names) == set(CASES) else "-part"
+    file = asked.json or FOLDER / "results" / f"{kind}{part}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(to_json(report), encoding="utf-8")
     print(f"All measurements are in {file}.")
@@ -135,6 +137,8 @@ def update_readme(report: Report, path: Path) -> str:
     how = report.about["settings"]
     if how["quick"] or not report.about["finished"] or set(how["names"]) != set(CASES):
         return f"{path.name} is left as it is: only a full run of every benchmark goes there."
+    if any(not row.measurements for row in report.rows):
+        return f"{path.name} is left as it is: a benchmark failed, or its table or peers were absent."
     if any(row.disturbance for row in report.rows):
         return f"{path.name} is left as it is: other processes disturbed this run."
     write_readme(report, path)

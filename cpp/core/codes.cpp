@@ -245,7 +245,7 @@ std::vector<std::uint64_t> quantile_bounds(Scratch& scratch, std::uint32_t max_b
 
 /// Codes a long column without sorting it: counts keys by their first bits, and where they are many by the
 /// bits that follow; bins end between such parts. All rows are counted, so their order does not matter. Of a
-/// million numbers it takes half the time of sorting and searching, and none of the memory.
+/// million numbers it takes half the time of sorting and searching, and no memory for sorting.
 class CodingByCounts {
   public:
     CodingByCounts(Scratch& scratch, std::uint32_t max_bins) : scratch_(scratch), max_bins_(max_bins) {}
@@ -266,7 +266,7 @@ class CodingByCounts {
   private:
     static constexpr int kCoarse = 16, kFine = 8;  // bits
     static constexpr std::size_t kParts = std::size_t{1} << kFine;
-    static constexpr std::size_t kFineness = 8;  // a bin has at least so many parts
+    static constexpr std::size_t kFineness = 8;  // a bin has so many parts, on average and at least
     static std::size_t coarse(std::uint64_t key) { return key >> (64 - kCoarse); }
     static std::size_t fine(std::uint64_t key) { return (key >> (64 - kCoarse - kFine)) % kParts; }
     static constexpr std::size_t kMissing = (std::size_t{1} << kCoarse) - 1;  // no number begins like this

@@ -11,9 +11,8 @@ namespace tritree {
 /// used).
 inline constexpr std::uint32_t kMaxCodes = 65534;
 
-/// A category number of these meanings in a table to be coded or predicted.
+/// The category number of a missing cell; other negative ones are categories never seen.
 inline constexpr std::int32_t kMissingCategory = -1;
-inline constexpr std::int32_t kUnseenCategory = -2;
 
 /// A column of the user's table, as it lies in memory. `Absent` is missing in every row.
 struct ColumnView {

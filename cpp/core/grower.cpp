@@ -89,8 +89,10 @@ void Grower::grow_first_rungs(int n_threads, const std::function<void()>& betwee
     std::vector<Histograms> parents;
     while (!level.empty()) {
         if (between_levels) between_levels();
+        planned_integers_ = 0;
         for (Sprout& sprout : level)
-            sprout.keeps_histograms = splits_below(sprout.depth) && settings_.missing != Strategy::Fractional;
+            sprout.keeps_histograms = settings_.missing != Strategy::Fractional &&
+                                      keeps_histograms(sprout.depth, sprout.base.rows.size());
         scanner_.scan(level, families, n_threads);
         const auto first = static_cast<std::int32_t>(tree.size());
         settle(level);
@@ -99,6 +101,14 @@ void Grower::grow_first_rungs(int n_threads, const std::function<void()>& betwee
         level = make_daughters(level, first);
         families = make_families(level, parents, first);
     }
+}
+
+/// Say whether a node with at most this many rows is to keep its histograms for its daughters: as long as
+/// those of all that do are not too many.
+bool Grower::keeps_histograms(std::int32_t depth, std::size_t n_rows) {
+    if (!splits_below(depth) || planned_integers_ >= kWarmIntegers) return false;
+    planned_integers_ += scanner_.most_kept(n_rows);
+    return planned_integers_ <= kWarmIntegers;
 }
 
 /// Return the daughters, left and right, of those of a level that split; `first` is the number of its first
@@ -162,9 +172,8 @@ void Grower::grow(std::vector<Wanted> wanted, int n_threads) {
     std::stable_sort(wanted.begin(), wanted.end(), [&](const Wanted& a, const Wanted& b) {
         return std::tuple(!splits(a), base_of(a)) < std::tuple(!splits(b), base_of(b));
     });
-    drop_old_rows();
     auto known = std::exchange(warm_, {});
-    warm_size_ = 0;
+    planned_integers_ = 0;
     const std::size_t enough = std::max(codes_.n_rows, kBatchRows);
     std::size_t begin = 0, rows = 0;
     for (std::size_t end = 0; end < wanted.size();) {
@@ -174,10 +183,13 @@ void Grower::grow(std::vector<Wanted> wanted, int n_threads) {
             rows += static_cast<std::size_t>(tree.rows[wanted[end].node]);
         if (rows < enough && end < wanted.size() && splits(wanted[end]) == splitting) continue;
         const auto batch = std::span(wanted).subspan(begin, end - begin);
+        drop_old_rows();
         splitting ? grow_daughters(batch, known, n_threads) : grow_leaves(batch, n_threads);
+        for (const Wanted& w : batch) known.erase(base_of(w));
         begin = end;
         rows = 0;
     }
+    drop_old_rows();
 }
 
 /// Grow daughters that are as deep as may be: nothing is needed of them but what is true of their rows.
@@ -234,7 +246,8 @@ void Grower::grow_daughters(std::span<const Wanted> wanted, KnownHistograms& kno
             families.emplace_back().node = node;
         }
         Sprout& daughter = sprouts.emplace_back(make_daughter(node, side));
-        daughter.keeps_histograms = splits_below(daughter.depth) && warm_size_ < kWarmIntegers;
+        daughter.keeps_histograms =
+            keeps_histograms(daughter.depth, static_cast<std::size_t>(tree.rows[node]));
         (families.back().smaller == nullptr ? families.back().smaller : families.back().larger) = &daughter;
     }
     parallel_for(families.size(), n_threads, [&](std::size_t f) { take_rows(families[f]); });
@@ -247,10 +260,7 @@ void Grower::grow_daughters(std::span<const Wanted> wanted, KnownHistograms& kno
     const auto first = static_cast<std::int32_t>(bases.size());
     settle(sprouts);
     for (std::size_t s = 0; s < sprouts.size(); ++s) {
-        std::size_t size = 0;
-        for (const Histogram& histogram : sprouts[s].histograms) size += histogram.size();
-        if (size == 0) continue;
-        warm_size_ += size;
+        if (sprouts[s].histograms.empty()) continue;
         warm_.emplace(first + static_cast<std::int32_t>(s), std::move(sprouts[s].histograms));
     }
 }
@@ -341,7 +351,6 @@ void Grower::keep_rows(std::int32_t number, std::vector<std::uint32_t> rows) {
     n_kept_ += base.kept.size();
 }
 
-/// Drop the rows of the bases that got theirs first, if there are too many.
 void Grower::drop_old_rows() {
     std::size_t n_dropped = 0;
     while (n_kept_ > kKeptRows) {

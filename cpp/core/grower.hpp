@@ -33,8 +33,10 @@ class Grower {
     std::vector<Wanted> find_ungrown(std::int64_t at_most);
     /// Bring back the rows of the first rungs of a tree read from a file.
     void restore_rows();
-    /// Return the rows of a base, found again if they were dropped.
+    /// Return the rows of a base, found again if they were dropped. Valid until the next drop.
     std::span<const std::uint32_t> rows_of(std::int32_t base);
+    /// Drop the rows of the bases grown on demand that got theirs first, if there are too many.
+    void drop_old_rows();
 
     const Codes& codes() const { return *shared_codes_; }
     const Target& target() const { return target_; }
@@ -60,7 +62,7 @@ class Grower {
     void settle(std::vector<Sprout>& sprouts);
     bool splits_below(std::int32_t depth) const { return depth + 1 < settings_.max_depth; }
     void keep_rows(std::int32_t base, std::vector<std::uint32_t> rows);
-    void drop_old_rows();
+    bool keeps_histograms(std::int32_t depth, std::size_t n_rows);
 
     std::shared_ptr<const Codes> shared_codes_;
     const Codes& codes_;
@@ -73,7 +75,7 @@ class Grower {
     std::size_t n_kept_ = 0;
     // bases that the last call of grow() has scanned: the next one will most likely want their daughters
     KnownHistograms warm_;
-    std::size_t warm_size_ = 0;
+    std::size_t planned_integers_ = 0;      // of the histograms to be kept
     std::vector<std::int32_t> unfinished_;  // bases that may have branches not grown yet
 };
 

@@ -144,7 +144,13 @@ void Cells::from_histogram(const Histogram& histogram, std::uint32_t n_codes, co
 
 void Cells::from_rows(const CodedColumn& column, const NodeRows& node, const Layout& layout) {
     constexpr std::size_t kFew = 64;  // sorting so few costs less than looking through the marks
-    node.size() < kFew ? from_sorting(column, node, layout) : from_marks(column, node, layout);
+    constexpr std::size_t kMostMarked = std::size_t{1}
+                                        << 18;  // integers; more are not kept for the next node
+    const bool sorting = node.size() < kFew || histogram_size(column, layout) > kMostMarked;
+    sorting ? from_sorting(column, node, layout) : from_marks(column, node, layout);
+    width_ = layout.width;
+    dense_ = true;
+    cells_ = collected_.data();
 }
 
 /// Count into a histogram that is never filled with zeros: marks tell which of its cells were used. For 1,250
@@ -153,12 +159,13 @@ void Cells::from_marks(const CodedColumn& column, const NodeRows& node, const La
     const auto width = static_cast<std::size_t>(layout.width);
     marks_.resize(std::max<std::size_t>(marks_.size(), column.missing() / 64 + 1), 0);
     if (marked_.size() < histogram_size(column, layout)) marked_.resize(histogram_size(column, layout), 0);
-    sorted_.clear();
+    collected_.clear();
     codes_.clear();
     missing_.assign(width, 0);
     // all memory is there before the first cell is used: whatever happens, they are zero again at the end
-    sorted_.reserve(node.size() * width);
-    codes_.reserve(node.size());
+    const std::size_t most = std::min<std::size_t>(node.size(), column.n_codes);
+    collected_.reserve(most * width);
+    codes_.reserve(most);
     column.visit([&](const auto* codes) {
         with_kernel(node, layout, [&](const auto& kernel) {
             for (std::size_t i = 0; i < node.size(); ++i) {
@@ -177,14 +184,11 @@ void Cells::from_marks(const CodedColumn& column, const NodeRows& node, const La
                 missing_.assign(cell, cell + width);
             } else {
                 codes_.push_back(code);
-                sorted_.insert(sorted_.end(), cell, cell + width);
+                collected_.insert(collected_.end(), cell, cell + width);
             }
             std::fill_n(cell, width, 0);
         }
     }
-    width_ = layout.width;
-    dense_ = true;
-    cells_ = sorted_.data();
 }
 
 void Cells::from_sorting(const CodedColumn& column, const NodeRows& node, const Layout& layout) {
@@ -195,7 +199,7 @@ void Cells::from_sorting(const CodedColumn& column, const NodeRows& node, const 
             items_[i] = std::uint64_t{codes[node.rows[i]]} << 32 | static_cast<std::uint32_t>(i);
     });
     std::sort(items_.begin(), items_.end());
-    sorted_.clear();
+    collected_.clear();
     codes_.clear();
     missing_.assign(width, 0);
     with_kernel(node, layout, [&](const auto& kernel) {
@@ -204,15 +208,12 @@ void Cells::from_sorting(const CodedColumn& column, const NodeRows& node, const 
             const bool is_missing = code == column.missing();
             if (!is_missing && (codes_.empty() || codes_.back() != code)) {
                 codes_.push_back(code);
-                sorted_.resize(sorted_.size() + width, 0);
+                collected_.resize(collected_.size() + width, 0);
             }
             kernel.add(kernel.item(static_cast<std::uint32_t>(item)),
-                       is_missing ? missing_.data() : &sorted_[sorted_.size() - width]);
+                       is_missing ? missing_.data() : &collected_[collected_.size() - width]);
         }
     });
-    width_ = layout.width;
-    dense_ = true;
-    cells_ = sorted_.data();
 }
 
 }  // namespace tritree

@@ -39,6 +39,11 @@ class Cells {
     /// Collect the cells of a node whose rows are few beside the column's codes.
     void from_rows(const CodedColumn& column, const NodeRows& node, const Layout& layout);
 
+    /// Give memory back if the cells took more than so many integers; the cells are gone then.
+    void trim(std::size_t n_integers) {
+        if (collected_.capacity() > n_integers) collected_ = {};
+    }
+
     std::size_t size() const { return codes_.size(); }
     std::uint32_t code(std::size_t cell) const { return codes_[cell]; }
     const std::vector<std::int64_t>& missing() const { return missing_; }
@@ -56,13 +61,13 @@ class Cells {
     void from_sorting(const CodedColumn& column, const NodeRows& node, const Layout& layout);
 
     int width_ = 2;
-    bool dense_ = false;  // cells without gaps: cell i is the i-th
+    bool dense_ = false;  // cell i is the i-th of cells_, not that of its code
     const std::int64_t* cells_ = nullptr;
     std::vector<std::uint32_t> codes_;
     std::vector<std::int64_t> missing_;
-    std::vector<std::int64_t> sorted_;  // from_sorting: the cells
-    std::vector<std::uint64_t> items_;
-    Histogram marked_;  // from_marks: zero but for the cells of codes_, and a bit per code
+    std::vector<std::int64_t> collected_;  // the cells themselves, unless they are those of a histogram
+    std::vector<std::uint64_t> items_;     // from_sorting
+    Histogram marked_;                     // from_marks: zero between calls, and a bit per code
     std::vector<std::uint64_t> marks_;
 };
 

@@ -120,19 +120,19 @@ class Pool {
 /// Return the pool of this process. A forked child inherits none of its parent's threads, so it gets a new
 /// pool; the old one is left alone, because its mutex may have been held at the fork.
 Pool& pool() {
-    static std::atomic<Pool*> current{nullptr};
-    static std::atomic<long> owner{0};
-    static std::atomic_flag making = ATOMIC_FLAG_INIT;
+    struct Owned {
+        long process;
+        Pool pool;
+    };
+    static std::atomic<Owned*> current{nullptr};
     const long process = static_cast<long>(getpid());
-    if (owner.load() != process) {
-        while (making.test_and_set()) std::this_thread::yield();
-        if (owner.load() != process) {
-            current.store(new Pool);
-            owner.store(process);
-        }
-        making.clear();
+    Owned* found = current.load();
+    while (found == nullptr || found->process != process) {
+        auto mine = std::make_unique<Owned>();
+        mine->process = process;
+        if (current.compare_exchange_strong(found, mine.get())) return mine.release()->pool;
     }
-    return *current.load();
+    return found->pool;
 }
 
 }  // namespace

@@ -36,11 +36,18 @@ void put_in_order(std::vector<std::uint32_t>& rows, std::size_t n_rows) {
                 static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(std::countr_zero(left)));
 }
 
+/// Make room for so many items, and give back the memory of a much larger node.
+template <class T>
+void make_room(std::vector<T>& buffer, std::size_t n) {
+    constexpr std::size_t kLittle = 1 << 16;
+    if (buffer.size() < n || (buffer.size() > kLittle && buffer.size() / 8 > n)) buffer = std::vector<T>(n);
+}
+
 /// Return the branch that a split sends each row to. Valid until the next call on the same thread.
 std::span<Branch> branches_of(std::span<const std::uint32_t> rows, const CodedColumn& column,
                               const Rung& rung) {
     thread_local std::vector<Branch> branches;
-    if (branches.size() < rows.size()) branches.resize(rows.size());
+    make_room(branches, rows.size());
     Branch* to = branches.data();
     const std::uint32_t missing = column.missing();
     if (column.is_narrow()) {  // one look into a table instead of several questions
@@ -67,8 +74,7 @@ template <class T>
 class Parts {
   public:
     void take(std::span<const T> items, std::span<const Branch> to) {
-        for (auto& part : parts_)
-            if (part.size() <= items.size()) part.resize(items.size() + 1);
+        for (auto& part : parts_) make_room(part, items.size() + 1);
         T *left = parts_[0].data(), *right = parts_[1].data(), *third = parts_[2].data();
         if (std::find(to.begin(), to.end(), Branch::Third) == to.end()) {
             for (std::size_t i = 0; i < items.size(); ++i) {

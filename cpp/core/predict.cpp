@@ -163,7 +163,8 @@ Steps::Steps(const Tree& tree, const RowsToPredict& table) : steps_(tree.size())
         step.next[0] = go(Branch::Left);
         step.next[1] = go(Branch::Right);
         step.threshold = tree.split.threshold[node];
-        step.offset = column.data - data_;
+        // as numbers: these are pointers into different arrays
+        step.offset = reinterpret_cast<std::intptr_t>(column.data) - reinterpret_cast<std::intptr_t>(data_);
     }
 }
 

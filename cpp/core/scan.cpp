@@ -8,14 +8,14 @@ namespace tritree {
 namespace {
 
 constexpr std::size_t kTogether = 4;  // columns counted in one pass
-// Memory that a thread keeps for the next histogram: an exact column has up to 2^17 integers, one of many
-// classes far more.
-constexpr std::size_t kReusable = std::size_t{1} << 17;
+// Integers that a thread keeps memory for: two per code of an exact column fit, a column of many classes does
+// not.
+constexpr std::size_t kReusable = std::size_t{1} << 18;
 
 bool is_scanned(const Sprout* sprout) { return sprout != nullptr && !sprout->leaf; }
 
 void make_ready(Histogram& histogram) {
-    if (histogram.capacity() > kReusable + 16)
+    if (histogram.capacity() > kReusable)
         histogram = {};
     else
         histogram.clear();
@@ -41,6 +41,14 @@ std::vector<std::int32_t> Scanner::usable_columns(const std::vector<std::int32_t
     for (std::int32_t j = 0; j < static_cast<std::int32_t>(codes_.columns.size()); ++j)
         if (std::find(unusable.begin(), unusable.end(), j) == unusable.end()) columns.push_back(j);
     return columns;
+}
+
+std::size_t Scanner::most_kept(std::size_t n_rows) const {
+    std::size_t n_integers = 0;
+    for (const CodedColumn& column : codes_.columns)
+        if (const std::size_t size = histogram_size(column, reader_.layout()); is_kept(size, n_rows))
+            n_integers += size;
+    return n_integers;
 }
 
 void Scanner::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, int n_threads) const {
@@ -152,6 +160,7 @@ void Scanner::find_best(Sprout& sprout, const ColumnScan& scan, const Histogram&
         cells.from_histogram(histogram, scan.column->n_codes, layout);
     sprout.best[scan.number] =
         best_split(settings_, *scan.column, scan.number, cells, sprout.data, layout, sprout.summary);
+    cells.trim(kReusable);
     if (sprout.keeps_histograms && is_kept(histogram.size(), sprout.data.size()))
         sprout.histograms[scan.number] = histogram;
 }

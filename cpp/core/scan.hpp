@@ -54,6 +54,8 @@ class Scanner {
     const TargetReader& reader() const { return reader_; }
     /// Scan the sprouts, each of which is in one of the families.
     void scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, int n_threads) const;
+    /// Return how many integers the histograms have that a node with so many rows keeps.
+    std::size_t most_kept(std::size_t n_rows) const;
     /// Return the histograms of bases, for families that are to be derived from them.
     std::vector<Histograms> count(std::span<const Base* const> bases, int n_threads) const;
 

@@ -171,6 +171,7 @@ void check_places(const Grower& grower) {
                 "a third branch out of place");
     }
     require(grower.places[0].base == 0 && grower.places[0].rung == 0, "a root out of place");
+    require(std::find(taken.begin(), taken.end(), false) == taken.end(), "a base without a node");
 }
 
 /// Say whether a split leaves some of the rows on either side.
@@ -197,6 +198,7 @@ void check_ladders(Grower& grower) {
             require(grower.settings().may_send_missing(rung.missing_to) &&
                         (!rung.missing_alone || rung.missing_to == Branch::Left),
                     "a rung that sends missing where its strategy does not");
+            grower.drop_old_rows();
             require(parts_rows(rung, grower.codes().columns[rung.column], grower.rows_of(number)),
                     "a side without rows");
         }

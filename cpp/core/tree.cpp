@@ -109,6 +109,9 @@ std::string Tree::validate(const Settings& settings, std::int32_t n_columns) con
 
     std::vector<std::uint8_t> parents(n, 0);
     for (std::size_t i = 0; i < n; ++i) {
+        if (parents[i] != (i > 0)) return "a node without a parent";  // they come before their children
+        if (depth[i] < 0 || depth[i] == std::numeric_limits<std::int32_t>::max())
+            return "a depth out of range";
         const bool leaf = is_leaf(i);
         if (missing_to[i] < -1 || missing_to[i] > 4 || larger[i] < -1 || larger[i] > 1)
             return "an unknown branch";

@@ -21,6 +21,7 @@ __all__ = ["STRATEGIES", "Parameters", "check_int", "count_threads"]
 STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate")
 
 _NO_LIMIT = 2**31 - 1
+_MOST_THREADS = 256
 
 
 def count_threads(n_jobs: Any) -> int:
@@ -28,7 +29,7 @@ def count_threads(n_jobs: Any) -> int:
 
     A number is taken as it is; -1 is all processors, -2 all but one, and so on. None is all processors, too, unless
     this process has to share them: OMP_NUM_THREADS says how many it may use (joblib sets it for its workers), and
-    without it a process of a pool uses one.
+    without it a process that multiprocessing started, as those of a pool are, uses one.
     """
     if n_jobs is None:
         return _share_of_processors()
@@ -37,18 +38,18 @@ def count_threads(n_jobs: Any) -> int:
             "n_jobs must be a number of threads, None or -1 (all processors), -2 (all but one) and so on, "
             f"got {n_jobs!r}"
         )
-    return int(n_jobs) if n_jobs > 0 else max(1, _processors() + 1 + int(n_jobs))
+    return min(int(n_jobs), _MOST_THREADS) if n_jobs > 0 else max(1, _processors() + 1 + int(n_jobs))
 
 
 def _share_of_processors() -> int:
     allowed = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    if allowed.isdigit() and int(allowed) > 0:
+    if allowed.isdecimal() and int(allowed) > 0:
         return min(int(allowed), _processors())
     return 1 if multiprocessing.parent_process() is not None else _processors()
 
 
 def _processors() -> int:
-    """Return how many processors this process may use: the affinity may change, the limits of a container do not."""
+    """Return how many processors this process may use; joblib's count, which knows containers, is asked for once."""
     return min(_core.hardware_threads(), _limit_of_container())
 
 

@@ -156,6 +156,40 @@ def child_past_the_end(state: State) -> None:
     change(state, "tree", "left", 0, len(state["tree"]["left"]))
 
 
+def node_without_a_parent(state: State) -> None:
+    arrays = state["tree"]
+    last = len(arrays["left"]) - 1
+    assert arrays["column"][last] < 0  # a leaf, so that nothing else is wrong with a second one like it
+    for name, values in arrays.items():
+        if not name.startswith("surrogate") and name != "sets":
+            arrays[name] = np.concatenate([values, values[-1:]])
+    arrays["surrogate_begin"] = np.concatenate([arrays["surrogate_begin"], arrays["surrogate_begin"][-1:]])
+    state["growth"]["place_base"] = np.append(state["growth"]["place_base"], np.int32(-1))
+    state["growth"]["place_rung"] = np.append(state["growth"]["place_rung"], np.int32(0))
+
+
+def base_without_a_node(state: State) -> None:
+    growth = state["growth"]
+    n_rungs = growth["base_ladder_begin"][1]
+    for name in [name for name in growth if name.startswith("rung_") and name != "rung_sets"]:
+        growth[name] = np.concatenate([growth[name], growth[name][:n_rungs]])
+    categorical = growth["column_is_categorical"][growth["rung_column"][:n_rungs]] > 0
+    words = 2 * ((growth["column_n_codes"][growth["rung_column"][:n_rungs]] + 63) // 64)
+    growth["rung_sets"] = np.concatenate(
+        [growth["rung_sets"], growth["rung_sets"][: int((words * categorical).sum())]]
+    )
+    growth["base_ladder_begin"] = np.append(growth["base_ladder_begin"], np.int32(len(growth["rung_column"])))
+    growth["base_unusable_begin"] = np.append(
+        growth["base_unusable_begin"], growth["base_unusable_begin"][-1:]
+    )
+    for name in ("base_center", "base_sum_scale", "base_weight_scale"):
+        growth[name] = np.concatenate([growth[name], growth[name][:1]])
+
+
+def depth_beyond_all_numbers(state: State) -> None:
+    change(state, "tree", "depth", 0, 2**31 - 1)
+
+
 def share_that_is_no_number(state: State) -> None:
     change(state, "tree", "share", 0, np.nan)
 
@@ -199,6 +233,9 @@ CRAFTED: list[Callable[[State], None]] = [
     column_out_of_range,
     child_before_its_parent,
     child_past_the_end,
+    node_without_a_parent,
+    base_without_a_node,
+    depth_beyond_all_numbers,
     share_that_is_no_number,
     response_that_is_no_number,
     other_number_of_rows,
