@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parent
 ROUNDS, QUICK_ROUNDS = 7, 3
-WIDTH = 100  # of tables that do not go to a terminal
+WIDTH = 100  # that the tables need at least
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was asked for, and report; a reach that is missed is no failure."""
+    """Run what was asked for, and report; return 1 if a benchmark failed. A reach that is missed is no failure."""
     asked = parse(arguments)
     if asked.list:
         for name, case in CASES.items():
@@ -37,17 +37,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows, finished = run_all(names, asked)
     report = Report(about(asked, names, finished, time.perf_counter() - begin), rows)
 
-    console = Console()
-    print_report(report, console if console.is_terminal else Console(width=WIDTH))
     kind = "quick" if asked.quick else "full"
     part = "" if set(names) == set(CASES) else "-part"
     file = asked.json or FOLDER / "results" / f"{kind}{part}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(to_json(report), encoding="utf-8")
+    # what was measured is safe now, whatever becomes of the printing
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    print_report(report, Console(width=max(Console().width, WIDTH)))
     print(f"All measurements are in {file}.")
     if asked.write_readme:
         print(update_readme(report, FOLDER / "README.md"))
-    return 0
+    return 1 if any(row.failed for row in rows) else 0
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -61,10 +62,13 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--rounds", type=_positive, help=f"rounds at most; {ROUNDS}, or {QUICK_ROUNDS} if quick"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the tables that are drawn; 0")
+    parser.add_argument("--seed", type=_whole, default=0, help="of the tables that are drawn; 0")
     parser.add_argument("--threads", type=_positive, help="for every library; all processors")
     parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="where results go; benchmarks/results by default"
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="where results go; full.json and the like in benchmarks/results",
     )
     parser.add_argument(
         "--write-readme",
@@ -75,6 +79,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     unknown = [name for name in asked.names if name not in CASES]
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(CASES)}")
+    if asked.json and asked.json.is_dir():
+        parser.error(f"argument --json: {asked.json} is a folder; name a file")
     asked.rounds = asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS)
     asked.threads = asked.threads or surroundings.processors()
     return asked
@@ -110,7 +116,7 @@ def run_one(name: str, run: Run, keep: Callable[[Row], None]) -> None:
         for row in CASES[name](run):
             keep(row)
     except Exception as error:
-        keep(Row(name, "failed", notes=[f"Failed: {type(error).__name__}: {error}"]))
+        keep(Row(name, "failed", failed=True, notes=[f"Failed: {type(error).__name__}: {error}"]))
 
 
 def about(asked: argparse.Namespace, names: Sequence[str], finished: bool, seconds: float) -> dict[str, Any]:
@@ -122,6 +128,7 @@ def about(asked: argparse.Namespace, names: Sequence[str], finished: bool, secon
         "seconds": seconds,
         "settings": {
             "names": list(names),
+            "everything": set(names) == set(CASES),
             "quick": asked.quick,
             "rounds": asked.rounds,
             "seed": asked.seed,
@@ -146,10 +153,17 @@ def update_readme(report: Report, path: Path) -> str:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 on")
-    return value
+    return _number(text, 1)
+
+
+def _whole(text: str) -> int:
+    return _number(text, 0)
+
+
+def _number(text: str, least: int) -> int:
+    if not text.strip().isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from {least} on")
+    return int(text)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ __all__ = ["CASES", "Run"]
 
 BINNING = ("HistGradientBoosting", "LightGBM", "XGBoost", "YDF")
 EVERYONE = (*BINNING, "CatBoost", "DecisionTree")
+NO_BLACK_FRIDAY = f"{data.BLACK_FRIDAY} is absent; set TRITREE_DATA to the folder that has it."
 #: Seconds for each row of a quick run, after which no further round begins.
 QUICK_BUDGET = 3.0
 #: Seconds that the author's package takes for 1,000 rows at depth 2, by columns, as measured once; it is not run here.
@@ -154,7 +155,11 @@ def fit_categories(run: Run) -> Iterator[Row]:
     peers, absent = load("LightGBM", "HistGradientBoosting")
     table = data.black_friday(every=10 if run.quick else 1)
     if table is None:
-        yield Row("fit-categories", "Black Friday", notes=["The table is absent; set TRITREE_DATA."])
+        yield Row(
+            "fit-categories",
+            "Black Friday",
+            notes=[NO_BLACK_FRIDAY],
+        )
     else:
         row = Row("fit-categories", f"Black Friday, {shape(table[0])}", notes=list(absent))
         yield run.compare_fits(row, *table, [TriTree(), *peers], run.settings())
@@ -237,7 +242,11 @@ def grow_all(run: Run) -> Iterator[Row]:
     """Grow every third branch of a tree of depth 5, on one thread and on two."""
     table = data.black_friday(every=10 if run.quick else 1)
     if table is None:
-        yield Row("grow-all", "Black Friday", notes=["The table is absent; set TRITREE_DATA."])
+        yield Row(
+            "grow-all",
+            "Black Friday",
+            notes=[NO_BLACK_FRIDAY],
+        )
     else:
         yield grown_row(run, "Black Friday, ", *table)
     yield grown_row(run, "", *data.numbers(run.rows(20_000), 12, seed=run.seed))

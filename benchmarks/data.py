@@ -11,9 +11,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DATA", "black_friday", "categories", "classes", "frame", "numbers"]
+__all__ = ["BLACK_FRIDAY", "DATA", "black_friday", "categories", "classes", "frame", "numbers"]
 
 PROJECT = Path(__file__).resolve().parents[1]
+BLACK_FRIDAY = Path("paper", "black_friday.csv.gz")
 DATA = Path(os.environ.get("TRITREE_DATA", PROJECT.parent / "shared" / "data"))
 
 
@@ -65,7 +66,7 @@ def black_friday(*, every: int = 1) -> tuple[Any, NDArray[np.float64]] | None:
     """
     import pandas as pd
 
-    path = DATA / "paper" / "black_friday.csv.gz"
+    path = DATA / BLACK_FRIDAY
     if not path.exists():
         return None
     table = pd.read_csv(path).iloc[::every].reset_index(drop=True)

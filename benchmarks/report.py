@@ -41,9 +41,11 @@ class Report:
         """How the run was run, in a line."""
         how = self.about["settings"]
         kind = "Quick run (a tenth of the rows)" if how["quick"] else "Full run"
+        if not how["everything"]:
+            kind += f" of {', '.join(how['names'])} only"
         left = "" if self.about["finished"] else ", INTERRUPTED"
         return (
-            f"{kind}{left} of {self.about['date']}, commit {self.about['commit']}: {how['threads']} threads, "
+            f"{kind}, {self.about['date']}{left}, commit {self.about['commit']}: {how['threads']} threads, "
             f"at most {how['rounds']} rounds, seed {how['seed']}, {self.about['seconds']:.0f} s in all."
         )
 
@@ -63,7 +65,13 @@ class Report:
         calm = [row for row in self.rows if not row.disturbance]
         met = [verdict.met for row in calm for verdict in row.verdicts if verdict.met is not None]
         left = len(self.rows) - len(calm)
-        doubt = f" Not judged, because other processes were busy meanwhile: {left} rows." if left else ""
+        doubt = (
+            f" Not judged, because other processes were busy meanwhile: {left} of {len(self.rows)} tables."
+            if left
+            else ""
+        )
+        failed = [row.case for row in self.rows if row.failed]
+        doubt += f" FAILED: {', '.join(failed)}." if failed else ""
         return f"{sum(met)} of {len(met)} reaches are met.{doubt}"
 
 

@@ -99,6 +99,7 @@ class Row:
     measurements: list[Measurement] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    failed: bool = False
 
     @property
     def disturbance(self) -> str:
@@ -111,7 +112,7 @@ class Row:
         disturbed = sum(found.disturbed for found in self.measurements)
         if not disturbed:
             return ""
-        return f"DISTURBED: other processes were busy in {disturbed} of {rounds} rounds; run it again."
+        return f"DISTURBED: other processes were busy in {disturbed} of {rounds} turns; run it again."
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""

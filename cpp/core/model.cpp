@@ -66,7 +66,7 @@ void Model::answer(const Answers& answers, std::size_t row, std::int32_t node) c
 /// Lead all rows down as far as the tree is grown, and return those that came to a branch that is not.
 std::vector<Model::Standing> Model::lead_all(const RowsToPredict& table, int n_threads,
                                              const Answers& answers) const {
-    std::shared_lock lock(mutex_);
+    const Reading lock(mutex_);
     const Tree& grown = tree();
     std::optional<Steps> steps;
     if (Steps::can_lead(grown, table)) steps.emplace(grown, table);
@@ -96,7 +96,7 @@ std::vector<Model::Standing> Model::lead_all(const RowsToPredict& table, int n_t
 /// Lead the pending rows on; keep those that came to a branch not yet grown, and return these branches.
 std::vector<Wanted> Model::lead(const RowsToPredict& table, int n_threads, const Answers& answers,
                                 std::vector<Standing>& pending) {
-    std::shared_lock lock(mutex_);
+    const Reading lock(mutex_);
     const Tree& grown = tree();
     // a mark per branch that is wanted: whoever wants it too marks it again
     std::vector<std::atomic<std::uint8_t>> marks(3 * grown.size());
@@ -128,12 +128,12 @@ std::vector<Wanted> Model::lead(const RowsToPredict& table, int n_threads, const
 }
 
 void Model::grow(const std::vector<Wanted>& wanted, int n_threads) {
-    std::unique_lock lock(mutex_);
+    const Writing lock(mutex_);
     if (grower_) grower_->grow(wanted, n_threads);
 }
 
 void Model::predict_fractional(const RowsToPredict& table, int n_threads, const Answers& answers) const {
-    std::shared_lock lock(mutex_);
+    const Reading lock(mutex_);
     const Tree& grown = tree();
     const auto n_outputs = static_cast<std::size_t>(grown.n_outputs);
     parallel_blocks(table.n_rows, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
@@ -150,14 +150,14 @@ void Model::predict_fractional(const RowsToPredict& table, int n_threads, const 
 }
 
 std::int64_t Model::grow_some(std::int64_t max_new_nodes, int n_threads) {
-    std::unique_lock lock(mutex_);
+    const Writing lock(mutex_);
     if (!grower_) return 0;
     grower_->grow(grower_->find_ungrown(max_new_nodes), n_threads);
     return count_ungrown(grower_->tree);
 }
 
 std::vector<double> Model::importances(int n_threads) {
-    std::unique_lock lock(mutex_);
+    const Writing lock(mutex_);
     if (!settings_.has_third())
         return tritree::importances(tree(), settings_, static_cast<std::size_t>(n_columns_));
     if (!grower_) throw std::logic_error("the training rows are gone");
@@ -165,31 +165,31 @@ std::vector<double> Model::importances(int n_threads) {
 }
 
 void Model::detach() {
-    std::unique_lock lock(mutex_);
+    const Writing lock(mutex_);
     if (!grower_) return;
     tree_ = std::move(grower_->tree);
     grower_.reset();
 }
 
 Tree Model::snapshot() const {
-    std::shared_lock lock(mutex_);
+    const Reading lock(mutex_);
     return tree();
 }
 
 std::int64_t Model::n_nodes() const {
-    std::shared_lock lock(mutex_);
+    const Reading lock(mutex_);
     return static_cast<std::int64_t>(tree().size());
 }
 
 std::int64_t Model::n_grown() const { return n_nodes() - n_fitted_; }
 
 std::int64_t Model::n_ungrown() const {
-    std::shared_lock lock(mutex_);
+    const Reading lock(mutex_);
     return count_ungrown(tree());
 }
 
 bool Model::is_detached() const {
-    std::shared_lock lock(mutex_);
+    const Reading lock(mutex_);
     return grower_ == nullptr;
 }
 

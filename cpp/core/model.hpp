@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <vector>
 
 #include "grower.hpp"
+#include "parallel.hpp"
 #include "predict.hpp"
 
 namespace tritree {
@@ -48,11 +50,21 @@ class Model {
     /// Call `f(tree, grower or null)` while nothing grows.
     template <class F>
     void inspect(F&& f) const {
-        std::shared_lock lock(mutex_);
+        const Reading lock(mutex_);
         f(tree(), grower_.get());
     }
 
   private:
+    /// A lock of the model, and against forks while it is held.
+    template <class Lock>
+    struct Held {
+        explicit Held(std::shared_mutex& mutex) : gate(hold_off_fork()), lock(mutex) {}
+        std::shared_lock<std::shared_mutex> gate;
+        Lock lock;
+    };
+    using Reading = Held<std::shared_lock<std::shared_mutex>>;
+    using Writing = Held<std::unique_lock<std::shared_mutex>>;
+
     const Tree& tree() const { return grower_ ? grower_->tree : tree_; }
     /// Where answers go; either may be null.
     struct Answers {

@@ -6,6 +6,7 @@
 #if defined(_WIN32)
 #include <process.h>
 #else
+#include <pthread.h>
 #include <unistd.h>
 #endif
 
@@ -154,6 +155,17 @@ void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(s
     auto job = std::make_shared<Job>(n_tasks, threads - 1, task);
     pool().run(job);
     if (job->error) std::rethrow_exception(job->error);
+}
+
+std::shared_lock<std::shared_mutex> hold_off_fork() {
+    static std::shared_mutex* gate = new std::shared_mutex;
+#if !defined(_WIN32)
+    // The child makes a new one: to a mutex, the thread that holds it is another there.
+    static const int registered =
+        pthread_atfork([] { gate->lock(); }, [] { gate->unlock(); }, [] { gate = new std::shared_mutex; });
+    (void)registered;
+#endif
+    return std::shared_lock(*gate);
 }
 
 int threads_for(std::size_t work, int n_threads) {

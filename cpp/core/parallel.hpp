@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <shared_mutex>
 
 namespace tritree {
 
@@ -12,6 +13,10 @@ int hardware_threads();
 /// and the calling one. Any number of callers may do so at once. Called from within a task it runs on that
 /// thread alone. The first exception of a task is thrown again here, after all running tasks have ended.
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task);
+
+/// Return a lock during which no thread can fork this process: a child must not inherit a lock whose holder
+/// it lacks, nor what that one has left half done. Whoever holds it must not wait for Python.
+std::shared_lock<std::shared_mutex> hold_off_fork();
 
 /// Return how many of the threads are worth waking for this much work, in steps of about a nanosecond.
 int threads_for(std::size_t work, int n_threads);

@@ -17,7 +17,7 @@ from benchmarks.results import Measurement, Row, compare
 def report(*, quick=False, finished=True, names=tuple(CASES), foreign=()) -> Report:
     ours, peer = Measurement("tritree", (0.5, 0.6, 0.7), foreign=foreign), Measurement("LightGBM", (0.3,))
     row = Row("fit-complete", "10 x 2", [ours, peer], compare(ours, [peer], 1.0), ["A note."])
-    how = {"quick": quick, "names": list(names), "threads": 2, "rounds": 3, "seed": 0}
+    how = {"quick": quick, "everything": True, "names": list(names), "threads": 2, "rounds": 3, "seed": 0}
     machine = {"processor": "a processor", "processors": 2, "memory": "1 GiB", "system": "Linux"}
     about = {"date": "2000-01-01", "commit": "abc", "finished": finished, "seconds": 1.0, "settings": how}
     return Report(about | {"machine": machine, "versions": {"numpy": "2"}}, [row])

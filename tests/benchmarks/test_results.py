@@ -26,8 +26,8 @@ def test_a_reach_is_a_bound_from_above_or_below(value, reach, at_least, met) -> 
     assert Verdict("", value, reach, at_least=at_least).met is met
 
 
-def test_a_row_tells_how_many_rounds_others_disturbed() -> None:
+def test_a_row_tells_how_many_turns_others_disturbed() -> None:
     calm = Measurement("tritree", (1.0, 1.0), foreign=(0.0, 0.1))
     busy = Measurement("peer", (1.0, 4.0), foreign=(0.0, 0.9))
     assert Row("case", "work", [calm]).disturbance == ""
-    assert "1 of 4 rounds" in Row("case", "work", [calm, busy]).disturbance
+    assert "1 of 4 turns" in Row("case", "work", [calm, busy]).disturbance

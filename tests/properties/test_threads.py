@@ -88,6 +88,31 @@ def test_forked_child_fits_and_predicts() -> None:
     assert same_bits(own, expected)
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="processes are not forked here"
+)
+def test_child_forked_while_a_thread_grows_the_tree_predicts_with_it() -> None:
+    X, y = simulated(20_000, 8)
+    rows = holed(X[:2_000], 0.4)
+    expected = fitted(X, y, max_depth=4).predict(rows)
+    model = fitted(X, y, max_depth=4)
+    thread = threading.Thread(target=model.grow_all)
+    context: Any = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    thread.start()
+    time.sleep(0.01)  # to be in the middle of it
+    child = context.Process(target=lambda: sender.send(model.predict(rows)))
+    child.start()
+    try:
+        assert receiver.poll(60), "the child hangs"
+        assert same_bits(receiver.recv(), expected)
+    finally:
+        child.kill()
+        child.join()
+        thread.join()
+
+
 class Counter:
     """A thread that counts on, and gives way after each step."""
 
