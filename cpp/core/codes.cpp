@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -394,16 +395,24 @@ Codes encode(const std::vector<ColumnView>& columns, const std::vector<std::int6
     n_threads = threads_for(32 * n_rows * columns.size(), n_threads);
     std::atomic<std::size_t> next{0};
     const std::size_t n_workers = std::min<std::size_t>(columns.size(), std::max(n_threads, 1));
+    std::vector<std::exception_ptr> errors(columns.size());
     parallel_for(n_workers, n_threads, [&](std::size_t) {
         Scratch scratch;
         scratch.keys.resize(n_rows);
         for (std::size_t j = next++; j < columns.size(); j = next++) {
-            const bool categorical = n_categories[j] >= 0;
-            if (categorical && n_categories[j] > kMaxCodes) throw std::length_error("too many categories");
-            codes.columns[j] = categorical ? code_categories(columns[j], n_rows, n_categories[j])
-                                           : code_numbers(columns[j], j, max_bins, scratch);
+            try {
+                const bool categorical = n_categories[j] >= 0;
+                if (categorical && n_categories[j] > kMaxCodes)
+                    throw std::length_error("too many categories");
+                codes.columns[j] = categorical ? code_categories(columns[j], n_rows, n_categories[j])
+                                               : code_numbers(columns[j], j, max_bins, scratch);
+            } catch (...) {
+                errors[j] = std::current_exception();
+            }
         }
     });
+    for (const std::exception_ptr& error : errors)  // the first column's, whatever the threads
+        if (error) std::rethrow_exception(error);
     return codes;
 }
 

@@ -36,7 +36,8 @@ struct Job {
             } catch (...) {
                 next.store(n_tasks);
                 std::lock_guard lock(error_mutex);
-                if (!error) error = std::current_exception();
+                if (i < error_task) error = std::current_exception();
+                error_task = std::min(error_task, i);
             }
         }
     }
@@ -49,6 +50,7 @@ struct Job {
     int helpers = 0;  // guarded by the pool's mutex
     std::mutex error_mutex;
     std::exception_ptr error;
+    std::size_t error_task = n_tasks;  // tasks are drawn in order, so all before this one have been run
 };
 
 thread_local bool inside_task = false;

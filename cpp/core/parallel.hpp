@@ -11,7 +11,8 @@ int hardware_threads();
 
 /// Run `task(0) ... task(n_tasks - 1)`, each once, on at most `n_threads` threads of the process-wide pool
 /// and the calling one. Any number of callers may do so at once. Called from within a task it runs on that
-/// thread alone. The first exception of a task is thrown again here, after all running tasks have ended.
+/// thread alone. If tasks throw, the exception of the first of them is thrown again here, after all running
+/// tasks have ended: whatever the threads, it is the same.
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task);
 
 /// Return a lock during which no thread can fork this process: a child must not inherit a lock whose holder
