@@ -59,6 +59,18 @@ def test_threads_of_the_caller_may_fit_different_models_at_once() -> None:
         assert all(map(same_bits, pool.map(learn, tables), expected))
 
 
+def test_the_first_infinite_value_is_named_whatever_the_threads() -> None:
+    X, y = simulated(20_000, 6)
+    model = fitted(X, y, n_jobs=4)
+    bad = X.copy()
+    bad[700:, 2:] = np.inf  # in nearly every block of rows, and in several columns
+    for _ in range(10):
+        with pytest.raises(ValueError, match="column 2 holds inf in row 700;"):
+            model.predict(bad)
+        with pytest.raises(ValueError, match="column 2 holds inf in row 700;"):
+            fitted(bad, y, n_jobs=4)
+
+
 def fit_and_send(model: Any, X: Any, y: Any, sender: Any) -> None:
     """Let a child process use the model it inherits and fit one of its own."""
     rows = holed(X)
