@@ -33,11 +33,14 @@ class SquaredError {
         const double shift = side[1] / side[0] - mean_;
         return side[0] * shift * shift;
     }
-    /// Say, without dividing, whether two sides improve by less than `floor` (to about 1e-12 of the loss).
+    /// Say, without dividing, whether two sides improve by less than `floor` (to about 1e-12 of the loss),
+    /// given the integers of the left side and both sides together.
     static constexpr bool kQuickToRefuse = true;
-    bool refuse(const double* left, const double* right, double floor) const {
-        const double a = left[1] - left[0] * mean_, b = right[1] - right[0] * mean_;
-        return a * a * right[0] + b * b * left[0] < floor * left[0] * right[0];
+    bool refuse(std::int64_t weight, std::int64_t sum, const double* both, double floor) const {
+        const double left = static_cast<double>(weight) * weight_unit_, right = both[0] - left;
+        const double left_sum = static_cast<double>(sum) * sum_unit_, right_sum = both[1] - left_sum;
+        const double a = left_sum - left * mean_, b = right_sum - right * mean_;
+        return a * a * right + b * b * left < floor * left * right;
     }
     /// Return what the categories are ordered by: the mean response, of a side with this many rows.
     Score score(const double* side, std::int64_t rows) const {
@@ -85,7 +88,6 @@ class ClassLoss {
         return total * sum;
     }
     static constexpr bool kQuickToRefuse = false;
-    static bool refuse(const double*, const double*, double) { return false; }
     /// Return what the categories are ordered by if there are two classes: the share of the second.
     Score score(const double* side, std::int64_t rows) const {
         const double total = weight(side);

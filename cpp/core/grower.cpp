@@ -24,7 +24,8 @@ Grower::Grower(std::shared_ptr<const Codes> codes, Target target, const Settings
       codes_(*shared_codes_),
       target_(std::move(target)),
       settings_(settings),
-      scanner_(codes_, target_, settings_) {
+      scanner_(codes_, target_, settings_, false),
+      complete_scanner_(codes_, target_, settings_, true) {
     tree.n_outputs = settings.n_outputs();
 }
 
@@ -77,7 +78,10 @@ void Grower::settle(std::vector<Sprout>& sprouts) {
         if (bases[base].ladder.empty()) continue;
         tree.set_split(node, bases[base].ladder[0]);
         unfinished_.push_back(base);
-        if (!kept.empty()) keep_rows(base, std::move(kept));
+        // Where daughters will be leaves, cells will most likely be enough for them, too.
+        const bool told = sprout.summary.by_cell && !bases[base].ladder[0].sides.empty();
+        const bool needed = splits_below(sprout.depth) || !told;
+        if (!kept.empty() && needed) keep_rows(base, std::move(kept));
     }
 }
 
@@ -107,7 +111,7 @@ void Grower::grow_first_rungs(int n_threads, const std::function<void()>& betwee
 /// those of all that do are not too many.
 bool Grower::keeps_histograms(std::int32_t depth, std::size_t n_rows) {
     if (!splits_below(depth) || planned_integers_ >= kWarmIntegers) return false;
-    planned_integers_ += scanner_.most_kept(n_rows);
+    planned_integers_ += scanner().most_kept(n_rows);
     return planned_integers_ <= kWarmIntegers;
 }
 
@@ -157,7 +161,17 @@ std::vector<Family> Grower::make_families(std::vector<Sprout>& daughters,
     return families;
 }
 
+void Grower::grow_all(std::int64_t at_most, int n_threads) {
+    if (!std::exchange(complete_, true)) warm_.clear();  // they have other cells
+    grow_wanted(find_ungrown(at_most), n_threads);
+}
+
 void Grower::grow(std::vector<Wanted> wanted, int n_threads) {
+    if (std::exchange(complete_, false)) warm_.clear();
+    grow_wanted(std::move(wanted), n_threads);
+}
+
+void Grower::grow_wanted(std::vector<Wanted> wanted, int n_threads) {
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     std::erase_if(wanted, [&](const Wanted& w) { return tree.child(w.node, w.side) != kUngrown; });
@@ -194,46 +208,57 @@ void Grower::grow(std::vector<Wanted> wanted, int n_threads) {
 
 /// Grow daughters that are as deep as may be: nothing is needed of them but what is true of their rows.
 void Grower::grow_leaves(std::span<const Wanted> wanted, int n_threads) {
-    // A task is a few nodes of one base, whose responses are gathered once for all of them.
-    constexpr std::size_t kNodes = 8;
-    struct Task {
-        std::int32_t base;
-        std::size_t begin, end;  // of `parents`
-    };
-    struct Parent {
-        std::int32_t node;
-        std::array<Summary, 2> daughters;
-    };
-    std::vector<Task> tasks;
-    std::vector<Parent> parents;
-    for (const auto& [node, side] : wanted) {
-        if (!parents.empty() && parents.back().node == node) continue;
-        const std::int32_t base = places[node].base;
-        if (tasks.empty() || tasks.back().base != base || tasks.back().end - tasks.back().begin == kNodes) {
-            rows_of(base);
-            tasks.push_back({base, parents.size(), parents.size()});
+    std::vector<std::optional<Summary>> leaves(wanted.size());
+    auto summarise_cells = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t w = begin; w < end; ++w) {
+            const auto& [number, rung] = places[wanted[w].node];
+            const Base& base = bases[number];
+            const std::span<const std::int64_t> sides = base.ladder[rung].sides;
+            if (sides.empty()) continue;
+            const std::size_t width = sides.size() / 2, side = wanted[w].side == Branch::Left ? 0 : 1;
+            leaves[w] = scanner_.reader().summarise_cell(sides.subspan(side * width, width), base.frame);
         }
-        parents.push_back({node, {}});
-        ++tasks.back().end;
+    };
+    parallel_blocks(wanted.size(), 256, n_threads, summarise_cells);
+    summarise_rows(wanted, leaves, n_threads);
+    for (std::size_t w = 0; w < wanted.size(); ++w) {
+        const auto& [node, side] = wanted[w];
+        tree.set_child(node, side, tree.add_leaf(*leaves[w], tree.depth[node] + 1));
+        places.push_back({kNone, 0});
+    }
+}
+
+/// Summarise the leaves whose cells did not say enough.
+void Grower::summarise_rows(std::span<const Wanted> wanted, std::span<std::optional<Summary>> leaves,
+                            int n_threads) {
+    // A task is a few leaves of one base, whose responses are gathered once for all of them.
+    constexpr std::size_t kLeaves = 16;
+    std::vector<std::vector<std::size_t>> tasks;
+    for (std::size_t w = 0; w < wanted.size(); ++w) {
+        if (leaves[w]) continue;
+        const std::int32_t base = places[wanted[w].node].base;
+        const bool open = !tasks.empty() && tasks.back().size() < kLeaves &&
+                          places[wanted[tasks.back()[0]].node].base == base;
+        if (!open) {
+            rows_of(base);
+            tasks.emplace_back();
+        }
+        tasks.back().push_back(w);
     }
     parallel_for(tasks.size(), n_threads, [&](std::size_t t) {
         thread_local GatheredResponses of_base;
-        const Base& base = bases[tasks[t].base];
+        const Base& base = bases[places[wanted[tasks[t][0]].node].base];
         scanner_.reader().gather(base.rows, {}, of_base);
-        for (std::size_t p = tasks[t].begin; p < tasks[t].end; ++p) {
-            const Rung& rung = base.ladder[places[parents[p].node].rung];
-            const auto sides = part_responses(base.rows, of_base.view(), codes_, rung);
-            for (std::size_t side = 0; side < 2; ++side)
-                parents[p].daughters[side] = scanner_.reader().summarise_leaf(sides[side], base.frame);
+        std::int32_t parted = kNone;
+        std::array<Responses, 2> sides;
+        for (const std::size_t w : tasks[t]) {
+            const auto& [node, side] = wanted[w];
+            if (parted != node)
+                sides = part_responses(base.rows, of_base.view(), codes_, base.ladder[places[node].rung]);
+            parted = node;
+            leaves[w] = scanner_.reader().summarise_leaf(sides[static_cast<std::size_t>(side)], base.frame);
         }
     });
-    for (std::size_t p = 0; const auto& [node, side] : wanted) {
-        while (parents[p].node != node) ++p;
-        const std::int32_t leaf =
-            tree.add_leaf(parents[p].daughters[static_cast<std::size_t>(side)], tree.depth[node] + 1);
-        tree.set_child(node, side, leaf);
-        places.push_back({kNone, 0});
-    }
 }
 
 void Grower::grow_daughters(std::span<const Wanted> wanted, KnownHistograms& known, int n_threads) {
@@ -256,7 +281,7 @@ void Grower::grow_daughters(std::span<const Wanted> wanted, KnownHistograms& kno
         const auto found = known.find(places[family.node].base);
         if (found != known.end()) family.parent = &found->second;
     }
-    scanner_.scan(sprouts, families, n_threads);
+    scanner().scan(sprouts, families, n_threads);
     const auto first = static_cast<std::int32_t>(bases.size());
     settle(sprouts);
     for (std::size_t s = 0; s < sprouts.size(); ++s) {
@@ -265,10 +290,16 @@ void Grower::grow_daughters(std::span<const Wanted> wanted, KnownHistograms& kno
     }
 }
 
+/// Return the rows of a base as one of its rungs parts them.
+RowParts Grower::parts_of(const Base& base, std::int32_t rung) const {
+    const bool sorted = !base.kept.empty();
+    return tritree::parts_of(base.rows, sorted, codes_, base.ladder[rung]);
+}
+
 /// Part the rows of the base among a family of daughters grown on demand.
 void Grower::take_rows(Family& family) const {
     const auto& [number, rung] = places[family.node];
-    RowParts parts = parts_of(bases[number].rows, codes_, bases[number].ladder[rung]);
+    RowParts parts = parts_of(bases[number], rung);
     auto give = [&](Sprout* daughter) {
         if (daughter == nullptr) return;
         const Branch side = daughter->base.branch.side;
@@ -278,8 +309,8 @@ void Grower::take_rows(Family& family) const {
     const bool left_smaller = parts.left.size() <= parts.right.size();
     give(family.smaller);
     give(family.larger);
-    if (family.larger ==
-        nullptr) {  // one daughter alone: the rows of the other have to be counted if it is larger
+    if (family.larger == nullptr) {
+        // one daughter alone: the rows of the other have to be counted if it is larger
         const bool is_smaller = (family.smaller->base.branch.side == Branch::Left) == left_smaller;
         if (is_smaller) return;
         std::swap(family.smaller, family.larger);
@@ -308,10 +339,12 @@ void Grower::count_bases(std::span<const Family> families, KnownHistograms& know
         numbers.push_back(base);
         counted.push_back(&bases[base]);
     }
-    auto histograms = scanner_.count(counted, n_threads);
+    auto histograms = scanner().count(counted, n_threads);
     for (std::size_t b = 0; b < numbers.size(); ++b) known.emplace(numbers[b], std::move(histograms[b]));
 }
 
+/// Return at most `at_most` known branches that are not grown yet, those of the newest bases first: their
+/// histograms are still at hand.
 std::vector<Wanted> Grower::find_ungrown(std::int64_t at_most) {
     std::vector<Wanted> wanted;
     auto room = [&] { return static_cast<std::int64_t>(wanted.size()) < at_most; };
@@ -337,7 +370,7 @@ std::span<const std::uint32_t> Grower::rows_of(std::int32_t number) {
     for (; !path.empty(); path.pop_back()) {
         const auto& [node, side] = bases[path.back()].branch;
         const auto& [parent, rung] = places[node];
-        RowParts parts = parts_of(bases[parent].rows, codes_, bases[parent].ladder[rung]);
+        RowParts parts = parts_of(bases[parent], rung);
         keep_rows(path.back(), std::move(side == Branch::Left ? parts.left : parts.right));
     }
     return bases[number].rows;

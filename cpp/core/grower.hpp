@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -28,9 +29,8 @@ class Grower {
     void grow_first_rungs(int n_threads, const std::function<void()>& between_levels = {});
     /// Grow the wanted branches that are not there yet.
     void grow(std::vector<Wanted> wanted, int n_threads);
-    /// Return at most `at_most` known branches that are not grown yet, those of the newest bases first: their
-    /// histograms are still at hand.
-    std::vector<Wanted> find_ungrown(std::int64_t at_most);
+    /// Grow at most `at_most` of the branches that are not there yet, on the way to all of them.
+    void grow_all(std::int64_t at_most, int n_threads);
     /// Bring back the rows of the first rungs of a tree read from a file.
     void restore_rows();
     /// Return the rows of a base, found again if they were dropped. Valid until the next drop.
@@ -55,9 +55,15 @@ class Grower {
     std::vector<Family> make_families(std::vector<Sprout>& daughters, const std::vector<Histograms>& parents,
                                       std::int32_t first) const;
     void open_third(std::int32_t node);
+    void grow_wanted(std::vector<Wanted> wanted, int n_threads);
+    std::vector<Wanted> find_ungrown(std::int64_t at_most);
+    const Scanner& scanner() const { return complete_ ? complete_scanner_ : scanner_; }
     void grow_daughters(std::span<const Wanted> wanted, KnownHistograms& known, int n_threads);
     void grow_leaves(std::span<const Wanted> wanted, int n_threads);
+    void summarise_rows(std::span<const Wanted> wanted, std::span<std::optional<Summary>> leaves,
+                        int n_threads);
     void count_bases(std::span<const Family> families, KnownHistograms& known, int n_threads);
+    RowParts parts_of(const Base& base, std::int32_t rung) const;
     void take_rows(Family& family) const;
     void settle(std::vector<Sprout>& sprouts);
     bool splits_below(std::int32_t depth) const { return depth + 1 < settings_.max_depth; }
@@ -68,7 +74,9 @@ class Grower {
     const Codes& codes_;
     Target target_;
     Settings settings_;
-    Scanner scanner_;
+    // Complete cells take longer to count, which pays where most leaves below will be wanted.
+    Scanner scanner_, complete_scanner_;
+    bool complete_ = false;
     std::vector<std::uint32_t> all_rows_;  // those of the root, and through it of all first rungs
     // bases with rows of their own, oldest first, and how many rows these are
     std::vector<std::int32_t> keepers_;

@@ -30,8 +30,19 @@ struct AddSum {  // regression, every row weighs 1
     }
 };
 
+struct AddSquare {  // the same, and its squares
+    const std::int64_t *sum, *square;
+    static constexpr std::size_t width = 3;
+    std::pair<std::int64_t, std::int64_t> item(std::size_t i) const { return {sum[i], square[i]}; }
+    void add(std::pair<std::int64_t, std::int64_t> item, std::int64_t* cell) const {
+        ++cell[0];
+        cell[1] += item.first;
+        cell[2] += item.second;
+    }
+};
+
 struct AddWeightedSum {
-    const std::int64_t *sum, *weight, *member;
+    const std::int64_t *sum, *weight, *member, *square;
     std::size_t width;
     std::size_t item(std::size_t i) const { return i; }
     void add(std::size_t i, std::int64_t* cell) const {
@@ -39,6 +50,7 @@ struct AddWeightedSum {
         cell[1] += sum[i];
         cell[2] += weight[i];
         if (member != nullptr) cell[3] += member[i];
+        if (square != nullptr) cell[width - 1] += square[i];
     }
 };
 
@@ -69,16 +81,19 @@ struct AddWeightedClass {
 template <class F>
 void with_kernel(const NodeRows& node, const Layout& layout, F&& f) {
     const std::int64_t* member = node.member.empty() ? nullptr : node.member.data();
+    const std::int64_t* square = layout.square == 0 ? nullptr : node.square.data();
     const auto width = static_cast<std::size_t>(layout.width);
     if (layout.n_classes > 0) {
         if (node.weight.empty())
             f(AddClass{node.label.data(), width});
         else
             f(AddWeightedClass{node.label.data(), node.weight.data(), member, layout.member, width});
-    } else if (node.weight.empty()) {
-        f(AddSum{node.sum.data()});
+    } else if (!node.weight.empty()) {
+        f(AddWeightedSum{node.sum.data(), node.weight.data(), member, square, width});
+    } else if (square != nullptr) {
+        f(AddSquare{node.sum.data(), square});
     } else {
-        f(AddWeightedSum{node.sum.data(), node.weight.data(), member, width});
+        f(AddSum{node.sum.data()});
     }
 }
 

@@ -47,9 +47,12 @@ class Cells {
     std::size_t size() const { return codes_.size(); }
     std::uint32_t code(std::size_t cell) const { return codes_[cell]; }
     const std::vector<std::int64_t>& missing() const { return missing_; }
+    const std::int64_t* at(std::size_t cell) const {
+        return cells_ + place(cell) * static_cast<std::size_t>(width_);
+    }
     /// Add a cell to `sum`.
     void add_to(std::size_t cell, std::int64_t* sum) const {
-        const std::int64_t* from = cells_ + place(cell) * static_cast<std::size_t>(width_);
+        const std::int64_t* from = at(cell);
         sum[0] += from[0];
         sum[1] += from[1];
         for (int k = 2; k < width_; ++k) sum[k] += from[k];

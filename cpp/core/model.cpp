@@ -152,7 +152,7 @@ void Model::predict_fractional(const RowsToPredict& table, int n_threads, const 
 std::int64_t Model::grow_some(std::int64_t max_new_nodes, int n_threads) {
     const Writing lock(mutex_);
     if (!grower_) return 0;
-    grower_->grow(grower_->find_ungrown(max_new_nodes), n_threads);
+    grower_->grow_all(max_new_nodes, n_threads);
     return count_ungrown(grower_->tree);
 }
 

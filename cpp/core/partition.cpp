@@ -68,40 +68,35 @@ std::span<Branch> branches_of(std::span<const std::uint32_t> rows, const CodedCo
     return std::span(branches).first(rows.size());
 }
 
-/// Items by where they go. They are written to all parts and kept in one: there is no branch to guess wrong,
-/// which takes a third of the time. Memory is used again by the next items.
+/// Write each item to all parts and keep it in one: there is no branch to guess wrong, which takes a third of
+/// the time. Every part has room for one item more than it keeps.
 template <class T>
-class Parts {
-  public:
-    void take(std::span<const T> items, std::span<const Branch> to) {
-        for (auto& part : parts_) make_room(part, items.size() + 1);
-        T *left = parts_[0].data(), *right = parts_[1].data(), *third = parts_[2].data();
-        if (std::find(to.begin(), to.end(), Branch::Third) == to.end()) {
-            for (std::size_t i = 0; i < items.size(); ++i) {
-                *left = *right = items[i];
-                const bool goes_left = to[i] == Branch::Left;
-                left += goes_left;
-                right += !goes_left;
-            }
-        } else {
-            for (std::size_t i = 0; i < items.size(); ++i) {
-                *left = *right = *third = items[i];
-                left += to[i] == Branch::Left;
-                right += to[i] == Branch::Right;
-                third += to[i] == Branch::Third;
-            }
-        }
-        ends_ = {left, right, third};
+void deal(std::span<const T> items, std::span<const Branch> branches, bool thirds, std::array<T*, 3> parts) {
+    auto [left, right, third] = parts;
+    for (std::size_t i = 0; !thirds && i < items.size(); ++i) {
+        *left = *right = items[i];
+        const bool goes_left = branches[i] == Branch::Left;
+        left += goes_left;
+        right += !goes_left;
     }
-    std::span<const T> part(Branch branch) const {
-        const auto k = static_cast<std::size_t>(branch);
-        return {parts_[k].data(), ends_[k]};
+    for (std::size_t i = 0; thirds && i < items.size(); ++i) {
+        *left = *right = *third = items[i];
+        left += branches[i] == Branch::Left;
+        right += branches[i] == Branch::Right;
+        third += branches[i] == Branch::Third;
     }
+}
 
-  private:
-    std::array<std::vector<T>, 3> parts_;
-    std::array<const T*, 3> ends_{};
-};
+/// How many rows go where, by the number of the branch.
+using Sizes = std::array<std::size_t, 3>;
+
+Sizes sizes_of(std::span<const Branch> branches) {
+    auto count = [&](Branch side) {
+        return static_cast<std::size_t>(std::count(branches.begin(), branches.end(), side));
+    };
+    const std::size_t left = count(Branch::Left), right = count(Branch::Right);
+    return {left, right, branches.size() - left - right};
+}
 
 }  // namespace
 
@@ -113,57 +108,65 @@ PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Run
             if (branches[i] == Branch::Surrogates)
                 branches[i] = ask_surrogates(rows[i], codes, rung, surrogates);
     // In place: only what goes right or third needs memory of its own, and the root has many rows.
-    auto count = [&](Branch side) {
-        return static_cast<std::size_t>(std::count(branches.begin(), branches.end(), side));
-    };
-    const PartSizes sizes{count(Branch::Left), count(Branch::Right)};
-    std::vector<std::uint32_t> right(sizes.right + 1), third(rows.size() - sizes.left - sizes.right + 1);
-    std::uint32_t *to_left = rows.data(), *to_right = right.data(), *to_third = third.data();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const std::uint32_t row = rows[i];
-        *to_left = *to_right = *to_third = row;  // left is never ahead of the row being read
-        to_left += branches[i] == Branch::Left;
-        to_right += branches[i] == Branch::Right;
-        to_third += branches[i] == Branch::Third;
-    }
-    to_left = std::copy(right.data(), to_right, to_left);
-    std::copy(third.data(), to_third, to_left);
-    return sizes;
+    const auto [n_left, n_right, n_third] = sizes_of(branches);
+    std::vector<std::uint32_t> right(n_right + 1), third(n_third + 1);
+    deal<std::uint32_t>(rows, branches, n_third > 0, {rows.data(), right.data(), third.data()});
+    std::copy_n(right.begin(), n_right, rows.begin() + n_left);
+    std::copy_n(third.begin(), n_third, rows.begin() + n_left + n_right);
+    return {n_left, n_right};
 }
 
-RowParts parts_of(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung) {
-    thread_local Parts<std::uint32_t> parts;
-    parts.take(rows, branches_of(rows, codes.columns[rung.column], rung));
-    RowParts found;
-    const bool sorted = std::is_sorted(rows.begin(), rows.end());
-    for (auto [side, list] : {std::pair(Branch::Left, &found.left), std::pair(Branch::Right, &found.right),
-                              std::pair(Branch::Third, &found.third)}) {
-        const auto part = parts.part(side);
-        list->assign(part.begin(), part.end());
+RowParts parts_of(std::span<const std::uint32_t> rows, bool sorted, const Codes& codes, const Rung& rung) {
+    const auto branches = branches_of(rows, codes.columns[rung.column], rung);
+    const Sizes sizes = sizes_of(branches);
+    RowParts parts;
+    const std::array lists{&parts.left, &parts.right, &parts.third};
+    for (std::size_t k = 0; k < 3; ++k) lists[k]->resize(sizes[k] + 1);
+    deal(rows, branches, sizes[2] > 0, {parts.left.data(), parts.right.data(), parts.third.data()});
+    for (auto* list : lists) {
+        list->pop_back();
         if (!sorted) put_in_order(*list, codes.n_rows);
     }
-    return found;
+    return parts;
 }
+
+namespace {
+
+/// Items by where they go, in memory that is used again for the next ones.
+template <class T>
+class Parts {
+  public:
+    /// Return those that go left and those that go right.
+    std::array<std::span<const T>, 2> deal(std::span<const T> items, std::span<const Branch> branches,
+                                           const Sizes& sizes) {
+        for (auto& part : parts_) make_room(part, items.size() + 1);
+        tritree::deal(items, branches, sizes[2] > 0, {parts_[0].data(), parts_[1].data(), parts_[2].data()});
+        if (items.empty()) return {};
+        return {std::span<const T>(parts_[0]).first(sizes[0]), std::span<const T>(parts_[1]).first(sizes[1])};
+    }
+
+  private:
+    std::array<std::vector<T>, 3> parts_;
+};
+
+}  // namespace
 
 std::array<Responses, 2> part_responses(std::span<const std::uint32_t> rows, const Responses& responses,
                                         const Codes& codes, const Rung& rung) {
     thread_local Parts<double> y, weight;
     thread_local Parts<std::int32_t> label;
-    const auto to = branches_of(rows, codes.columns[rung.column], rung);
-    if (!responses.y.empty()) y.take(responses.y, to);
-    if (!responses.label.empty()) label.take(responses.label, to);
-    if (!responses.weight.empty()) weight.take(responses.weight, to);
+    const auto branches = branches_of(rows, codes.columns[rung.column], rung);
+    const Sizes sizes = sizes_of(branches);
+    const auto ys = y.deal(responses.y, branches, sizes);
+    const auto labels = label.deal(responses.label, branches, sizes);
+    const auto weights = weight.deal(responses.weight, branches, sizes);
     std::array<Responses, 2> sides;
-    for (const Branch side : {Branch::Left, Branch::Right}) {
-        Responses& found = sides[static_cast<std::size_t>(side)];
-        if (!responses.y.empty()) found.y = y.part(side);
-        if (!responses.label.empty()) found.label = label.part(side);
-        if (!responses.weight.empty()) found.weight = weight.part(side);
+    for (std::size_t k = 0; k < 2; ++k) {
         std::size_t some = 0;
-        while (some + 1 < rows.size() &&
-               !(to[some] == side && (responses.weight.empty() || responses.weight[some] > 0)))
+        while (some + 1 < rows.size() && !(branches[some] == static_cast<Branch>(k) &&
+                                           (responses.weight.empty() || responses.weight[some] > 0)))
             ++some;
-        found.some_row = rows[some];
+        sides[k] = {ys[k], labels[k], weights[k], rows[some]};
     }
     return sides;
 }

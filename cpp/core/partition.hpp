@@ -32,7 +32,7 @@ struct RowParts {
 };
 
 /// Return a node's rows by where a split sends them, each part in the order of its row numbers.
-RowParts parts_of(std::span<const std::uint32_t> rows, const Codes& codes, const Rung& rung);
+RowParts parts_of(std::span<const std::uint32_t> rows, bool sorted, const Codes& codes, const Rung& rung);
 
 /// Return the responses of the rows that a split sends left and right, given those of all rows of the node in
 /// its order. Valid until the next call on the same thread.

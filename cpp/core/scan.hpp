@@ -45,11 +45,12 @@ struct Family {
     std::array<Sprout*, 2> daughters() const { return {smaller, larger}; }
 };
 
-/// Turns the rows of nodes into ladders.
+/// Turns the rows of nodes into ladders. With complete cells it takes longer, but leaves below them cost
+/// nothing more.
 class Scanner {
   public:
-    Scanner(const Codes& codes, const Target& target, const Settings& settings)
-        : codes_(codes), settings_(settings), reader_(target, settings) {}
+    Scanner(const Codes& codes, const Target& target, const Settings& settings, bool complete)
+        : codes_(codes), settings_(settings), reader_(target, settings, complete) {}
 
     const TargetReader& reader() const { return reader_; }
     /// Scan the sprouts, each of which is in one of the families.
@@ -62,6 +63,7 @@ class Scanner {
   private:
     struct ColumnScan;
 
+    void scan_family(Family& family) const;
     void read(Sprout& sprout) const;
     void relate(Family& family) const;
     void scan_columns(Family& family, std::span<const std::int32_t> columns) const;

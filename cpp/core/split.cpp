@@ -7,11 +7,10 @@
 
 #include "category_order.hpp"
 #include "criterion.hpp"
+#include "few.hpp"
 
 namespace tritree {
 namespace {
-
-using Cell = std::vector<std::int64_t>;
 
 /// By how much of the node's loss a cut must be worse than the best so far to be refused unmeasured: far more
 /// than rounding, far less than would save anything.
@@ -29,7 +28,7 @@ class Search {
           layout_(layout),
           loss_(node, layout),
           missing_(cells.missing()),
-          observed_(summary.total),
+          observed_(layout.width),
           right_(layout.width),
           joined_(layout.width),
           left_side_(loss_.dim()),
@@ -39,7 +38,7 @@ class Search {
           margin_(kRefusalMargin * summary.scan_loss),
           best_gain_(negligible_),
           refused_below_(best_gain_ - margin_) {
-        for (int k = 0; k < layout.width; ++k) observed_[k] -= missing_[k];
+        for (int k = 0; k < layout.width; ++k) observed_[k] = summary.total[k] - missing_[k];
         const bool observed_only = settings.missing == Strategy::Surrogate;
         loss_.load(observed_only ? observed_.data() : summary.total.data(), left_side_.data());
         loss_.set_reference(left_side_.data());
@@ -52,7 +51,7 @@ class Search {
     }
 
     const Loss& loss() const { return loss_; }
-    const Cell& observed() const { return observed_; }
+    std::int64_t observed_rows() const { return observed_[0]; }
     bool found() const { return found_; }
     /// Return the number, among all cuts tried, of the best one.
     std::int64_t best_cut() const { return best_cut_; }
@@ -85,17 +84,15 @@ class Search {
         }
     }
 
-    /// Pass over a cut that is clearly worse than the best so far, and say so. Nearly all are: to divide for
-    /// each of them would take three times as long.
-    bool refuse(const std::int64_t* left) {
-        if constexpr (!Loss::kQuickToRefuse) return false;
-        if (!one_way_) return false;
-        std::array<double, 2> left_side, right_side;
-        loss_.load(left, left_side.data());
-        for (int k = 0; k < 2; ++k) right_side[k] = observed_side_[k] - left_side[k];
-        if (!loss_.refuse(left_side.data(), right_side.data(), refused_below_)) return false;
-        ++n_cuts_;
-        return true;
+    /// Pass over a cut that is clearly worse than the best so far, and say so, by the weight and the sum of
+    /// its left side. Nearly all are: to divide for each of them would take three times as long.
+    bool refuse(std::int64_t weight, std::int64_t sum) {
+        if constexpr (Loss::kQuickToRefuse) {
+            if (!one_way_ || !loss_.refuse(weight, sum, observed_side_.data(), refused_below_)) return false;
+            ++n_cuts_;
+            return true;
+        }
+        return false;
     }
 
     /// Try missing against observed: missing left, observed right.
@@ -131,7 +128,9 @@ class Search {
         loss_.load(left, left_side_.data());
         loss_.load(right, right_side_.data());
         if (share < 0) share = static_cast<double>(left[0]) / static_cast<double>(left[0] + right[0]);
-        judge(missing_to, share);
+        if (!judge(missing_to, share) || !layout_.complete) return;
+        best_.sides.assign(left, left + layout_.width);
+        best_.sides.insert(best_.sides.end(), right, right + layout_.width);
     }
 
     /// Let the missing rows belong to both sides, in proportion to the rows observed there.
@@ -154,10 +153,11 @@ class Search {
         return static_cast<double>(cell[layout_.member]) * member_unit_;
     }
 
-    void judge(Branch missing_to, double share) {
-        if (!(loss_.weight(left_side_.data()) > 0) || !(loss_.weight(right_side_.data()) > 0)) return;
+    /// Take the two sides if they are the best so far, and say so.
+    bool judge(Branch missing_to, double share) {
+        if (!(loss_.weight(left_side_.data()) > 0) || !(loss_.weight(right_side_.data()) > 0)) return false;
         const double gain = loss_.improvement(left_side_.data()) + loss_.improvement(right_side_.data());
-        if (!(gain > (found_ ? best_gain_ + negligible_ : negligible_))) return;
+        if (!(gain > (found_ ? best_gain_ + negligible_ : negligible_))) return false;
         found_ = true;
         best_gain_ = gain;
         refused_below_ = gain - margin_;
@@ -166,14 +166,15 @@ class Search {
         best_.missing_to = missing_to;
         best_.share = share;
         best_.larger = share > 0.5 ? Branch::Left : Branch::Right;
+        return true;
     }
 
     const Settings& settings_;
     const Layout& layout_;
     Loss loss_;
     const Cell& missing_;
-    Cell observed_, right_, joined_;
-    std::vector<double> left_side_, right_side_, missing_side_;
+    Few<std::int64_t> observed_, right_, joined_;
+    Few<double> left_side_, right_side_, missing_side_;
     std::array<double, 2> observed_side_{};  // of a loss that is quick to refuse
     double negligible_, margin_, best_gain_, refused_below_, member_unit_ = 1;
     bool one_way_ = false;  // missing rows leave only one way to take a cut, and are on neither side
@@ -185,20 +186,25 @@ class Search {
 template <class Loss>
 std::optional<Rung> search_numeric(Search<Loss>& search, const Settings& settings, const CodedColumn& column,
                                    const Cells& cells, const Layout& layout) {
-    Cell left(layout.width, 0);
+    Few<std::int64_t> left(layout.width);
     // Rows alone decide which cuts are out of the question, except where missing rows may still join a side.
     const std::int64_t enough = settings.min_samples_leaf - cells.missing()[0];
-    std::int64_t skipped = 0;
-    bool started = false;
+    const std::int64_t most = search.observed_rows() - enough;
+    std::int64_t rows = 0, weight = 0, sum = 0;
+    std::size_t first = 0, taken = 0;
     for (std::size_t cell = 0; cell + 1 < cells.size(); ++cell) {
-        cells.add_to(cell, left.data());
-        if (!started && left[0] < enough) {
-            ++skipped;
+        const std::int64_t* const next = cells.at(cell);
+        rows += next[0];
+        weight += next[layout.weight];
+        sum += next[1];
+        if (rows < enough) {
+            first = cell + 1;
             continue;
         }
-        started = true;
-        if (search.observed()[0] - left[0] < enough) break;
-        if (!search.refuse(left.data())) search.cut(left.data());
+        if (rows > most) break;
+        if (search.refuse(weight, sum)) continue;
+        for (; taken <= cell; ++taken) cells.add_to(taken, left.data());
+        search.cut(left.data());
     }
     const std::int64_t last_cut = search.best_cut();
     search.cut_missing_off();
@@ -207,7 +213,7 @@ std::optional<Rung> search_numeric(Search<Loss>& search, const Settings& setting
     if (rung.missing_alone) {
         rung.threshold = -std::numeric_limits<double>::infinity();
     } else {
-        const auto cell = static_cast<std::size_t>(last_cut + skipped);
+        const std::size_t cell = static_cast<std::size_t>(last_cut) + first;
         rung.low = cells.code(cell);
         rung.threshold = column.threshold(cells.code(cell), cells.code(cell + 1));
     }
@@ -252,7 +258,7 @@ std::optional<Rung> search_partitions(Search<Loss>& search, const CodedColumn& c
 template <class Loss>
 std::optional<Rung> search_ordered(Search<Loss>& search, const CodedColumn& column, const Cells& cells,
                                    const Layout& layout, const std::vector<std::uint32_t>& order) {
-    Cell left(layout.width, 0);
+    Few<std::int64_t> left(layout.width);
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
         cells.add_to(order[i], left.data());
         search.cut(left.data());

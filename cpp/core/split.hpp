@@ -48,6 +48,7 @@ struct Rung {
     Branch missing_to = Branch::None;
     Branch larger = Branch::Right;  ///< where a row without information goes, unless it is third or both
     double share = 0;               ///< of the observed rows, the part that goes left
+    Cell sides;                     ///< the cells of the rows that go left and right, if they are to be kept
 
     /// Say where a training row with this code goes, missing or not.
     Branch branch(std::uint32_t code, std::uint32_t missing) const {

@@ -112,9 +112,9 @@ void load_bases(const GrowthState& state, Grower& grower) {
     const std::size_t n_bases = state.base_center.size(), n_rungs = state.rung_column.size();
     check_begins(state.base_unusable_begin, n_bases, state.base_unusable.size());
     check_begins(state.base_ladder_begin, n_bases, n_rungs);
-    require(
-        n_bases > 0 && state.base_sum_scale.size() == n_bases && state.base_weight_scale.size() == n_bases,
-        "bases of the wrong shape");
+    require(n_bases > 0 && state.base_sum_scale.size() == n_bases &&
+                state.base_square_scale.size() == n_bases && state.base_weight_scale.size() == n_bases,
+            "bases of the wrong shape");
     for (const std::size_t size :
          {state.rung_gain.size(), state.rung_threshold.size(), state.rung_share.size(),
           state.rung_missing_alone.size(), state.rung_missing_to.size(), state.rung_larger.size(),
@@ -123,10 +123,12 @@ void load_bases(const GrowthState& state, Grower& grower) {
     std::size_t words = 0;
     for (std::size_t b = 0; b < n_bases; ++b) {
         Base base;
-        for (const double scale : {state.base_sum_scale[b], state.base_weight_scale[b]})
+        for (const double scale :
+             {state.base_sum_scale[b], state.base_square_scale[b], state.base_weight_scale[b]})
             require(std::isfinite(scale) && scale > 0, "a frame without a unit");
         require(std::isfinite(state.base_center[b]), "a frame without a centre");
-        base.frame = {state.base_center[b], state.base_sum_scale[b], state.base_weight_scale[b]};
+        base.frame = {state.base_center[b], state.base_sum_scale[b], state.base_square_scale[b],
+                      state.base_weight_scale[b]};
         base.unusable.assign(state.base_unusable.begin() + state.base_unusable_begin[b],
                              state.base_unusable.begin() + state.base_unusable_begin[b + 1]);
         base.ladder = load_ladder(state, grower.codes(), static_cast<std::size_t>(state.base_ladder_begin[b]),
@@ -232,6 +234,7 @@ GrowthState save_growth(const Grower& grower) {
         state.base_unusable_begin.push_back(static_cast<std::int32_t>(state.base_unusable.size()));
         state.base_center.push_back(base.frame.center);
         state.base_sum_scale.push_back(base.frame.sum_scale);
+        state.base_square_scale.push_back(base.frame.square_scale);
         state.base_weight_scale.push_back(base.frame.weight_scale);
         for (const Rung& rung : base.ladder) {
             state.rung_column.push_back(rung.column);

@@ -51,7 +51,7 @@ struct GrowthState {
     std::vector<std::int32_t> labels;
     // places and bases
     std::vector<std::int32_t> place_base, place_rung, base_unusable_begin, base_unusable, base_ladder_begin;
-    std::vector<double> base_center, base_sum_scale, base_weight_scale;
+    std::vector<double> base_center, base_sum_scale, base_square_scale, base_weight_scale;
     // rungs of all ladders, one after the other
     std::vector<std::int32_t> rung_column;
     std::vector<double> rung_gain, rung_threshold, rung_share;
@@ -78,6 +78,7 @@ void each_growth_array(AnyState& state, F&& f) {
     f("base_ladder_begin", state.base_ladder_begin);
     f("base_center", state.base_center);
     f("base_sum_scale", state.base_sum_scale);
+    f("base_square_scale", state.base_square_scale);
     f("base_weight_scale", state.base_weight_scale);
     f("rung_column", state.rung_column);
     f("rung_gain", state.rung_gain);

@@ -39,16 +39,21 @@ double class_loss(Criterion criterion, const double* weights, int n_classes) {
     return loss;
 }
 
-Layout::Layout(const Settings& settings, bool weighted) : n_classes(settings.n_classes) {
+Layout::Layout(const Settings& settings, bool weighted, bool complete_)
+    : n_classes(settings.n_classes), complete(complete_ || settings.n_classes > 0) {
     const bool fractional = settings.missing == Strategy::Fractional;
     width = n_classes > 0 ? 1 + n_classes : 2;
     if (n_classes == 0 && (weighted || fractional)) weight = member = width++;
     if (!fractional) member = 0;
     if (fractional && (weighted || n_classes > 0)) member = width++;
+    if (n_classes == 0 && complete) square = width++;
 }
 
-TargetReader::TargetReader(const Target& target, const Settings& settings)
-    : target_(&target), settings_(&settings), layout_(settings, target.weighted()) {
+TargetReader::TargetReader(const Target& target, const Settings& settings, bool complete)
+    : target_(&target),
+      settings_(&settings),
+      layout_(settings, target.weighted(), complete),
+      full_(settings, target.weighted(), true) {
     double largest = 0;
     for (const double y : target.y) largest = std::max(largest, std::abs(y));
     y_scale_ = unit_for(largest);
@@ -82,16 +87,6 @@ template <class F>
 auto with_weights(const Responses& rows, F&& f) {
     if (rows.weight.empty()) return f([](std::size_t) { return 1.0; });
     return f([weight = rows.weight.data()](std::size_t i) { return weight[i]; });
-}
-
-/// Return the sum over the rows of w (y - center), in the frame's unit.
-std::int64_t sum_in(const Responses& rows, const Frame& frame) {
-    return with_weights(rows, [&](auto weight_of) {
-        std::int64_t sum = 0;
-        for (std::size_t i = 0; i < rows.y.size(); ++i)
-            sum += std::llrint(weight_of(i) * (rows.y[i] - frame.center) * frame.sum_scale);
-        return sum;
-    });
 }
 
 std::int64_t weight_in(double weight, const Frame& frame) { return std::llrint(weight * frame.weight_scale); }
@@ -133,29 +128,69 @@ Frame TargetReader::frame_of(const Responses& rows, const Range& range, const Fr
         heaviest = *std::max_element(rows.weight.begin(), rows.weight.end());
     }
     frame.sum_scale = scale_for(largest, rows.size());
+    frame.square_scale =
+        scale_for(largest * std::max(range.high - frame.center, frame.center - range.low), rows.size());
     frame.weight_scale = scale_for(heaviest, rows.size());
     const bool keep = parent != nullptr && !much_finer(frame.weight_scale, parent->weight_scale) &&
                       !much_finer(frame.sum_scale, parent->sum_scale);
     return keep ? *parent : frame;
 }
 
-/// Fill in the integers of a node, all but its labels.
-void TargetReader::read_integers(NodeRows& node, const GatheredResponses& rows) const {
-    const std::size_t n = node.size();
-    const Frame& frame = node.frame;
-    node.sum.resize(rows.y.size());
-    with_weights(rows.view(), [&](auto weight_of) {
-        for (std::size_t i = 0; i < rows.y.size(); ++i)
-            node.sum[i] = std::llrint(weight_of(i) * (rows.y[i] - frame.center) * frame.sum_scale);
+/// Add up the rows in a frame, in the cell of all that can be counted; `keep(i, sum, square)` gets those of
+/// each row.
+template <class F>
+Cell TargetReader::add_up(const Responses& rows, const Frame& frame, F&& keep) const {
+    Cell cell(full_.width, 0);
+    cell[0] = static_cast<std::int64_t>(rows.size());
+    with_weights(rows, [&](auto weight_of) {
+        std::int64_t sums = 0, squares = 0;
+        for (std::size_t i = 0; i < rows.y.size(); ++i) {
+            const double shift = rows.y[i] - frame.center, weighted = weight_of(i) * shift;
+            const std::int64_t sum = std::llrint(weighted * frame.sum_scale);
+            const std::int64_t square = std::llrint(weighted * shift * frame.square_scale);
+            keep(i, sum, square);
+            sums += sum;
+            squares += square;
+        }
+        if (full_.n_classes == 0) {
+            cell[1] = sums;
+            cell[full_.square] = squares;
+        }
     });
+    for (std::size_t i = 0; i < rows.label.size(); ++i)
+        cell[1 + rows.label[i]] += rows.weight.empty() ? 1 : weight_in(rows.weight[i], frame);
+    if (full_.weight > 0)
+        for (const double w : rows.weight) cell[full_.weight] += weight_in(w, frame);
+    return cell;
+}
+
+/// Fill in the integers of a node in its frame, and return the cell of all its rows.
+Cell TargetReader::read_integers(NodeRows& node, const GatheredResponses& rows) const {
+    const std::size_t n = node.size();
+    node.sum.resize(rows.y.size());
+    node.square.resize(layout_.square > 0 ? rows.y.size() : 0);
+    Cell cell;
+    if (layout_.square > 0)
+        cell = add_up(rows.view(), node.frame, [&](std::size_t i, std::int64_t sum, std::int64_t square) {
+            node.sum[i] = sum;
+            node.square[i] = square;
+        });
+    else
+        cell = add_up(rows.view(), node.frame,
+                      [&](std::size_t i, std::int64_t sum, std::int64_t) { node.sum[i] = sum; });
     node.weight.resize(rows.weight.size());
-    for (std::size_t i = 0; i < rows.weight.size(); ++i) node.weight[i] = weight_in(rows.weight[i], frame);
+    for (std::size_t i = 0; i < rows.weight.size(); ++i)
+        node.weight[i] = weight_in(rows.weight[i], node.frame);
+    node.member.clear();
     if (layout_.member > 0 && layout_.member != layout_.weight) {
         node.member.resize(n);
         node.member_scale = scale_for(1, n);
-        for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t i = 0; i < n; ++i) {
             node.member[i] = std::llrint(node.membership[i] * node.member_scale);
+            cell[layout_.member] += node.member[i];
+        }
     }
+    return cell;
 }
 
 void TargetReader::read_in_frame(NodeRows& node) const {
@@ -166,70 +201,107 @@ void TargetReader::read_in_frame(NodeRows& node) const {
 }
 
 Summary TargetReader::read(NodeRows& node, const Frame* parent) const {
-    GatheredResponses rows;
+    thread_local GatheredResponses rows;
     gather(node.rows, node.membership, rows);
-    const Range range = range_of(rows.view());
-    node.frame = frame_of(rows.view(), range, parent);
-    read_integers(node, rows);
-    const std::int64_t sum = std::accumulate(node.sum.begin(), node.sum.end(), std::int64_t{0});
-    Summary summary = summarise(rows.view(), range, node.frame, sum);
-    node.label = std::move(rows.label);
+    std::optional<Summary> summary;
+    Cell cell;
+    if (parent != nullptr) {
+        node.frame = *parent;
+        cell = read_integers(node, rows);
+        summary = summarise_cell(cell, *parent);
+    }
+    if (!summary) {
+        const Range range = range_of(rows.view());
+        node.frame = frame_of(rows.view(), range, parent);
+        if (parent == nullptr || node.frame != *parent) cell = read_integers(node, rows);
+        summary = summarise_rows(rows.view(), range, node.frame, cell);
+    }
+    cell.resize(layout_.width);
+    summary->total = std::move(cell);
+    std::swap(node.label, rows.label);
+    rows.trim();
     if (!node.membership.empty()) {
         std::int64_t members = 0;  // an integer sum, too, so as not to depend on the order of the rows
         const double scale = scale_for(1, node.size());
         for (const double m : node.membership) members += std::llrint(m * scale);
-        summary.members = static_cast<double>(members) / scale;
+        summary->members = static_cast<double>(members) / scale;
     }
-    for (const std::int64_t m : node.member) summary.total[layout_.member] += m;
-    return summary;
+    return *std::move(summary);
 }
 
 Summary TargetReader::summarise_leaf(const Responses& rows, const Frame& parent) const {
+    auto nothing = [](std::size_t, std::int64_t, std::int64_t) {};
+    Cell cell = add_up(rows, parent, nothing);
+    if (auto summary = summarise_cell(cell, parent)) return *std::move(summary);
     const Range range = range_of(rows);
     const Frame frame = frame_of(rows, range, &parent);
-    return summarise(rows, range, frame, sum_in(rows, frame));
+    if (frame != parent) cell = add_up(rows, frame, nothing);
+    return summarise_rows(rows, range, frame, cell);
 }
 
-Summary TargetReader::summarise(const Responses& rows, const Range& range, const Frame& frame,
-                                std::int64_t sum) const {
+Summary TargetReader::summarise_rows(const Responses& rows, const Range& range, const Frame& frame,
+                                     const Cell& cell) const {
+    return full_.n_classes > 0 ? summarise_classes(cell, frame) : summarise_numbers(rows, range, frame, cell);
+}
+
+std::optional<Summary> TargetReader::summarise_cell(std::span<const std::int64_t> cell,
+                                                    const Frame& frame) const {
+    // A row is rounded by half a unit. Where all their weight or their loss is no more than this many units
+    // per row, the rows have to be looked at.
+    constexpr double kClear = 0x1p31;
+    const auto rows = static_cast<double>(cell[0]);
+    const bool weighted = target_->weighted() || settings_->missing == Strategy::Fractional;
+    if (full_.n_classes > 0) {
+        Summary summary = summarise_classes(cell, frame);
+        if (weighted && summary.weight * weight_scale_ * frame.weight_scale < kClear * rows) return {};
+        summary.by_cell = true;
+        return summary;
+    }
+    if (weighted && static_cast<double>(cell[full_.weight]) < kClear * rows) return {};
+    const double weight =
+        static_cast<double>(cell[full_.weight]) / (full_.weight > 0 ? frame.weight_scale : 1);
+    const double sum = static_cast<double>(cell[1]) / frame.sum_scale, shift = sum / weight;
+    const auto squares = static_cast<double>(cell[full_.square]);
+    const double loss = squares / frame.square_scale - sum * shift;
+    // the second is for the digits that the difference has lost
+    if (!(loss * frame.square_scale > kClear * rows + squares * 0x1p-20)) return {};
     Summary summary;
-    summary.rows = static_cast<std::int64_t>(rows.size());
-    summary.members = static_cast<double>(rows.size());
-    summary.total.assign(layout_.width, 0);
-    summary.total[0] = summary.rows;
-    if (layout_.n_classes == 0) summary.total[1] = sum;
-    layout_.n_classes > 0 ? summarise_classes(rows, frame, summary)
-                          : summarise_numbers(rows, range, frame, summary);
+    summary.rows = cell[0];
+    summary.members = rows;
+    summary.weight = weight / weight_scale_;
+    summary.scan_loss = loss;
+    summary.loss = loss / y_scale_ / y_scale_ / weight_scale_;
+    summary.value.push_back((frame.center + shift) / y_scale_);
+    summary.by_cell = true;
     return summary;
 }
 
-void TargetReader::summarise_classes(const Responses& rows, const Frame& frame, Summary& summary) const {
-    auto& total = summary.total;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        total[1 + rows.label[i]] += rows.weight.empty() ? 1 : weight_in(rows.weight[i], frame);
-    const double unit = rows.weight.empty() ? 1 : 1 / frame.weight_scale;
-    std::vector<double> weights(layout_.n_classes);
+Summary TargetReader::summarise_classes(std::span<const std::int64_t> cell, const Frame& frame) const {
+    const bool weighted = target_->weighted() || settings_->missing == Strategy::Fractional;
+    const double unit = weighted ? 1 / frame.weight_scale : 1;
+    Summary summary;
+    summary.rows = cell[0];
+    summary.members = static_cast<double>(cell[0]);
+    std::vector<double> weights(full_.n_classes);
     int seen = 0;
-    for (int k = 0; k < layout_.n_classes; ++k) {
-        weights[k] = static_cast<double>(total[1 + k]) * unit;
+    for (int k = 0; k < full_.n_classes; ++k) {
+        weights[k] = static_cast<double>(cell[1 + k]) * unit;
         summary.weight += weights[k];
-        seen += total[1 + k] > 0;
+        seen += cell[1 + k] > 0;
     }
     summary.pure = seen <= 1;
-    summary.scan_loss =
-        summary.pure ? 0 : class_loss(settings_->criterion, weights.data(), layout_.n_classes);
+    summary.scan_loss = summary.pure ? 0 : class_loss(settings_->criterion, weights.data(), full_.n_classes);
     for (const double w : weights) summary.value.push_back(w / summary.weight);
     summary.weight /= weight_scale_;
     summary.loss = summary.scan_loss / weight_scale_;
+    return summary;
 }
 
-void TargetReader::summarise_numbers(const Responses& rows, const Range& range, const Frame& frame,
-                                     Summary& summary) const {
-    auto& total = summary.total;
-    for (const double w : rows.weight) total[layout_.weight] += weight_in(w, frame);
+Summary TargetReader::summarise_numbers(const Responses& rows, const Range& range, const Frame& frame,
+                                        const Cell& cell) const {
     const double weight =
-        static_cast<double>(total[layout_.weight]) / (layout_.weight > 0 ? frame.weight_scale : 1);
-    const double mean = frame.center + static_cast<double>(total[1]) / frame.sum_scale / weight;
+        static_cast<double>(cell[full_.weight]) / (full_.weight > 0 ? frame.weight_scale : 1);
+    const double mean = frame.center + static_cast<double>(cell[1]) / frame.sum_scale / weight;
     auto loss_of = [mean](double y, double w) { return w * (y - mean) * (y - mean); };
     double largest = std::max(loss_of(range.low, 1), loss_of(range.high, 1));
     if (!rows.weight.empty()) {
@@ -244,6 +316,9 @@ void TargetReader::summarise_numbers(const Responses& rows, const Range& range, 
             sum += std::llrint(loss_of(rows.y[i], weight_of(i)) * scale);
         return sum;
     });
+    Summary summary;
+    summary.rows = cell[0];
+    summary.members = static_cast<double>(cell[0]);
     summary.pure = range.low == range.high;
     summary.weight = weight / weight_scale_;
     summary.scan_loss = summary.pure ? 0 : static_cast<double>(loss) / scale;
@@ -251,6 +326,7 @@ void TargetReader::summarise_numbers(const Responses& rows, const Range& range, 
     // A node whose rows agree predicts just what they say.
     summary.value.push_back(summary.pure ? target_->y[rows.some_row]
                                          : std::clamp(mean, range.low, range.high) / y_scale_);
+    return summary;
 }
 
 }  // namespace tritree

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,14 +23,16 @@ struct Target {
 
 /// The unit in which a node's sums are counted.
 ///
-/// Sums are integers: w (y - center) is rounded to a multiple of 1 / sum_scale, and w to a multiple of
-/// 1 / weight_scale, as fine as can be while no sum over the node's rows passes 2^61. Integer sums do not
-/// depend on the order of the rows, so neither do bits on threads, on the order of growth, or on whether a
-/// histogram was counted or obtained by subtraction. Scales are powers of two. A child keeps its parent's
-/// frame unless its own would be at least 2^kRefresh times finer.
+/// Sums are integers: w (y - center) is rounded to a multiple of 1 / sum_scale, its square over w to a
+/// multiple of 1 / square_scale, and w to a multiple of 1 / weight_scale, as fine as can be while no sum over
+/// the node's rows passes 2^61. Integer sums do not depend on the order of the rows, so neither do bits on
+/// threads, on the order of growth, or on whether a histogram was counted or obtained by subtraction. Scales
+/// are powers of two. A child keeps its parent's frame where its loss can be told in it, or its own would be
+/// less than 2^kRefresh times finer.
 struct Frame {
     double center = 0;
     double sum_scale = 1;
+    double square_scale = 1;
     double weight_scale = 1;
 
     bool operator==(const Frame&) const = default;
@@ -41,9 +44,13 @@ struct Layout {
     int weight = 0;  ///< regression: the weight; the count where rows weigh 1
     int member = 0;  ///< the sum of fractional memberships; the count where they are whole
     int n_classes = 0;
+    bool complete = false;  ///< a cell says all about its rows
+    int square = 0;         ///< regression, if complete: the sum of squares
 
-    Layout(const Settings& settings, bool weighted);
+    Layout(const Settings& settings, bool weighted, bool complete = false);
 };
+
+using Cell = std::vector<std::int64_t>;
 
 /// The rows of a node, with what its scan needs of each, in the node's order.
 struct NodeRows {
@@ -51,12 +58,14 @@ struct NodeRows {
     std::span<const double> membership;  ///< fractional: each row's share in this node
     Frame frame;
     std::vector<std::int64_t> sum;     ///< regression: w (y - center), in the frame's unit
+    std::vector<std::int64_t> square;  ///< regression: w (y - center)^2, where the layout has it
     std::vector<std::int32_t> label;   ///< classification
     std::vector<std::int64_t> weight;  ///< weight times membership, where the layout has it
     std::vector<std::int64_t> member;  ///< membership, where the layout has it apart from the weight
     double member_scale = 1;           ///< the unit of `member` is 1 / member_scale
 
     std::size_t size() const { return rows.size(); }
+    std::size_t capacity() const { return std::max(sum.capacity(), label.capacity()); }
 };
 
 /// The responses of some rows, in their order.
@@ -77,25 +86,31 @@ struct GatheredResponses {
     std::uint32_t some_row = 0;
 
     Responses view() const { return {y, label, weight, some_row}; }
+    /// Give the memory of many rows back.
+    void trim() {
+        if (std::max(y.capacity(), label.capacity()) > kMostKept) *this = {};
+    }
+    static constexpr std::size_t kMostKept = std::size_t{1} << 16;
 };
 
 /// What is true of a node whatever its columns say.
 struct Summary {
     std::int64_t rows = 0;
-    double members = 0;               ///< sum of memberships
-    double weight = 0;                ///< in the user's unit
-    double loss = 0;                  ///< in the user's unit
-    double scan_loss = 0;             ///< in the unit of the criterion's gains
-    bool pure = false;                ///< nothing left to explain
-    std::vector<double> value;        ///< in the user's unit
-    std::vector<std::int64_t> total;  ///< the cell of all rows
+    double members = 0;         ///< sum of memberships
+    double weight = 0;          ///< in the user's unit
+    double loss = 0;            ///< in the user's unit
+    double scan_loss = 0;       ///< in the unit of the criterion's gains
+    bool pure = false;          ///< nothing left to explain
+    bool by_cell = false;       ///< its cell was enough to tell
+    std::vector<double> value;  ///< in the user's unit
+    Cell total;                 ///< of all rows
 };
 
 /// Turns rows into what a node needs of them. Weights are scaled to at most 1 and y to about 1, by powers of
 /// two.
 class TargetReader {
   public:
-    TargetReader(const Target& target, const Settings& settings);
+    TargetReader(const Target& target, const Settings& settings, bool complete);
 
     const Layout& layout() const { return layout_; }
     /// Fill in the node's frame (`parent`'s, if that is fine enough) and its integers; return what is true of
@@ -106,7 +121,9 @@ class TargetReader {
     /// Gather the responses of rows, each with its share in the node if it has one.
     void gather(std::span<const std::uint32_t> rows, std::span<const double> membership,
                 GatheredResponses& found) const;
-    /// Return what is true of a leaf with these responses, whose parent has this frame.
+    /// Return what is true of a leaf whose parent has this frame: by its cell, if that can tell, or else by
+    /// its rows. Both say the same.
+    std::optional<Summary> summarise_cell(std::span<const std::int64_t> cell, const Frame& parent) const;
     Summary summarise_leaf(const Responses& rows, const Frame& parent) const;
 
   private:
@@ -116,15 +133,19 @@ class TargetReader {
     };
     static Range range_of(const Responses& rows);
     static Frame frame_of(const Responses& rows, const Range& range, const Frame* parent);
-    void read_integers(NodeRows& node, const GatheredResponses& rows) const;
-    Summary summarise(const Responses& rows, const Range& range, const Frame& frame, std::int64_t sum) const;
-    void summarise_classes(const Responses& rows, const Frame& frame, Summary& summary) const;
-    void summarise_numbers(const Responses& rows, const Range& range, const Frame& frame,
-                           Summary& summary) const;
+    template <class F>
+    Cell add_up(const Responses& rows, const Frame& frame, F&& keep) const;
+    Cell read_integers(NodeRows& node, const GatheredResponses& rows) const;
+    Summary summarise_rows(const Responses& rows, const Range& range, const Frame& frame,
+                           const Cell& cell) const;
+    Summary summarise_classes(std::span<const std::int64_t> cell, const Frame& frame) const;
+    Summary summarise_numbers(const Responses& rows, const Range& range, const Frame& frame,
+                              const Cell& cell) const;
 
     const Target* target_;
     const Settings* settings_;
-    Layout layout_;
+    Layout layout_;            // what is counted
+    Layout full_;              // what can be: the same, and squares behind it
     double y_scale_ = 1;       // power of two: |y| * y_scale_ is about 1
     double weight_scale_ = 1;  // power of two: weight * weight_scale_ is about 1
 };
