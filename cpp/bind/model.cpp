@@ -2,8 +2,10 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <array>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "arrays.hpp"
 #include "core/state.hpp"
@@ -11,29 +13,49 @@
 namespace tritree::bind {
 namespace {
 
-Strategy strategy_named(const std::string& name) {
-    if (name == "trinary") return Strategy::Trinary;
-    if (name == "trinary_mia") return Strategy::TrinaryMia;
-    if (name == "mia") return Strategy::Mia;
-    if (name == "majority") return Strategy::Majority;
-    if (name == "fractional") return Strategy::Fractional;
-    if (name == "surrogate") return Strategy::Surrogate;
-    throw nb::value_error("unknown strategy");
+template <class T>
+using Names = std::array<std::pair<const char*, T>, std::is_same_v<T, Strategy> ? 6 : 3>;
+
+constexpr Names<Strategy> kStrategies{{{"trinary", Strategy::Trinary},
+                                       {"trinary_mia", Strategy::TrinaryMia},
+                                       {"mia", Strategy::Mia},
+                                       {"majority", Strategy::Majority},
+                                       {"fractional", Strategy::Fractional},
+                                       {"surrogate", Strategy::Surrogate}}};
+constexpr Names<Criterion> kCriteria{
+    {{"squared_error", Criterion::SquaredError}, {"entropy", Criterion::Entropy}, {"gini", Criterion::Gini}}};
+
+template <class T>
+T named(const std::string& name, const Names<T>& names) {
+    for (const auto& [known, value] : names)
+        if (name == known) return value;
+    throw nb::value_error(("unknown: " + name).c_str());
 }
 
-Criterion criterion_named(const std::string& name) {
-    if (name == "squared_error") return Criterion::SquaredError;
-    if (name == "entropy") return Criterion::Entropy;
-    if (name == "gini") return Criterion::Gini;
-    throw nb::value_error("unknown criterion");
+template <class T>
+const char* name_of(T value, const Names<T>& names) {
+    for (const auto& [name, known] : names)
+        if (value == known) return name;
+    return "";
+}
+
+Settings settings_of(const std::string& missing, const std::string& criterion, int n_classes, int max_depth,
+                     std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates) {
+    const Settings settings{named(missing, kStrategies),
+                            named(criterion, kCriteria),
+                            n_classes,
+                            max_depth,
+                            min_samples_leaf,
+                            split_on_missing,
+                            max_surrogates};
+    if (const char* wrong = settings.validate()) throw nb::value_error(wrong);
+    return settings;
 }
 
 void make_settings(Settings* self, const std::string& missing, const std::string& criterion, int n_classes,
                    int max_depth, std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates) {
-    const Settings settings{strategy_named(missing), criterion_named(criterion), n_classes,     max_depth,
-                            min_samples_leaf,        split_on_missing,           max_surrogates};
-    if (const char* wrong = settings.validate()) throw nb::value_error(wrong);
-    new (self) Settings(settings);
+    new (self) Settings(settings_of(missing, criterion, n_classes, max_depth, min_samples_leaf,
+                                    split_on_missing, max_surrogates));
 }
 
 /// Let Ctrl-C end a long call.
@@ -106,10 +128,15 @@ nb::dict get_state(const Model& model) {
         });
     }
     const Settings& s = model.settings();
-    nb::dict state, arrays, more;
-    state["settings"] =
-        nb::make_tuple(static_cast<int>(s.missing), static_cast<int>(s.criterion), s.n_classes, s.max_depth,
-                       s.min_samples_leaf, s.split_on_missing, s.max_surrogates);
+    nb::dict state, settings, arrays, more;
+    settings["missing"] = name_of(s.missing, kStrategies);
+    settings["criterion"] = name_of(s.criterion, kCriteria);
+    settings["n_classes"] = s.n_classes;
+    settings["max_depth"] = s.max_depth;
+    settings["min_samples_leaf"] = s.min_samples_leaf;
+    settings["split_on_missing"] = s.split_on_missing;
+    settings["max_surrogates"] = s.max_surrogates;
+    state["settings"] = settings;
     state["n_columns"] = model.n_columns();
     state["n_fitted"] = model.n_fitted();
     each_array(tree, [&](const char* name, auto& data) { arrays[name] = hand_over(std::move(data)); });
@@ -123,44 +150,49 @@ nb::dict get_state(const Model& model) {
     return state;
 }
 
+/// Return an entry of a state as it must be, without converting it.
+template <class T>
+T entry(const nb::dict& from, const char* name) {
+    T found;
+    if (!from.contains(name)) throw nb::value_error((std::string("no ") + name).c_str());
+    if (!nb::try_cast(from[name], found, false))
+        throw nb::value_error((std::string(name) + " is not of its type").c_str());
+    return found;
+}
+
 template <class T>
 void read_array(const nb::dict& from, const char* name, std::vector<T>& into) {
-    into = copy_in(nb::cast<Vector<T>>(from[name]));
+    into = copy_in(entry<Vector<T>>(from, name));
 }
 
 void set_state(Model* self, const nb::dict& state) {
-    const auto fields = nb::cast<nb::tuple>(state["settings"]);
-    if (fields.size() != 7) throw nb::value_error("settings of another version");
-    auto field = [&](std::size_t i) { return nb::cast<std::int32_t>(nb::int_(fields[i])); };
-    if (field(0) < 0 || field(0) > 5 || field(1) < 0 || field(1) > 2)
-        throw nb::value_error("an unknown strategy");
-    const Settings settings{static_cast<Strategy>(field(0)),
-                            static_cast<Criterion>(field(1)),
-                            field(2),
-                            field(3),
-                            nb::cast<std::int64_t>(fields[4]),
-                            field(5) != 0,
-                            field(6)};
-    if (const char* wrong = settings.validate()) throw nb::value_error(wrong);
-    const auto n_columns = nb::cast<std::int32_t>(state["n_columns"]);
+    const auto fields = entry<nb::dict>(state, "settings");
+    const Settings settings =
+        settings_of(entry<std::string>(fields, "missing"), entry<std::string>(fields, "criterion"),
+                    entry<int>(fields, "n_classes"), entry<int>(fields, "max_depth"),
+                    entry<std::int64_t>(fields, "min_samples_leaf"), entry<bool>(fields, "split_on_missing"),
+                    entry<int>(fields, "max_surrogates"));
+    const auto n_columns = entry<std::int32_t>(state, "n_columns");
     Tree tree;
     tree.n_outputs = settings.n_outputs();
-    const auto arrays = nb::cast<nb::dict>(state["tree"]);
+    const auto arrays = entry<nb::dict>(state, "tree");
     each_array(tree, [&](const char* name, auto& data) { read_array(arrays, name, data); });
     if (const auto wrong = tree.validate(settings, n_columns); !wrong.empty())
         throw nb::value_error(wrong.c_str());
+    const auto n_nodes = static_cast<std::int32_t>(tree.size());
     std::unique_ptr<Grower> grower;
     if (state.contains("growth")) {
-        const auto more = nb::cast<nb::dict>(state["growth"]);
+        const auto more = entry<nb::dict>(state, "growth");
         GrowthState growth;
         each_growth_array(growth, [&](const char* name, auto& data) { read_array(more, name, data); });
-        growth.n_rows = nb::cast<std::int64_t>(more["n_rows"]);
+        growth.n_rows = entry<std::int64_t>(more, "n_rows");
         if (growth.column_n_codes.size() != static_cast<std::size_t>(n_columns))
             throw nb::value_error("codes of another number of columns");
         grower = load_growth(growth, std::move(tree), settings);
         tree = Tree{};
     }
-    const auto n_fitted = nb::cast<std::int32_t>(state["n_fitted"]);
+    const auto n_fitted = entry<std::int32_t>(state, "n_fitted");
+    if (n_fitted < 0 || n_fitted > n_nodes) throw nb::value_error("more nodes fitted than there are");
     new (self) Model(std::move(tree), std::move(grower), settings, n_columns, n_fitted);
 }
 

@@ -105,6 +105,7 @@ void Grower::grow_first_rungs(int n_threads, const std::function<void()>& betwee
         level = make_daughters(level, first);
         families = make_families(level, parents, first);
     }
+    scanner_.rest();
 }
 
 /// Say whether a node with at most this many rows is to keep its histograms for its daughters: as long as
@@ -204,6 +205,7 @@ void Grower::grow_wanted(std::vector<Wanted> wanted, int n_threads) {
         rows = 0;
     }
     drop_old_rows();
+    scanner().rest();
 }
 
 /// Grow daughters that are as deep as may be: nothing is needed of them but what is true of their rows.
@@ -248,7 +250,7 @@ void Grower::summarise_rows(std::span<const Wanted> wanted, std::span<std::optio
     parallel_for(tasks.size(), n_threads, [&](std::size_t t) {
         thread_local GatheredResponses of_base;
         const Base& base = bases[places[wanted[tasks[t][0]].node].base];
-        scanner_.reader().gather(base.rows, {}, of_base);
+        scanner_.reader().gather(base.rows, of_base);
         std::int32_t parted = kNone;
         std::array<Responses, 2> sides;
         for (const std::size_t w : tasks[t]) {

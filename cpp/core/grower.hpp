@@ -33,6 +33,8 @@ class Grower {
     void grow_all(std::int64_t at_most, int n_threads);
     /// Bring back the rows of the first rungs of a tree read from a file.
     void restore_rows();
+    /// Say whether the sums over a base's rows can be told in its frame.
+    bool fits(std::int32_t base) { return scanner_.reader().fits(rows_of(base), bases[base].frame); }
     /// Return the rows of a base, found again if they were dropped. Valid until the next drop.
     std::span<const std::uint32_t> rows_of(std::int32_t base);
     /// Drop the rows of the bases grown on demand that got theirs first, if there are too many.

@@ -14,24 +14,6 @@ constexpr std::size_t kReusable = std::size_t{1} << 18;
 
 bool is_scanned(const Sprout* sprout) { return sprout != nullptr && !sprout->leaf; }
 
-// What a node needs of its rows takes a tenth of the time in memory that was used before.
-thread_local std::vector<NodeRows> spare;
-constexpr std::size_t kSpare = 4;                         // nodes
-constexpr std::size_t kSpareRows = std::size_t{1} << 16;  // of each at most
-
-NodeRows spare_memory() {
-    if (spare.empty()) return {};
-    NodeRows memory = std::move(spare.back());
-    spare.pop_back();
-    return memory;
-}
-
-void keep_memory(NodeRows memory) {
-    memory.rows = {};
-    memory.membership = {};
-    if (spare.size() < kSpare && memory.capacity() <= kSpareRows) spare.push_back(std::move(memory));
-}
-
 void make_ready(Histogram& histogram) {
     if (histogram.capacity() > kReusable)
         histogram = {};
@@ -40,6 +22,26 @@ void make_ready(Histogram& histogram) {
 }
 
 }  // namespace
+
+NodeRows SpareMemory::take() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return {};
+    NodeRows memory = std::move(spare_.back());
+    spare_.pop_back();
+    return memory;
+}
+
+void SpareMemory::give(NodeRows memory) {
+    memory.rows = {};
+    memory.membership = {};
+    const std::lock_guard lock(mutex_);
+    if (spare_.size() < kMost) spare_.push_back(std::move(memory));
+}
+
+void SpareMemory::clear() {
+    const std::lock_guard lock(mutex_);
+    spare_.clear();
+}
 
 /// One column of a family, while it is scanned.
 struct Scanner::ColumnScan {
@@ -76,7 +78,7 @@ void Scanner::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, 
     n_threads = threads_for(n_rows * n_columns, n_threads);
     // Many families: one after the other on each thread, while their rows are in its cache. Few have to give
     // work to all threads.
-    if (families.size() >= 8 * static_cast<std::size_t>(n_threads))
+    if (n_threads == 1 || families.size() >= 4 * static_cast<std::size_t>(n_threads))
         return parallel_for(families.size(), n_threads, [&](std::size_t f) { scan_family(families[f]); });
     parallel_for(sprouts.size(), n_threads, [&](std::size_t s) { read(sprouts[s]); });
     parallel_for(families.size(), n_threads, [&](std::size_t f) { relate(families[f]); });
@@ -111,7 +113,7 @@ void Scanner::scan_family(Family& family) const {
 
 /// Read the responses of a sprout's rows.
 void Scanner::read(Sprout& sprout) const {
-    sprout.data = spare_memory();
+    sprout.data = spare_.take();
     if (settings_.missing == Strategy::Fractional) sprout.data.membership = sprout.shared.membership;
     sprout.data.rows = sprout.base.rows;
     sprout.summary = reader_.read(sprout.data, sprout.parent_frame);
@@ -210,7 +212,7 @@ void Scanner::finish(Sprout& sprout) const {
     ladder.shrink_to_fit();
     if (!ladder.empty() && settings_.missing == Strategy::Surrogate)
         sprout.surrogates = find_surrogates(settings_, codes_, sprout.data, ladder[0]);
-    keep_memory(std::move(sprout.data));  // before more is needed
+    spare_.give(std::move(sprout.data));  // before more is needed
     const bool first_rungs = sprout.base.kept.empty();
     if (!ladder.empty() && first_rungs && settings_.missing != Strategy::Fractional)
         sprout.base.parts = part_rows(sprout.base.rows, codes_, ladder[0], sprout.surrogates);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -45,6 +46,20 @@ struct Family {
     std::array<Sprout*, 2> daughters() const { return {smaller, larger}; }
 };
 
+/// Memory of nodes that are done, for those to come: to get it from the system anew takes longer than to use
+/// it.
+class SpareMemory {
+  public:
+    NodeRows take();
+    void give(NodeRows memory);
+    void clear();
+
+  private:
+    static constexpr std::size_t kMost = 8;  // nodes
+    std::mutex mutex_;
+    std::vector<NodeRows> spare_;
+};
+
 /// Turns the rows of nodes into ladders. With complete cells it takes longer, but leaves below them cost
 /// nothing more.
 class Scanner {
@@ -55,6 +70,8 @@ class Scanner {
     const TargetReader& reader() const { return reader_; }
     /// Scan the sprouts, each of which is in one of the families.
     void scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, int n_threads) const;
+    /// Give back the memory that was kept for nodes to come.
+    void rest() const { spare_.clear(); }
     /// Return how many integers the histograms have that a node with so many rows keeps.
     std::size_t most_kept(std::size_t n_rows) const;
     /// Return the histograms of bases, for families that are to be derived from them.
@@ -79,6 +96,7 @@ class Scanner {
     const Codes& codes_;
     const Settings& settings_;
     TargetReader reader_;
+    mutable SpareMemory spare_;
 };
 
 }  // namespace tritree

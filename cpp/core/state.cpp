@@ -193,6 +193,8 @@ bool parts_rows(const Rung& rung, const CodedColumn& column, std::span<const std
 void check_ladders(Grower& grower) {
     for (std::int32_t number = 0; number < static_cast<std::int32_t>(grower.bases.size()); ++number) {
         const Base& base = grower.bases[number];
+        grower.drop_old_rows();
+        require(grower.fits(number), "a unit too small for its rows");
         std::vector<std::int32_t> used = base.unusable;
         for (const Rung& rung : base.ladder) {
             require(std::find(used.begin(), used.end(), rung.column) == used.end(), "a column used twice");

@@ -61,16 +61,25 @@ TargetReader::TargetReader(const Target& target, const Settings& settings, bool 
         weight_scale_ = unit_for(*std::max_element(target.weight.begin(), target.weight.end()));
 }
 
-void TargetReader::gather(std::span<const std::uint32_t> rows, std::span<const double> membership,
-                          GatheredResponses& found) const {
+void TargetReader::gather(std::span<const std::uint32_t> rows, GatheredResponses& found) const {
+    gather_numbers(rows, found);
+    gather_rest(rows, {}, found);
+}
+
+void TargetReader::gather_numbers(std::span<const std::uint32_t> rows, GatheredResponses& found) const {
     found.y.resize(target_->n_classes > 0 ? 0 : rows.size());
-    found.label.resize(target_->n_classes > 0 ? rows.size() : 0);
-    found.weight.clear();
-    const std::size_t n = rows.size();
-    for (std::size_t i = 0; i < found.label.size(); ++i) found.label[i] = target_->labels[rows[i]];
     for (std::size_t i = 0; i < found.y.size(); ++i) found.y[i] = target_->y[rows[i]] * y_scale_;
+}
+
+/// Gather all but numbers: weights, each with its row's share in the node if it has one, and labels.
+void TargetReader::gather_rest(std::span<const std::uint32_t> rows, std::span<const double> membership,
+                               GatheredResponses& found) const {
+    found.label.resize(target_->n_classes > 0 ? rows.size() : 0);
+    for (std::size_t i = 0; i < found.label.size(); ++i) found.label[i] = target_->labels[rows[i]];
+    found.weight.clear();
     found.some_row = rows[0];
     if (!target_->weighted() && membership.empty()) return;
+    const std::size_t n = rows.size();
     found.weight.assign(n, 1.0);
     for (std::size_t i = 0; target_->weighted() && i < n; ++i)
         found.weight[i] = target_->weight[rows[i]] * weight_scale_;
@@ -136,48 +145,58 @@ Frame TargetReader::frame_of(const Responses& rows, const Range& range, const Fr
     return keep ? *parent : frame;
 }
 
-/// Add up the rows in a frame, in the cell of all that can be counted; `keep(i, sum, square)` gets those of
-/// each row.
-template <class F>
-Cell TargetReader::add_up(const Responses& rows, const Frame& frame, F&& keep) const {
+/// Add up the rows in a frame, in the cell of all that can be counted. `y_of(i)` returns the number of row i,
+/// and `keep(i, sum, square)` gets what it is in the frame; `rest` has weights and labels.
+template <class Y, class F>
+Cell TargetReader::add_up(std::size_t n_rows, const Responses& rest, const Frame& frame, Y&& y_of,
+                          F&& keep) const {
     Cell cell(full_.width, 0);
-    cell[0] = static_cast<std::int64_t>(rows.size());
-    with_weights(rows, [&](auto weight_of) {
-        std::int64_t sums = 0, squares = 0;
-        for (std::size_t i = 0; i < rows.y.size(); ++i) {
-            const double shift = rows.y[i] - frame.center, weighted = weight_of(i) * shift;
-            const std::int64_t sum = std::llrint(weighted * frame.sum_scale);
-            const std::int64_t square = std::llrint(weighted * shift * frame.square_scale);
-            keep(i, sum, square);
-            sums += sum;
-            squares += square;
-        }
-        if (full_.n_classes == 0) {
+    cell[0] = static_cast<std::int64_t>(n_rows);
+    if (full_.n_classes == 0) {
+        with_weights(rest, [&](auto weight_of) {
+            std::int64_t sums = 0, squares = 0;
+            for (std::size_t i = 0; i < n_rows; ++i) {
+                const double shift = y_of(i) - frame.center, weighted = weight_of(i) * shift;
+                const std::int64_t sum = std::llrint(weighted * frame.sum_scale);
+                const std::int64_t square = std::llrint(weighted * shift * frame.square_scale);
+                keep(i, sum, square);
+                sums += sum;
+                squares += square;
+            }
             cell[1] = sums;
             cell[full_.square] = squares;
-        }
-    });
-    for (std::size_t i = 0; i < rows.label.size(); ++i)
-        cell[1 + rows.label[i]] += rows.weight.empty() ? 1 : weight_in(rows.weight[i], frame);
+        });
+    }
+    for (std::size_t i = 0; i < rest.label.size(); ++i)
+        cell[1 + rest.label[i]] += rest.weight.empty() ? 1 : weight_in(rest.weight[i], frame);
     if (full_.weight > 0)
-        for (const double w : rows.weight) cell[full_.weight] += weight_in(w, frame);
+        for (const double w : rest.weight) cell[full_.weight] += weight_in(w, frame);
     return cell;
+}
+
+Cell TargetReader::add_up(const Responses& rows, const Frame& frame) const {
+    return add_up(
+        rows.size(), rows, frame, [y = rows.y.data()](std::size_t i) { return y[i]; },
+        [](std::size_t, std::int64_t, std::int64_t) {});
 }
 
 /// Fill in the integers of a node in its frame, and return the cell of all its rows.
 Cell TargetReader::read_integers(NodeRows& node, const GatheredResponses& rows) const {
-    const std::size_t n = node.size();
-    node.sum.resize(rows.y.size());
-    node.square.resize(layout_.square > 0 ? rows.y.size() : 0);
-    Cell cell;
-    if (layout_.square > 0)
-        cell = add_up(rows.view(), node.frame, [&](std::size_t i, std::int64_t sum, std::int64_t square) {
-            node.sum[i] = sum;
-            node.square[i] = square;
-        });
-    else
-        cell = add_up(rows.view(), node.frame,
-                      [&](std::size_t i, std::int64_t sum, std::int64_t) { node.sum[i] = sum; });
+    const std::size_t n = node.size(), n_numbers = full_.n_classes > 0 ? 0 : n;
+    node.sum.resize(n_numbers);
+    node.square.resize(layout_.square > 0 ? n : 0);
+    // Numbers are read where they lie: those of most nodes are needed only once.
+    auto y_of = [y = target_->y.data(), at = node.rows.data(), scale = y_scale_](std::size_t i) {
+        return y[at[i]] * scale;
+    };
+    std::int64_t *sums = node.sum.data(), *squares = node.square.data();
+    auto keep_sum = [sums](std::size_t i, std::int64_t sum, std::int64_t) { sums[i] = sum; };
+    auto keep_both = [sums, squares](std::size_t i, std::int64_t sum, std::int64_t square) {
+        sums[i] = sum;
+        squares[i] = square;
+    };
+    Cell cell = layout_.square > 0 ? add_up(n, rows.view(), node.frame, y_of, keep_both)
+                                   : add_up(n, rows.view(), node.frame, y_of, keep_sum);
     node.weight.resize(rows.weight.size());
     for (std::size_t i = 0; i < rows.weight.size(); ++i)
         node.weight[i] = weight_in(rows.weight[i], node.frame);
@@ -193,16 +212,34 @@ Cell TargetReader::read_integers(NodeRows& node, const GatheredResponses& rows) 
     return cell;
 }
 
+bool TargetReader::fits(std::span<const std::uint32_t> rows, const Frame& frame) const {
+    if (rows.empty()) return false;
+    GatheredResponses found;
+    gather(rows, found);
+    return with_weights(found.view(), [&](auto weight_of) {
+        double weights = 0, sums = 0, squares = 0;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const double w = weight_of(i), shift = found.y.empty() ? 0 : std::abs(found.y[i] - frame.center);
+            weights += w;
+            sums += w * shift;
+            squares += w * shift * shift;
+        }
+        const double most = 0x1p62;
+        return (found.weight.empty() || weights * frame.weight_scale <= most) &&
+               sums * frame.sum_scale <= most && squares * frame.square_scale <= most;
+    });
+}
+
 void TargetReader::read_in_frame(NodeRows& node) const {
     GatheredResponses rows;
-    gather(node.rows, node.membership, rows);
+    gather_rest(node.rows, node.membership, rows);
     read_integers(node, rows);
     node.label = std::move(rows.label);
 }
 
 Summary TargetReader::read(NodeRows& node, const Frame* parent) const {
     thread_local GatheredResponses rows;
-    gather(node.rows, node.membership, rows);
+    gather_rest(node.rows, node.membership, rows);
     std::optional<Summary> summary;
     Cell cell;
     if (parent != nullptr) {
@@ -211,6 +248,7 @@ Summary TargetReader::read(NodeRows& node, const Frame* parent) const {
         summary = summarise_cell(cell, *parent);
     }
     if (!summary) {
+        gather_numbers(node.rows, rows);
         const Range range = range_of(rows.view());
         node.frame = frame_of(rows.view(), range, parent);
         if (parent == nullptr || node.frame != *parent) cell = read_integers(node, rows);
@@ -230,12 +268,11 @@ Summary TargetReader::read(NodeRows& node, const Frame* parent) const {
 }
 
 Summary TargetReader::summarise_leaf(const Responses& rows, const Frame& parent) const {
-    auto nothing = [](std::size_t, std::int64_t, std::int64_t) {};
-    Cell cell = add_up(rows, parent, nothing);
+    Cell cell = add_up(rows, parent);
     if (auto summary = summarise_cell(cell, parent)) return *std::move(summary);
     const Range range = range_of(rows);
     const Frame frame = frame_of(rows, range, &parent);
-    if (frame != parent) cell = add_up(rows, frame, nothing);
+    if (frame != parent) cell = add_up(rows, frame);
     return summarise_rows(rows, range, frame, cell);
 }
 

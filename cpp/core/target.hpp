@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "items.hpp"
 #include "settings.hpp"
 
 namespace tritree {
@@ -57,15 +58,14 @@ struct NodeRows {
     std::span<const std::uint32_t> rows;
     std::span<const double> membership;  ///< fractional: each row's share in this node
     Frame frame;
-    std::vector<std::int64_t> sum;     ///< regression: w (y - center), in the frame's unit
-    std::vector<std::int64_t> square;  ///< regression: w (y - center)^2, where the layout has it
-    std::vector<std::int32_t> label;   ///< classification
-    std::vector<std::int64_t> weight;  ///< weight times membership, where the layout has it
-    std::vector<std::int64_t> member;  ///< membership, where the layout has it apart from the weight
-    double member_scale = 1;           ///< the unit of `member` is 1 / member_scale
+    Items<std::int64_t> sum;     ///< regression: w (y - center), in the frame's unit
+    Items<std::int64_t> square;  ///< regression: w (y - center)^2, where the layout has it
+    Items<std::int32_t> label;   ///< classification
+    Items<std::int64_t> weight;  ///< weight times membership, where the layout has it
+    Items<std::int64_t> member;  ///< membership, where the layout has it apart from the weight
+    double member_scale = 1;     ///< the unit of `member` is 1 / member_scale
 
     std::size_t size() const { return rows.size(); }
-    std::size_t capacity() const { return std::max(sum.capacity(), label.capacity()); }
 };
 
 /// The responses of some rows, in their order.
@@ -81,8 +81,8 @@ struct Responses {
 /// The same with memory of its own. Gathered once, responses are read several times as fast as where they
 /// lie.
 struct GatheredResponses {
-    std::vector<double> y, weight;
-    std::vector<std::int32_t> label;
+    Items<double> y, weight;
+    Items<std::int32_t> label;
     std::uint32_t some_row = 0;
 
     Responses view() const { return {y, label, weight, some_row}; }
@@ -116,11 +116,12 @@ class TargetReader {
     /// Fill in the node's frame (`parent`'s, if that is fine enough) and its integers; return what is true of
     /// it.
     Summary read(NodeRows& node, const Frame* parent) const;
+    /// Say whether no sum over these rows can pass 2^62 in a frame.
+    bool fits(std::span<const std::uint32_t> rows, const Frame& frame) const;
     /// Fill in the node's integers in the frame it has.
     void read_in_frame(NodeRows& node) const;
-    /// Gather the responses of rows, each with its share in the node if it has one.
-    void gather(std::span<const std::uint32_t> rows, std::span<const double> membership,
-                GatheredResponses& found) const;
+    /// Gather the responses of rows.
+    void gather(std::span<const std::uint32_t> rows, GatheredResponses& found) const;
     /// Return what is true of a leaf whose parent has this frame: by its cell, if that can tell, or else by
     /// its rows. Both say the same.
     std::optional<Summary> summarise_cell(std::span<const std::int64_t> cell, const Frame& parent) const;
@@ -133,8 +134,12 @@ class TargetReader {
     };
     static Range range_of(const Responses& rows);
     static Frame frame_of(const Responses& rows, const Range& range, const Frame* parent);
-    template <class F>
-    Cell add_up(const Responses& rows, const Frame& frame, F&& keep) const;
+    void gather_numbers(std::span<const std::uint32_t> rows, GatheredResponses& found) const;
+    void gather_rest(std::span<const std::uint32_t> rows, std::span<const double> membership,
+                     GatheredResponses& found) const;
+    template <class Y, class F>
+    Cell add_up(std::size_t n_rows, const Responses& rest, const Frame& frame, Y&& y_of, F&& keep) const;
+    Cell add_up(const Responses& rows, const Frame& frame) const;
     Cell read_integers(NodeRows& node, const GatheredResponses& rows) const;
     Summary summarise_rows(const Responses& rows, const Range& range, const Frame& frame,
                            const Cell& cell) const;

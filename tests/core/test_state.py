@@ -14,7 +14,6 @@ from models import fitted, holed, same_bits, simulated
 from tritree import _core
 
 State = dict[str, Any]
-SETTINGS = ("missing", "criterion", "n_classes", "max_depth", "min_samples_leaf")
 BOTH, SURROGATES = 3, 4
 
 
@@ -46,10 +45,8 @@ def change(state: State, part: str, name: str, position: Any, value: Any) -> Non
     state[part][name] = array
 
 
-def change_setting(state: State, name: str, value: int) -> None:
-    settings = list(state["settings"])
-    settings[SETTINGS.index(name)] = value
-    state["settings"] = tuple(settings)
+def change_setting(state: State, name: str, value: Any) -> None:
+    state["settings"] = state["settings"] | {name: value}
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -96,15 +93,15 @@ def rung_below_all_codes(state: State) -> None:
 
 
 def criterion_of_classes(state: State) -> None:
-    change_setting(state, "criterion", 1)
+    change_setting(state, "criterion", "entropy")
 
 
 def unknown_criterion(state: State) -> None:
-    change_setting(state, "criterion", 7)
+    change_setting(state, "criterion", "nonsense")
 
 
 def unknown_strategy(state: State) -> None:
-    change_setting(state, "missing", 9)
+    change_setting(state, "missing", "nonsense")
 
 
 def negative_depth(state: State) -> None:
@@ -112,7 +109,7 @@ def negative_depth(state: State) -> None:
 
 
 def another_strategy(state: State) -> None:
-    change_setting(state, "missing", 2)
+    change_setting(state, "missing", "mia")
 
 
 def scale_that_is_no_number(state: State) -> None:
@@ -207,7 +204,7 @@ def other_number_of_columns(state: State) -> None:
 
 
 def settings_of_another_version(state: State) -> None:
-    state["settings"] = state["settings"][:-1]
+    state["settings"] = {name: value for name, value in state["settings"].items() if name != "max_surrogates"}
 
 
 CRAFTED: list[Callable[[State], None]] = [
