@@ -2,8 +2,15 @@
 
 from importlib.metadata import version
 
-from tritree.errors import ColumnError, ColumnMatchWarning, CutShortWarning, GrowthLimitError
+from tritree.errors import (
+    ColumnError,
+    ColumnMatchWarning,
+    CutShortWarning,
+    GrowthLimitError,
+    ModelFileError,
+)
 from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
+from tritree.files import load
 
 __version__ = version("tritree")
 __all__ = [
@@ -11,7 +18,9 @@ __all__ = [
     "ColumnMatchWarning",
     "CutShortWarning",
     "GrowthLimitError",
+    "ModelFileError",
     "TrinaryTreeClassifier",
     "TrinaryTreeRegressor",
     "__version__",
+    "load",
 ]

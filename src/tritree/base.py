@@ -10,17 +10,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.codec import Codec, infinite_values_named
-from tritree.parameters import Parameters, check_int, count_threads
+from tritree.errors import GrowthLimitError
+from tritree.parameters import UNKNOWN_CATEGORY, Parameters, check_choice, check_int, count_threads
 from tritree.response import check_weights
 from tritree.table import Table, read_matrix, read_table
-from tritree.tree import GrowingTree
+from tritree.tree import GrowingTree, most_nodes
 from tritree.views.describe import describe
 from tritree.views.text import MAX_NODES, draw_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from onnx import ModelProto
 
 __all__ = ["BaseTrinaryTree"]
+
+# beyond this depth nobody grows a tree in full, and how large it would be has hundreds of digits
+_MOST_DEPTH = 100
 
 
 class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
@@ -37,6 +42,7 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         min_samples_leaf: int = 20,
         max_bins: int | None = None,
         categorical_features: Any = "from_dtype",
+        unknown_category: str = "no_information",
         split_on_missing: bool = True,
         max_surrogates: int = 5,
         n_jobs: int | None = None,
@@ -47,6 +53,7 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
         self.split_on_missing = split_on_missing
         self.max_surrogates = max_surrogates
         self.n_jobs = n_jobs
@@ -90,6 +97,7 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             max_bins=self.max_bins,
+            unknown_category=self.unknown_category,
             split_on_missing=self.split_on_missing,
             max_surrogates=self.max_surrogates,
             n_jobs=self.n_jobs,
@@ -108,7 +116,9 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         if matrix is not None:
             return matrix, len(matrix), n_threads
         table: Table = read_table(X)
-        return codec.encode(table, type(self).__name__), table.n_rows, n_threads
+        check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
+        columns = codec.encode(table, type(self).__name__, refuse_unknown=self.unknown_category == "error")
+        return columns, table.n_rows, n_threads
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_tree")
@@ -222,7 +232,10 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         check_int("max_nodes", max_nodes, 1)
-        self._tree.grow_all(max_nodes, count_threads(self.n_jobs))
+        # a tree without a limit of its depth ends somewhere, but nobody knows where
+        known = self.max_depth is not None and self.max_depth <= _MOST_DEPTH
+        in_full = most_nodes(self.n_features_in_, self.max_depth) if known else None  # type: ignore[arg-type]
+        self._tree.grow_all(max_nodes, count_threads(self.n_jobs), in_full)
         return self
 
     def detach(self) -> Self:
@@ -280,8 +293,31 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
            ├─ x1 ≥ 3.5                  60    60%  1.000  ●
            ╰┄ x1 missing              not grown yet
         """
+        return draw_text(self.to_dict(), max_depth=max_depth, max_nodes=max_nodes, digits=digits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the grown tree as plain data, for other programs: ``json.dumps`` takes it as it is.
+
+        Returns
+        -------
+        dict
+            ``missing`` (the strategy), ``classes`` (None in regression), ``columns``, ``nodes`` and how far they are
+            grown. ``nodes[0]`` is the root. A node has ``depth``, ``rows``, ``weight``, ``loss``, ``value`` (a list:
+            the mean, or the class shares), ``split`` (None in a leaf) and the numbers of its branches ``left``,
+            ``right`` and ``third`` (None where there is none, "ungrown" where it was not needed yet). The page
+            "Tables and models" of the documentation has the rules by which such a tree predicts.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> tree = TrinaryTreeRegressor(max_depth=1).fit(X, X[:, 0] >= 30).to_dict()
+        >>> tree["nodes"][0]["split"]["threshold"], tree["nodes"][tree["nodes"][0]["right"]]["value"]
+        (29.5, [1.0])
+        """
         check_is_fitted(self)
-        description = describe(
+        return describe(
             self._tree.snapshot(),
             self._codec,
             getattr(self, "classes_", None),
@@ -289,4 +325,87 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
             n_grown=self._tree.model.n_grown,
             detached=self._tree.model.is_detached,
         )
-        return draw_text(description, max_depth=max_depth, max_nodes=max_nodes, digits=digits)
+
+    def to_onnx(self, *, max_nodes: int = 100_000) -> ModelProto:
+        """Return the tree as an ONNX model, which onnxruntime and others run without Python, holes included.
+
+        The tree is grown in full first. Where no column holds text, the model has one input ``X``, an array of
+        float64 with NaN where a value is missing; else one input per column, called as the column is: float64 or
+        text of shape (rows, 1), where an empty text is a missing one. Its output is ``prediction``, or ``label`` and
+        ``probabilities``. Needs the package onnx (``pip install tritree[onnx]``).
+
+        Parameters
+        ----------
+        max_nodes : int, default=100_000
+            The most nodes the tree may have.
+
+        Returns
+        -------
+        onnx.ModelProto
+            Write it with ``onnx.save``.
+
+        Raises
+        ------
+        GrowthLimitError
+            If the tree in full has more than ``max_nodes`` nodes.
+        ValueError
+            Under "fractional", which ONNX cannot express.
+
+        Notes
+        -----
+        A detached tree is exported as it is. A text that is none of an ordered column's categories, which ``predict``
+        refuses, is missing to the model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = TrinaryTreeRegressor(max_depth=2).fit(X, y).to_onnx()  # doctest: +SKIP
+        >>> onnx.save(model, "diabetes.onnx")  # doctest: +SKIP
+        """
+        from tritree.views.onnx import draw_onnx
+
+        check_is_fitted(self)
+        check_int("max_nodes", max_nodes, 1)
+        if not self._tree.model.is_detached:
+            self.grow_all(max_nodes)
+        if self.n_nodes_ > max_nodes:
+            raise GrowthLimitError(
+                f"the tree has {self.n_nodes_:,} nodes, more than max_nodes={max_nodes:,}; raise max_nodes, or fit "
+                "a smaller tree with a lower max_depth"
+            )
+        return draw_onnx(self.to_dict())
+
+    def save(self, path: Any, *, training_rows: bool | None = None) -> None:
+        """Write the fitted estimator to a file that `tritree.load` reads without running code.
+
+        The file is put in its place when it is whole, so that a crash leaves the old one.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write; a file that is there is replaced.
+        training_rows : bool or None, default=None
+            Whether the file holds the training rows, coded, so that the tree goes on growing after loading. None
+            keeps them if there is something left to grow. Without them the file is smaller and shows no training
+            row, but a third branch that was not grown answers with its node's value: call ``grow_all`` before to have
+            every branch.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryTreeRegressor, load
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> tree = TrinaryTreeRegressor(max_depth=2).fit(X, y).grow_all()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tree.save(Path(folder, "model.tritree"), training_rows=False)
+        ...     load(Path(folder, "model.tritree")).n_nodes_
+        355
+        """
+        from tritree.files import save
+
+        check_is_fitted(self)
+        save(self, path, training_rows)

@@ -55,6 +55,21 @@ class LearnedColumn:
             return _look_up(column.values, column.labels, self.categories)
         return self._numbers_of_numbers(column.values)
 
+    def refuse_unknown(self, column: Column, numbers: NDArray[Any]) -> None:
+        """Raise a ColumnError if a category was never seen in training."""
+        assert self.categories is not None
+        unknown = numbers == NEVER_SEEN
+        if not unknown.any():
+            return
+        row = int(np.argmax(unknown))
+        value = column.values[row]
+        shown = repr(column.labels[value]) if column.content is Content.TEXT else f"{value:.17g}"
+        raise ColumnError(
+            f"{self.label} holds {shown} in row {row}, a category that training never saw (it saw "
+            f"{_some(self.categories)}); make it one of them or missing, or let it tell nothing: "
+            "unknown_category='no_information'"
+        )
+
     def _check_content(self, column: Column) -> None:
         is_text, was_text = column.content is Content.TEXT, self.content is Content.TEXT
         if is_text != was_text:
@@ -129,13 +144,19 @@ class Codec:
         numbers = (Content.NUMBERS, Content.BOOLEANS)
         return all(c.content in numbers and c.categories is None and c.order is None for c in self.columns)
 
-    def encode(self, table: Table, reader: str) -> list[_core.Column | None]:
+    def encode(self, table: Table, reader: str, *, refuse_unknown: bool = False) -> list[_core.Column | None]:
         """Return the columns of a table to predict, in the order of training; None stands for an absent one."""
-        positions = self._positions(table, reader)
-        return [
-            None if position is None else learned.encode(read_column(table.column(position), learned.label))
-            for learned, position in zip(self.columns, positions, strict=True)
-        ]
+        encoded: list[_core.Column | None] = []
+        for learned, position in zip(self.columns, self._positions(table, reader), strict=True):
+            if position is None:
+                encoded.append(None)
+                continue
+            column = read_column(table.column(position), learned.label)
+            values = learned.encode(column)
+            if refuse_unknown and values is not None and learned.categories is not None:
+                learned.refuse_unknown(column, values)
+            encoded.append(values)
+        return encoded
 
     def _positions(self, table: Table, reader: str) -> Sequence[int | None]:
         """Return for each column of training where it stands in the table."""

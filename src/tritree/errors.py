@@ -4,7 +4,14 @@ import sys
 import warnings
 from pathlib import Path
 
-__all__ = ["ColumnError", "ColumnMatchWarning", "CutShortWarning", "GrowthLimitError", "warn_caller"]
+__all__ = [
+    "ColumnError",
+    "ColumnMatchWarning",
+    "CutShortWarning",
+    "GrowthLimitError",
+    "ModelFileError",
+    "warn_caller",
+]
 
 _PACKAGE = str(Path(__file__).parent)
 
@@ -15,6 +22,10 @@ class ColumnError(ValueError, TypeError):
 
 class GrowthLimitError(RuntimeError):
     """Growing on would pass the number of nodes that was allowed; what was grown stays."""
+
+
+class ModelFileError(ValueError):
+    """A file that is no model, or not a whole one; nothing in it was run."""
 
 
 class ColumnMatchWarning(UserWarning):

@@ -44,6 +44,10 @@ class TrinaryTreeRegressor(RegressorMixin, BaseTrinaryTree):  # type: ignore[mis
         Which columns are categorical. "from_dtype": text, category and boolean columns, except that ordered
         categories are numeric in their order. None: no column. Otherwise a list of names or positions, or one
         boolean per column.
+    unknown_category : {"no_information", "error"}, default="no_information"
+        What a category is to prediction that training never saw. "no_information": it tells nothing, so its row takes
+        the third branch, both branches, the surrogates' advice, or else the larger side, as the strategy has it;
+        it does not mean what a missing value means. "error": an error that names it.
     split_on_missing : bool, default=True
         Whether "mia" and "trinary_mia" also try the split of missing against observed.
     max_surrogates : int, default=5
@@ -102,6 +106,7 @@ class TrinaryTreeRegressor(RegressorMixin, BaseTrinaryTree):  # type: ignore[mis
         min_samples_leaf: int = 20,
         max_bins: int | None = None,
         categorical_features: Any = "from_dtype",
+        unknown_category: str = "no_information",
         split_on_missing: bool = True,
         max_surrogates: int = 5,
         n_jobs: int | None = None,
@@ -113,6 +118,7 @@ class TrinaryTreeRegressor(RegressorMixin, BaseTrinaryTree):  # type: ignore[mis
             min_samples_leaf=min_samples_leaf,
             max_bins=max_bins,
             categorical_features=categorical_features,
+            unknown_category=unknown_category,
             split_on_missing=split_on_missing,
             max_surrogates=max_surrogates,
             n_jobs=n_jobs,
@@ -180,6 +186,10 @@ class TrinaryTreeClassifier(ClassifierMixin, BaseTrinaryTree):  # type: ignore[m
         Which columns are categorical. "from_dtype": text, category and boolean columns, except that ordered
         categories are numeric in their order. None: no column. Otherwise a list of names or positions, or one
         boolean per column.
+    unknown_category : {"no_information", "error"}, default="no_information"
+        What a category is to prediction that training never saw. "no_information": it tells nothing, so its row takes
+        the third branch, both branches, the surrogates' advice, or else the larger side, as the strategy has it;
+        it does not mean what a missing value means. "error": an error that names it.
     split_on_missing : bool, default=True
         Whether "mia" and "trinary_mia" also try the split of missing against observed.
     max_surrogates : int, default=5
@@ -232,6 +242,7 @@ class TrinaryTreeClassifier(ClassifierMixin, BaseTrinaryTree):  # type: ignore[m
         min_samples_leaf: int = 20,
         max_bins: int | None = None,
         categorical_features: Any = "from_dtype",
+        unknown_category: str = "no_information",
         split_on_missing: bool = True,
         max_surrogates: int = 5,
         n_jobs: int | None = None,
@@ -243,6 +254,7 @@ class TrinaryTreeClassifier(ClassifierMixin, BaseTrinaryTree):  # type: ignore[m
             min_samples_leaf=min_samples_leaf,
             max_bins=max_bins,
             categorical_features=categorical_features,
+            unknown_category=unknown_category,
             split_on_missing=split_on_missing,
             max_surrogates=max_surrogates,
             n_jobs=n_jobs,

@@ -15,10 +15,12 @@ import numpy as np
 from tritree import _core
 from tritree.codec import MAX_CATEGORIES
 
-__all__ = ["STRATEGIES", "Parameters", "check_int", "count_threads"]
+__all__ = ["STRATEGIES", "UNKNOWN_CATEGORY", "Parameters", "check_choice", "check_int", "count_threads"]
 
 #: How missing values may be handled.
 STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate")
+#: What a category that training never saw may be to prediction.
+UNKNOWN_CATEGORY = ("no_information", "error")
 
 _NO_LIMIT = 2**31 - 1
 _MOST_THREADS = 256
@@ -67,17 +69,19 @@ class Parameters:
     max_depth: Any
     min_samples_leaf: Any
     max_bins: Any
+    unknown_category: Any
     split_on_missing: Any
     max_surrogates: Any
     n_jobs: Any
 
     def check(self, criteria: tuple[str, ...]) -> None:
         """Raise a ValueError naming the first parameter that cannot be, and what it may be."""
-        _check_choice("missing", self.missing, STRATEGIES)
-        _check_choice("criterion", self.criterion, criteria)
+        check_choice("missing", self.missing, STRATEGIES)
+        check_choice("criterion", self.criterion, criteria)
         check_int("max_depth", self.max_depth, 0, or_none="no limit")
         check_int("min_samples_leaf", self.min_samples_leaf, 1)
         check_int("max_bins", self.max_bins, 2, MAX_CATEGORIES, or_none="every distinct value")
+        check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
         check_int("max_surrogates", self.max_surrogates, 0)
         if not isinstance(self.split_on_missing, (bool, np.bool_)):
             raise ValueError(f"split_on_missing must be True or False, got {self.split_on_missing!r}")
@@ -105,7 +109,8 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raise a ValueError unless the parameter is one of its choices."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tritree import _core
 
-__all__ = ["GrowingTree"]
+__all__ = ["GrowingTree", "most_nodes"]
 
 # how long one step of grow_all may take: short enough for Ctrl-C and the progress line to feel alive
 _STEP_SECONDS = 0.2
@@ -78,8 +78,11 @@ class GrowingTree:
             self._importances = reductions / total if total > 0 else reductions
         return self._importances.copy()
 
-    def grow_all(self, max_nodes: int, n_threads: int) -> None:
-        """Grow every branch that is known and not grown; raise a GrowthLimitError where max_nodes would be passed."""
+    def grow_all(self, max_nodes: int, n_threads: int, in_full: int | None = None) -> None:
+        """Grow every branch that is known and not grown; raise a GrowthLimitError where max_nodes would be passed.
+
+        ``in_full`` is the most nodes that the tree may have in the end, if that is known.
+        """
         ungrown = self.model.n_ungrown
         if ungrown and self.model.is_detached:
             raise RuntimeError(
@@ -91,9 +94,10 @@ class GrowingTree:
             while ungrown:
                 room = max_nodes - self.model.n_nodes
                 if room <= 0:
+                    bound = "" if in_full is None else f"; in full it may have up to {in_full:,} nodes"
                     raise GrowthLimitError(
                         f"the tree has {self.model.n_nodes:,} nodes and {ungrown:,} branches still to grow, which "
-                        f"would pass max_nodes={max_nodes:,}; raise max_nodes, lower max_depth, or leave the "
+                        f"would pass max_nodes={max_nodes:,}{bound}; raise max_nodes, lower max_depth, or leave the "
                         "rest to grow on demand (what was grown stays, and predictions are right either way)"
                     )
                 begin = time.perf_counter()
@@ -114,6 +118,20 @@ class GrowingTree:
             "of the node above it; call grow_all() before detach() to have every branch",
             CutShortWarning,
         )
+
+
+def most_nodes(n_columns: int, max_depth: int) -> int:
+    """Return the most nodes that a tree with third branches can have.
+
+    A node at depth d with p columns left has two daughters with p columns one deeper, and a third branch as deep with
+    p - 1 columns.
+    """
+    sizes = [1] * (n_columns + 1)  # by columns left, of a node as deep as may be
+    for _ in range(max_depth):
+        below, sizes = sizes, [1]
+        for columns in range(1, n_columns + 1):
+            sizes.append(1 + 2 * below[columns] + sizes[-1])
+    return sizes[n_columns]
 
 
 def _progress(max_nodes: int) -> AbstractContextManager[Callable[[int, int], None]]:

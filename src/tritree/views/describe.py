@@ -66,6 +66,8 @@ def describe(
     columns = [_describe_column(name, learned) for name, learned in zip(names, codec.columns, strict=True)]
     nodes = [_describe_node(tree, node, columns) for node in range(len(tree.column))]
     return {
+        "format": 1,
+        "task": "regression" if classes is None else "classification",
         "missing": missing,
         "classes": None if classes is None else [_plain(label) for label in classes],
         "columns": columns,
