@@ -260,6 +260,7 @@ void Grower::summarise_rows(std::span<const Wanted> wanted, std::span<std::optio
             parted = node;
             leaves[w] = scanner_.reader().summarise_leaf(sides[static_cast<std::size_t>(side)], base.frame);
         }
+        of_base.trim();
     });
 }
 
@@ -391,7 +392,7 @@ void Grower::drop_old_rows() {
     while (n_kept_ > kKeptRows) {
         Base& base = bases[keepers_[n_dropped++]];
         n_kept_ -= base.kept.size();
-        base.kept = {};
+        base.kept = std::vector<std::uint32_t>();  // not {}, which would keep the memory
         base.rows = {};
     }
     keepers_.erase(keepers_.begin(), keepers_.begin() + static_cast<std::ptrdiff_t>(n_dropped));

@@ -41,7 +41,7 @@ class Cells {
 
     /// Give memory back if the cells took more than so many integers; the cells are gone then.
     void trim(std::size_t n_integers) {
-        if (collected_.capacity() > n_integers) collected_ = {};
+        if (collected_.capacity() > n_integers) collected_ = Cell();
     }
 
     std::size_t size() const { return codes_.size(); }

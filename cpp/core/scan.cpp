@@ -16,7 +16,7 @@ bool is_scanned(const Sprout* sprout) { return sprout != nullptr && !sprout->lea
 
 void make_ready(Histogram& histogram) {
     if (histogram.capacity() > kReusable)
-        histogram = {};
+        histogram = Histogram();
     else
         histogram.clear();
 }
