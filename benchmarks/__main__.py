@@ -26,7 +26,10 @@ WIDTH = 100  # that the tables need at least
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was asked for, and report; return 1 if a benchmark failed. A reach that is missed is no failure."""
+    """Run what was asked for, and report; return 1 if a benchmark failed, and 130 after Ctrl-C.
+
+    A reach that is missed is no failure.
+    """
     asked = parse(arguments)
     if asked.list:
         for name, case in CASES.items():
@@ -48,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"All measurements are in {file}.")
     if asked.write_readme:
         print(update_readme(report, FOLDER / "README.md"))
+    if not finished:
+        return 130  # as of any program that Ctrl-C has ended
     return 1 if any(row.failed for row in rows) else 0
 
 
@@ -103,6 +108,8 @@ def run_all(names: Sequence[str], asked: argparse.Namespace) -> tuple[list[Row],
         try:
             for name in names:
                 progress.update(current, description=name, completed=0, total=None, refresh=True)
+                if not console.is_terminal:
+                    console.print(name)
                 run_one(name, run, rows.append)
                 progress.update(everything, advance=1, refresh=True)
         except KeyboardInterrupt:

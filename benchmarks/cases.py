@@ -155,11 +155,7 @@ def fit_categories(run: Run) -> Iterator[Row]:
     peers, absent = load("LightGBM", "HistGradientBoosting")
     table = data.black_friday(every=10 if run.quick else 1)
     if table is None:
-        yield Row(
-            "fit-categories",
-            "Black Friday",
-            notes=[NO_BLACK_FRIDAY],
-        )
+        yield Row("fit-categories", "Black Friday", notes=[NO_BLACK_FRIDAY])
     else:
         row = Row("fit-categories", f"Black Friday, {shape(table[0])}", notes=list(absent))
         yield run.compare_fits(row, *table, [TriTree(), *peers], run.settings())
@@ -242,11 +238,7 @@ def grow_all(run: Run) -> Iterator[Row]:
     """Grow every third branch of a tree of depth 5, on one thread and on two."""
     table = data.black_friday(every=10 if run.quick else 1)
     if table is None:
-        yield Row(
-            "grow-all",
-            "Black Friday",
-            notes=[NO_BLACK_FRIDAY],
-        )
+        yield Row("grow-all", "Black Friday", notes=[NO_BLACK_FRIDAY])
     else:
         yield grown_row(run, "Black Friday, ", *table)
     yield grown_row(run, "", *data.numbers(run.rows(20_000), 12, seed=run.seed))

@@ -72,7 +72,8 @@ class Report:
         )
         failed = [row.case for row in self.rows if row.failed]
         doubt += f" FAILED: {', '.join(failed)}." if failed else ""
-        return f"{sum(met)} of {len(met)} reaches are met.{doubt}"
+        judged = f"{sum(met)} of {len(met)} reaches are met." if met else "No reach was judged."
+        return judged + doubt
 
 
 def quantity(value: float, unit: str) -> str:

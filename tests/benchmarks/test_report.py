@@ -43,7 +43,7 @@ def test_a_missed_reach_is_said_plainly() -> None:
 def test_a_disturbed_row_is_not_judged() -> None:
     found = report(foreign=(0.0, 0.9, 0.0))
     assert summary(found.rows)[0][-1] == "busy"
-    assert found.conclusion.startswith("0 of 0 reaches")
+    assert found.conclusion.startswith("No reach was judged")
 
 
 def test_json_holds_raw_rounds_and_verdicts() -> None:
@@ -83,7 +83,7 @@ def test_ctrl_c_keeps_finished_benchmarks(tmp_path, monkeypatch, capsys) -> None
 
     monkeypatch.setitem(CASES, "author", finished)
     monkeypatch.setitem(CASES, "growth", interrupted)
-    assert main(["author", "growth", "--json", str(tmp_path / "out.json")]) == 0
+    assert main(["author", "growth", "--json", str(tmp_path / "out.json")]) == 130
     content = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert [row["case"] for row in content["rows"]] == ["author"]
     assert content["finished"] is False
