@@ -1,4 +1,4 @@
-"""Examples in docstrings and in the README run, and say what they show."""
+"""Examples in docstrings, in the README and in docs/ run, and say what they show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ import pytest
 import tritree
 
 MODULES = ["tritree", *(module.name for module in pkgutil.walk_packages(tritree.__path__, "tritree."))]
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+TABLES_AND_MODELS = ROOT / "docs" / "tables-and-models.md"
+
+
+def programs(page: Path) -> list[str]:
+    """Return the Python blocks of a page."""
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -30,7 +37,7 @@ def test_both_estimators_have_examples():
 
 def test_quick_start_of_the_readme_runs(capsys):
     pytest.importorskip("pandas")
-    (program,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    (program,) = programs(README)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tritree.ColumnMatchWarning)
         exec(program, {})
@@ -45,3 +52,33 @@ def test_demonstration_runs(capsys):
     printed = capsys.readouterr().out
     assert "not grown yet" in printed
     assert "HistGradientBoosting" in printed
+
+
+@pytest.fixture
+def warnings_printed():
+    """Warnings for users are printed where they occur, so that examples show them."""
+
+    def show(message, category, *_):
+        print(f"{category.__name__}: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+def test_examples_of_tables_and_models_hold(tmp_path, monkeypatch, warnings_printed):
+    for library in ("pandas", "polars", "pyarrow", "onnx", "onnxruntime"):
+        pytest.importorskip(library, reason=f"the page reads and writes with {library}")
+    monkeypatch.chdir(tmp_path)  # where the files that it writes vanish
+    names, runner = {}, doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for number, program in enumerate(programs(TABLES_AND_MODELS), start=1):
+        if ">>> " not in program:
+            exec(program, names)
+            continue
+        block = f"block {number} of {TABLES_AND_MODELS.name}"
+        example = doctest.DocTestParser().get_doctest(program, names, block, None, None)
+        runner.run(example, clear_globs=False)
+        names.update(example.globs)
+    assert runner.summarize(verbose=False).failed == 0

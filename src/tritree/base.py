@@ -112,11 +112,11 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         """Return what the core asks of a table to predict: its columns, its rows and the threads to use."""
         check_is_fitted(self)
         codec, n_threads = self._codec, count_threads(self.n_jobs)
+        check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
         matrix = read_matrix(X, codec.keys, len(codec.columns)) if codec.is_plain else None
         if matrix is not None:
             return matrix, len(matrix), n_threads
         table: Table = read_table(X)
-        check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
         columns = codec.encode(table, type(self).__name__, refuse_unknown=self.unknown_category == "error")
         return columns, table.n_rows, n_threads
 
@@ -331,7 +331,8 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
 
         The tree is grown in full first. Where no column holds text, the model has one input ``X``, an array of
         float64 with NaN where a value is missing; else one input per column, called as the column is: float64 or
-        text of shape (rows, 1), where an empty text is a missing one. Its output is ``prediction``, or ``label`` and
+        text of shape (rows, 1). ONNX has no missing text: an empty one stands for it, or ``_`` where the empty text is
+        a category; the input's description says which. Outputs are ``prediction``, or ``label`` and
         ``probabilities``. Needs the package onnx (``pip install tritree[onnx]``).
 
         Parameters
@@ -349,12 +350,14 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         GrowthLimitError
             If the tree in full has more than ``max_nodes`` nodes.
         ValueError
-            Under "fractional", which ONNX cannot express.
+            If ONNX cannot express the tree: under "fractional", with paths of more than 1,000 questions, or with
+            whole numbers from 2**63 on as classes.
 
         Notes
         -----
-        A detached tree is exported as it is. A text that is none of an ordered column's categories, which ``predict``
-        refuses, is missing to the model.
+        A detached tree is exported as it is. A label that is none of an ordered column's categories, which
+        ``predict`` refuses, is missing to the model, and ``unknown_category="error"`` cannot be expressed: what
+        training never saw tells nothing. onnxruntime turns None into the text "None"; give the text for missing.
 
         Examples
         --------

@@ -63,9 +63,9 @@ class LearnedColumn:
             return
         row = int(np.argmax(unknown))
         value = column.values[row]
-        shown = repr(column.labels[value]) if column.content is Content.TEXT else f"{value:.17g}"
+        shown = column.labels[value] if column.content is Content.TEXT else _category(value, column.content)
         raise ColumnError(
-            f"{self.label} holds {shown} in row {row}, a category that training never saw (it saw "
+            f"{self.label} holds {shown!r} in row {row}, a category that training never saw (it saw "
             f"{_some(self.categories)}); make it one of them or missing, or let it tell nothing: "
             "unknown_category='no_information'"
         )
@@ -200,7 +200,7 @@ def _learn_column(column: Column, chosen: bool | None) -> LearnedColumn:
     if chosen is None:
         categorical = content in (Content.TEXT, Content.BOOLEANS) or column.is_category
         if column.order is not None:
-            return LearnedColumn(label, content, order=column.order)
+            return LearnedColumn(label, content, order=_checked_order(column))
     else:
         categorical = chosen
     if not categorical or content is Content.NOTHING:
@@ -227,14 +227,37 @@ def _distinct(column: Column) -> tuple[Any, ...]:
     if np.isinf(values).any():
         row = int(np.argmax(np.isinf(column.values)))
         raise _infinite(column.label, row, float(column.values[row]))
-    if len(values) and np.abs(values).max() > _LARGEST_EXACT:
+    _refuse_inexact(column.label, values.tolist())
+    return tuple(_category(value, column.content) for value in values)
+
+
+def _category(value: Any, content: Content) -> bool | int | float:
+    """Return a category that is kept as a number as what it is to the user."""
+    if content is Content.BOOLEANS:
+        return bool(value)
+    return int(value) if value == np.floor(value) else float(value)
+
+
+def _refuse_inexact(label: str, numbers: Sequence[Any]) -> None:
+    if any(abs(number) >= _LARGEST_EXACT for number in numbers):
         raise ColumnError(
-            f"{column.label} is categorical with numbers beyond {_LARGEST_EXACT:,}, which cannot be told apart; "
+            f"{label} is categorical with numbers from {_LARGEST_EXACT:,} on, which cannot be told apart; "
             "turn it into text"
         )
-    if column.content is Content.BOOLEANS:
-        return tuple(bool(value) for value in values)
-    return tuple(int(value) if value == np.floor(value) else float(value) for value in values)
+
+
+def _checked_order(column: Column) -> tuple[Any, ...]:
+    """Return the labels of ordered categories, used or not, as text and plain numbers."""
+    assert column.order is not None
+    order = tuple(float(label) if type(label).__name__ == "Decimal" else label for label in column.order)
+    odd = next((label for label in order if not isinstance(label, (str, bool, int, float))), None)
+    if odd is not None:
+        raise ColumnError(
+            f"{column.label} has {odd!r} of type {type(odd).__name__} among its ordered categories; make all of them "
+            "text or numbers, or drop those that are not used"
+        )
+    _refuse_inexact(column.label, [label for label in order if not isinstance(label, str)])
+    return order
 
 
 def _look_up(codes: NDArray[Any], labels: Sequence[Any], known: Sequence[Any]) -> NDArray[np.int32]:

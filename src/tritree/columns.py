@@ -83,6 +83,8 @@ def is_missing(value: Any) -> bool:
     """Return whether a Python object stands for a missing cell: None, NaN, NaT or pandas' NA."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if type(value).__name__ == "Decimal":
+        return bool(value.is_nan())
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
@@ -175,7 +177,7 @@ def _read_objects(
     listed = values.tolist()
     types = set(map(type, listed))
     # a float may be a NaN that stands for missing, so whether floats are observed is a question of values
-    floats = {t for t in types if issubclass(t, (float, np.floating))}
+    floats = set(filter(_is_float, types))
     observed_types = {t for t in types - floats if t.__name__ not in _MISSING_TYPES}
     if floats and not all(is_missing(value) for value in listed if type(value) in floats):
         observed_types.add(float)
@@ -233,7 +235,12 @@ def _is_number(t: type) -> bool:
 
 def _is_of(value: Any, t: type) -> bool:
     """Return whether a value is of a type itself: True is no int here. All floats are one type."""
-    return type(value) is t or (t is float and isinstance(value, (float, np.floating)))
+    return type(value) is t or (t is float and _is_float(type(value)))
+
+
+def _is_float(t: type) -> bool:
+    """Return whether values of a type may be NaN."""
+    return issubclass(t, (float, np.floating)) or t.__name__ == "Decimal"
 
 
 def _refusal(label: str, kind: str) -> ColumnError:

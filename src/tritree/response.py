@@ -45,7 +45,7 @@ def read_numbers(y: Any, n_rows: int, reader: str) -> NDArray[np.float64]:
 
 def read_classes(y: Any, n_rows: int, reader: str) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the classes in sorted order and the class number of each row."""
-    values = _read(y, n_rows, reader)
+    values = _plain_labels(_read(y, n_rows, reader))
     _refuse_missing(values)
     try:
         check_classification_targets(values)
@@ -54,6 +54,22 @@ def read_classes(y: Any, n_rows: int, reader: str) -> tuple[NDArray[Any], NDArra
         types = sorted({type(value).__name__ for value in values.tolist()})
         raise ValueError(f"y mixes labels of type {', '.join(types)}; make all of them one type") from None
     return classes, numbers.astype(np.int32).ravel()
+
+
+def _plain_labels(values: NDArray[Any]) -> NDArray[Any]:
+    """Return labels in the type that scikit-learn knows them by: numbers kept as objects, NumPy's newer text."""
+    if values.dtype.kind == "T":
+        return np.array(values.tolist(), dtype=str)
+    if values.dtype.kind == "S":
+        raise ValueError(f"y holds bytes ({_shown(values[0])} in row 0); decode them to text")
+    if values.dtype.kind != "O":
+        return values
+    listed = values.tolist()
+    types = set(map(type, listed))
+    if any(issubclass(t, bytes) for t in types):
+        row = next(i for i, value in enumerate(listed) if isinstance(value, bytes))
+        raise ValueError(f"y holds bytes ({_shown(listed[row])} in row {row}); decode them to text")
+    return np.array(listed) if types and types <= {bool, int} and len(types) == 1 else values
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:

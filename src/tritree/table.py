@@ -97,14 +97,17 @@ def _read_any(X: Any) -> Table:
     if isinstance(frame, nw.LazyFrame):
         warn_caller("the lazy frame is collected: all its columns are read into memory")
         frame = frame.collect()
-    if (
-        not isinstance(frame, nw.DataFrame)
-        and hasattr(X, "__arrow_c_stream__")
-        and not hasattr(X, "__array__")
-    ):
+    # what speaks the interchange protocol is a frame to narwhals, of which it can read nothing
+    stranger = isinstance(frame, nw.DataFrame) and getattr(frame, "_level", "full") == "interchange"
+    unread = not isinstance(frame, nw.DataFrame) and not hasattr(X, "__array__")
+    if (stranger or unread) and hasattr(X, "__arrow_c_stream__"):
         import pyarrow as pa  # a stranger that speaks Arrow: pyarrow reads it
 
-        frame = nw.from_native(pa.table(X))
+        frame, stranger = nw.from_native(pa.table(X)), False
+    if stranger:
+        raise TypeError(
+            f"a {type(X).__name__} is no table that can be read here; turn it into a frame of pandas, polars or pyarrow"
+        )
     if isinstance(frame, nw.DataFrame):
         return _read_frame(frame)
     return _read_array(X)

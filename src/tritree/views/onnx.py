@@ -1,12 +1,13 @@
 """A tree as a standard ONNX model, which other programs run without Python.
 
-The tree ensemble of ONNX has nodes that ask "is x < t?", and NaN is not. A split of three or more ways becomes a chain
-of such questions: each yes leads to a branch, and the last no, which is all that is left for a missing value, to where
+The tree ensemble of ONNX has nodes that ask "is x < t?", and NaN is not. A split becomes a search among its bounds:
+each yes leads on to what lies below a bound, and the last no, which is all that is left for a missing value, to where
 the split sends what is missing. The ensemble finds the number of the leaf, and a table behind it the leaf's values: so
 they keep their double precision, which the ensemble's own output does not have.
 
-onnxruntime lets several answers lead to one node, but the first it follows to that node must be a no. It follows noes
-first, so that the order of the questions here is the right one.
+Several answers lead to one node, which onnxruntime allows for the sake of LightGBM's categories: any number of yeses,
+and one no if that is the first to be followed. It follows noes first, so that the order of the questions here is the
+right one. Every node must be reached, and paths must not be long, because it follows them by recursion.
 """
 
 from __future__ import annotations
@@ -20,11 +21,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+try:
+    from onnx import TensorProto, checker, helper, numpy_helper
+except ImportError as error:
+    raise ImportError(
+        f"to_onnx() needs the package onnx, which cannot be imported ({error}); pip install tritree[onnx]"
+    ) from error
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
-    from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
+    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 __all__ = ["draw_onnx"]
 
@@ -35,8 +43,10 @@ _IR_VERSION = 8
 _NEVER_SEEN = -2.0
 #: Leaves are numbered by the ensemble in single precision.
 _MOST_LEAVES = 2**24
-
-Bounds = list[tuple[float, str]]
+#: onnxruntime loads a path of questions by recursion; in a stack of 8 MB, 12,000 of them made it crash.
+_MOST_STEPS = 1_000
+#: A search of more bounds is halved.
+_MOST_IN_A_ROW = 8
 
 
 def draw_onnx(description: dict[str, Any]) -> ModelProto:
@@ -46,52 +56,60 @@ def draw_onnx(description: dict[str, Any]) -> ModelProto:
             "a tree with missing='fractional' follows both branches of a split where a value is missing, which a tree "
             "ensemble of ONNX cannot do; use another strategy, or to_dict() and a program of your own"
         )
-    from onnx import checker, helper
-
-    columns = [_Column(position, column) for position, column in enumerate(description["columns"])]
-    graph = _Graph(columns)
-    ensemble = _Ensemble(description, columns)
-    graph.add(
-        "TreeEnsembleRegressor", [graph.matrix()], "leaf number", domain="ai.onnx.ml", **ensemble.attributes()
+    columns = [_Column(position, **about) for position, about in enumerate(description["columns"])]
+    ensemble = _Ensemble(description["nodes"], columns)
+    graph = _Graph()
+    matrix = _add_inputs(graph, columns)
+    number = graph.add(
+        "TreeEnsembleRegressor", [matrix], "leaf number", domain="ai.onnx.ml", **ensemble.attributes()
     )
-    graph.add("Cast", ["leaf number"], "leaf column", to=_types().INT64)
-    graph.add("Reshape", ["leaf column", graph.constant("all rows", np.array([-1]))], "leaf")
+    whole = graph.add("Cast", [number], "leaf column", to=TensorProto.INT64)
+    leaf = graph.add("Reshape", [whole, graph.constant("all rows", np.array([-1], dtype=np.int64))], "leaf")
+    values = np.array(ensemble.values)
     if description["classes"] is None:
-        values = graph.constant("values", np.array(ensemble.values)[:, 0])
-        graph.add("Gather", [values, "leaf"], "prediction", output=(_types().DOUBLE, ["rows"]))
+        table = graph.constant("values", values[:, 0])
+        graph.output(graph.add("Gather", [table, leaf], "prediction"), TensorProto.DOUBLE, ["rows"])
     else:
-        _add_classes(graph, description["classes"], np.array(ensemble.values))
+        _add_classes(graph, description["classes"], graph.constant("values", values), leaf)
     model = helper.make_model(
         graph.build(),
         producer_name="tritree",
         producer_version=version("tritree"),
         ir_version=_IR_VERSION,
-        opset_imports=[helper.make_opsetid(domain, number) for domain, number in _OPSETS.items()],
+        opset_imports=[helper.make_opsetid(domain, opset) for domain, opset in _OPSETS.items()],
     )
     checker.check_model(model)
     return model
 
 
-def _types() -> Any:
-    from onnx import TensorProto
+def _add_inputs(graph: _Graph, columns: list[_Column]) -> str:
+    """Add the inputs of the model; return the name of the array of numbers that the ensemble reads."""
+    if not any(column.is_text for column in columns):
+        return graph.input("X", TensorProto.DOUBLE, len(columns), "NaN is missing")
+    # before anything else is added, so that they keep their names
+    inputs = [column.add_input(graph) for column in columns]
+    numbers = [column.add_number(graph, name) for column, name in zip(columns, inputs, strict=True)]
+    return graph.add("Concat", numbers, "X", axis=1)
 
-    return TensorProto
 
-
-def _add_classes(graph: _Graph, classes: list[Any], values: NDArray[np.float64]) -> None:
-    labels = np.array(classes, dtype=object if isinstance(classes[0], str) else None)
-    kinds = {"O": _types().STRING, "b": _types().BOOL, "i": _types().INT64, "f": _types().DOUBLE}
-    if labels.dtype.kind not in kinds or len(set(map(type, classes))) != 1:
-        raise ValueError(f"classes like {classes[0]!r} cannot be labels in ONNX; fit to text or numbers")
-    shares = graph.constant("values", values)
-    graph.add("Gather", [shares, "leaf"], "probabilities", output=(_types().DOUBLE, ["rows", len(classes)]))
-    graph.add("ArgMax", [graph.name("probabilities")], "class number", axis=1, keepdims=0)
-    graph.add(
-        "Gather",
-        [graph.constant("classes", labels), "class number"],
-        "label",
-        output=(kinds[labels.dtype.kind], ["rows"]),
-    )
+def _add_classes(graph: _Graph, classes: list[Any], shares: str, leaf: str) -> None:
+    """Add the outputs of a classification."""
+    kinds = {
+        str: TensorProto.STRING,
+        bool: TensorProto.BOOL,
+        int: TensorProto.INT64,
+        float: TensorProto.DOUBLE,
+    }
+    kind = type(classes[0])
+    if kind not in kinds or (kind is int and max(classes) >= 2**63):
+        raise ValueError(
+            f"classes like {classes[-1]!r} cannot be labels in ONNX; fit to text, booleans or numbers up to 2**63"
+        )
+    probabilities = graph.add("Gather", [shares, leaf], "probabilities")
+    best = graph.add("ArgMax", [probabilities], "class number", axis=1, keepdims=0)
+    labels = graph.constant("classes", np.array(classes, dtype={str: object, int: np.int64}.get(kind)))
+    graph.output(graph.add("Gather", [labels, best], "label"), kinds[kind], ["rows"])
+    graph.output(probabilities, TensorProto.DOUBLE, ["rows", len(classes)])
 
 
 @dataclass(frozen=True)
@@ -99,221 +117,237 @@ class _Column:
     """A column as the model reads it."""
 
     position: int
-    about: dict[str, Any]
+    name: str
+    kind: str
+    categories: list[Any] | None
+    order: list[Any] | None
 
     @cached_property
-    def labels(self) -> list[Any] | None:
+    def labels(self) -> list[Any]:
         """The known labels of a categorical or ordered column."""
-        known: list[Any] | None = (
-            self.about["categories"] if self.about["order"] is None else self.about["order"]
-        )
-        return known
+        return self.order or self.categories or []
 
-    @property
+    @cached_property
     def is_text(self) -> bool:
         """Whether the model is given text, which it looks up among the labels."""
-        return bool(self.labels) and isinstance(self.labels[0], str)  # type: ignore[index]
+        return bool(self.labels) and isinstance(self.labels[0], str)
 
-    def bounds(self, sides: dict[Any, str], otherwise: str) -> Bounds:
-        """Return what lies below which value: the sides of labels, and something else between and beside them."""
-        assert self.labels is not None
-        found: Bounds = []
-        if self.is_text:  # labels are numbered, and nothing lies between them
-            found.append((-0.5, otherwise))
-            found += [(i + 0.5, sides.get(label, otherwise)) for i, label in enumerate(self.labels)]
+    @cached_property
+    def missing(self) -> str:
+        """The text that stands for a missing one, which ONNX does not have: an empty one, if that is no label."""
+        text = ""
+        while text in self.labels:
+            text += "_"
+        return text
+
+    def add_input(self, graph: _Graph) -> str:
+        """Add the column to the inputs of the model; return its name."""
+        name = self.name or f"x{self.position}"  # what has an empty name is not there, to ONNX
+        if self.is_text:
+            return graph.input(name, TensorProto.STRING, 1, f"{self.missing!r} is missing")
+        return graph.input(name, TensorProto.DOUBLE, 1, "NaN is missing")
+
+    def add_number(self, graph: _Graph, name: str) -> str:
+        """Add what turns text into its position among the labels; return the name of the numbers."""
+        if not self.is_text:
+            return name
+        found = graph.add(
+            "LabelEncoder",
+            [name],
+            f"number of {name}",
+            domain="ai.onnx.ml",
+            keys_strings=[*self.labels, self.missing],
+            values_floats=[*map(float, range(len(self.labels))), math.nan],
+            default_float=math.nan if self.order else _NEVER_SEEN,
+        )
+        return graph.add("Cast", [found], f"{name} as a number", to=TensorProto.DOUBLE)
+
+    def bounds(self, split: dict[str, Any]) -> list[tuple[float, str]]:
+        """Return which side of a split lies below which value, in ascending order."""
+        if split["rule"] == "missing":
+            observed = "right" if split["missing_to"] == "left" else "left"
+            if self.is_text or not self.order:
+                return [(math.inf, observed)]
+            sides = dict.fromkeys(self.order, observed)  # another number is missing, as another text is
+        elif split["rule"] == "threshold" or (split["rule"] == "order" and self.is_text):
+            return [(float(split["threshold"]), "left"), (math.inf, "right")]
         else:
+            sides = dict.fromkeys(split["left"], "left") | dict.fromkeys(split["right"], "right")
+        other = "missing" if self.order else "unseen"
+        if self.is_text:  # labels are numbered, and nothing lies between them
+            found = [
+                (-0.5, other),
+                *((i + 0.5, sides.get(label, other)) for i, label in enumerate(self.labels)),
+            ]
+        else:
+            found = []
             for label in sorted(self.labels):
-                found.append((float(label), otherwise))
-                found.append((math.nextafter(float(label), math.inf), sides.get(label, otherwise)))
-        return _joined([*found, (math.inf, otherwise)])
+                above = math.nextafter(float(label), math.inf)
+                found += [(float(label), other), (above, sides.get(label, other))]
+        return [*found, (math.inf, other)]
 
 
-def _joined(bounds: Bounds) -> Bounds:
-    """Return the bounds without those that have the same on both sides."""
-    return [
-        bound
-        for bound, behind in zip(bounds, [*bounds[1:], (math.inf, "")], strict=True)
-        if bound[1] != behind[1]
-    ]
+@dataclass(slots=True)
+class _Line:
+    """A question of the ensemble, or a leaf of it."""
+
+    column: int = 0
+    bound: float = 0.0
+    yes: Hashable = None
+    no: Hashable = None  # None is the next line
+    leaf: int | None = None
 
 
 class _Ensemble:
-    """The arrays of ONNX's tree ensemble."""
+    """The lines of ONNX's tree ensemble, and the values of its leaves."""
 
-    def __init__(self, description: dict[str, Any], columns: list[_Column]) -> None:
+    def __init__(self, nodes: list[dict[str, Any]], columns: list[_Column]) -> None:
         self._columns = columns
-        self._nodes = description["nodes"]
-        self.values: list[list[float]] = []  # of each leaf
-        # per question: column, bound, where yes leads; no leads to the next. A leaf is (number of leaf,).
-        self._lines: list[tuple[Any, ...]] = []
-        self._no: dict[int, Any] = {}  # where the last no of a chain leads, by its line
-        self._head: dict[Any, int] = {}  # the first line of a node, or of a part of its chain
-        for node in range(len(self._nodes)):
-            self._add_node(node)
+        self._lines: list[_Line] = []
+        self._heads: dict[Hashable, int] = {}  # the first line of a node, or of a part of it
+        self.values: list[list[float]] = []
+        for number, node in enumerate(nodes):
+            if node["split"] is None:
+                self._add_leaf(number, node["value"])
+            else:
+                self._add_split(number, node)
         if len(self.values) > _MOST_LEAVES:
             raise ValueError(
                 f"the tree has {len(self.values):,} leaves; an ONNX model holds at most {_MOST_LEAVES:,}"
             )
 
-    def _add_node(self, number: int) -> None:
-        node = self._nodes[number]
-        if node["split"] is None:
-            self._add_leaf(number, node["value"])
-            return
-        for branch in ("left", "right", "third"):
-            if node[branch] == "ungrown":  # the tree is detached: the node itself answers
-                self._add_leaf((number, branch), node["value"])
+    def _add_leaf(self, key: Hashable, value: list[float]) -> None:
+        self._heads[key] = len(self._lines)
+        self._lines.append(_Line(leaf=len(self.values)))
+        self.values.append(value)
+
+    def _add_split(self, number: int, node: dict[str, Any]) -> None:
         split = node["split"]
-        to = {b: (number, b) if node[b] == "ungrown" else node[b] for b in ("left", "right", "third")}
+        ungrown = [branch for branch in ("left", "right", "third") if node[branch] == "ungrown"]
+        to = {
+            branch: (number, branch) if branch in ungrown else node[branch]
+            for branch in ("left", "right", "third")
+        }
         larger = to[split["larger"]]
+        # whom to ask where a value is missing, and where nobody knows
         asked = [*((number, k) for k in range(len(split["surrogates"]))), larger]
         to["surrogates"] = asked[0]
         to["missing"] = to[split["missing_to"]]
         to["unseen"] = larger if split["missing_to"] in ("left", "right") else to["missing"]
-        self._add_chain(number, split, to)
+        self._add_search(number, split, to)
         for (here, onward), surrogate in zip(pairwise(asked), split["surrogates"], strict=True):
             sides = {"left": to["left"], "right": to["right"], "unseen": onward, "missing": onward}
             if surrogate["rule"] != "categories" and surrogate["below"] == "right":
                 sides |= {"left": to["right"], "right": to["left"]}
-            self._add_chain(here, surrogate, sides)
+            self._add_search(here, surrogate, sides)
+        for branch in ungrown:  # the tree is detached: the node itself answers
+            self._add_leaf((number, branch), node["value"])
 
-    def _add_leaf(self, key: Any, value: list[float]) -> None:
-        self._head[key] = len(self._lines)
-        self._lines.append((len(self.values),))
-        self.values.append(value)
+    def _add_search(self, key: Hashable, split: dict[str, Any], to: dict[str, Any]) -> None:
+        """Add the questions that send a value, or a missing one, where the split does."""
+        self._heads[key] = len(self._lines)
+        column = split["column"]
+        bounds = [(bound, to[side]) for bound, side in self._columns[column].bounds(split)]
+        # a bound between two parts that go the same way is none; NaN lies behind the last
+        parts = pairwise([*bounds, (math.nan, to["missing"])])
+        self._search(column, [here for here, behind in parts if here[1] != behind[1]], to["missing"])
 
-    def _add_chain(self, key: Any, split: dict[str, Any], to: dict[str, Any]) -> None:
-        self._head[key] = len(self._lines)
-        bounds = self._bounds(split)
-        while len(bounds) > 1 and to[bounds[-1][1]] == to["missing"]:
-            bounds.pop()  # the last no leads there anyway
-        for bound, side in bounds:
-            self._lines.append((split["column"], bound, to[side]))
-        self._no[len(self._lines) - 1] = to["missing"]
-
-    def _bounds(self, split: dict[str, Any]) -> Bounds:
-        """Return which side lies below which value."""
-        column = self._columns[split["column"]]
-        if split["rule"] == "missing":
-            return [(math.inf, "right" if split["missing_to"] == "left" else "left")]
-        if split["rule"] == "threshold" or (split["rule"] == "order" and column.is_text):
-            return [(float(split["threshold"]), "left"), (math.inf, "right")]
-        sides = dict.fromkeys(split["left"], "left") | dict.fromkeys(split["right"], "right")
-        return column.bounds(sides, "missing" if split["rule"] == "order" else "unseen")
+    def _search(self, column: int, bounds: Sequence[tuple[float, Hashable]], otherwise: Hashable) -> None:
+        if len(bounds) <= _MOST_IN_A_ROW:
+            self._lines += [_Line(column, bound, to) for bound, to in bounds]
+            self._lines[-1].no = otherwise
+            return
+        middle = len(bounds) // 2
+        lower, nowhere = object(), object()
+        self._lines.append(_Line(column, bounds[middle - 1][0], lower))
+        self._search(column, bounds[middle:], otherwise)
+        self._heads[lower] = len(self._lines)
+        self._search(column, bounds[:middle], nowhere)
+        # the last no of these is never said, but must lead to a line of its own
+        self._heads[nowhere] = len(self._lines)
+        self._lines.append(_Line(leaf=0))
 
     def attributes(self) -> dict[str, Any]:
         """Return the attributes of the operator."""
-        from onnx import helper
-
-        n = len(self._lines)
-        leaves = [i for i, line in enumerate(self._lines) if len(line) == 1]
-        bounds = np.array([0.0 if len(line) == 1 else line[1] for line in self._lines])
-
-        def doubles(name: str, array: NDArray[np.float64]) -> TensorProto:
-            return helper.make_tensor(name, _types().DOUBLE, array.shape, array)
-
+        lines, heads = self._lines, self._heads
+        leaves = [i for i, line in enumerate(lines) if line.leaf is not None]
+        yes = [heads[line.yes] if line.leaf is None else 0 for line in lines]
+        no = [
+            0 if line.leaf is not None else i + 1 if line.no is None else heads[line.no]
+            for i, line in enumerate(lines)
+        ]
+        _check_steps(yes, no)
+        bounds = np.array([line.bound for line in lines])
+        numbers = np.array([lines[i].leaf for i in leaves], dtype=np.float64)
         return {
             "n_targets": 1,
-            "nodes_treeids": [0] * n,
-            "nodes_nodeids": list(range(n)),
-            "nodes_modes": ["LEAF" if len(line) == 1 else "BRANCH_LT" for line in self._lines],
-            "nodes_featureids": [0 if len(line) == 1 else line[0] for line in self._lines],
-            "nodes_values_as_tensor": doubles("bounds", bounds),
-            "nodes_truenodeids": [0 if len(line) == 1 else self._head[line[2]] for line in self._lines],
-            "nodes_falsenodeids": [
-                0 if len(line) == 1 else self._head[self._no[i]] if i in self._no else i + 1
-                for i, line in enumerate(self._lines)
-            ],
+            "nodes_treeids": [0] * len(lines),
+            "nodes_nodeids": list(range(len(lines))),
+            "nodes_modes": ["BRANCH_LT" if line.leaf is None else "LEAF" for line in lines],
+            "nodes_featureids": [line.column for line in lines],
+            "nodes_values_as_tensor": numpy_helper.from_array(bounds, "bounds"),
+            "nodes_missing_value_tracks_true": [0] * len(lines),
+            "nodes_truenodeids": yes,
+            "nodes_falsenodeids": no,
             "target_treeids": [0] * len(leaves),
             "target_nodeids": leaves,
             "target_ids": [0] * len(leaves),
-            "target_weights_as_tensor": doubles("leaf numbers", np.arange(len(leaves), dtype=np.float64)),
+            "target_weights_as_tensor": numpy_helper.from_array(numbers, "leaf numbers"),
         }
 
 
-class _Graph:
-    """The graph of an ONNX model while it is put together. Names of its own do not clash with those of columns."""
+def _check_steps(yes: list[int], no: list[int]) -> None:
+    """Raise a ValueError if a path is so long that onnxruntime would crash; answers lead to later lines, or to 0."""
+    steps = [0] * len(yes)
+    for line, ways in enumerate(zip(yes, no, strict=True)):
+        for to in ways:
+            steps[to] = max(steps[to], steps[line] + 1)
+    longest = max(steps[1:], default=0)
+    if longest > _MOST_STEPS:
+        raise ValueError(
+            f"the tree asks up to {longest:,} questions on the way to a leaf; onnxruntime crashes where they are many, "
+            f"so that a model may have {_MOST_STEPS:,}: fit with a lower max_depth or a higher min_samples_leaf"
+        )
 
-    def __init__(self, columns: list[_Column]) -> None:
-        self._columns = columns
-        self._taken = {column.about["name"] for column in columns}
+
+class _Graph:
+    """The graph of an ONNX model while it is put together; whatever is added gets a name of its own."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
         self._nodes: list[NodeProto] = []
         self._constants: list[TensorProto] = []
         self._inputs: list[ValueInfoProto] = []
         self._outputs: list[ValueInfoProto] = []
 
-    def name(self, name: str) -> str:
-        """Return a name that no column has."""
+    def _name(self, name: str) -> str:
         while name in self._taken:
             name += "_"
+        self._taken.add(name)
         return name
 
-    def add(
-        self, operator: str, inputs: list[str], output_name: str, *, output: Any = None, **attributes: Any
-    ) -> str:
-        """Add a node, whose output may be one of the model's (then with its type and shape); return its name."""
-        from onnx import helper
-
-        found = self.name(output_name)
-        inputs = [name if name in self._taken else self.name(name) for name in inputs]
-        self._nodes.append(helper.make_node(operator, inputs, [found], **attributes))
-        if output is not None:
-            self._outputs.append(helper.make_tensor_value_info(found, *output))
-        return found
+    def input(self, name: str, kind: int, width: int, note: str) -> str:
+        """Add an input of a number of columns; return its name."""
+        name = self._name(name)
+        self._inputs.append(helper.make_tensor_value_info(name, kind, ["rows", width], note))
+        return name
 
     def constant(self, name: str, array: NDArray[Any]) -> str:
         """Add a table that nodes read; return its name."""
-        from onnx import helper, numpy_helper
-
-        name = self.name(name)
-        if array.dtype == object:
-            texts = [text.encode() for text in array.tolist()]
-            self._constants.append(helper.make_tensor(name, _types().STRING, array.shape, texts))
-        else:
-            self._constants.append(numpy_helper.from_array(array, name))
+        name = self._name(name)
+        self._constants.append(numpy_helper.from_array(array, name))
         return name
 
-    def matrix(self) -> str:
-        """Add the inputs; return the name of the array of numbers that the ensemble reads."""
-        from onnx import helper
+    def add(self, operator: str, inputs: list[str], name: str, **attributes: Any) -> str:
+        """Add a node; return the name of its output."""
+        name = self._name(name)
+        self._nodes.append(helper.make_node(operator, inputs, [name], **attributes))
+        return name
 
-        if not any(column.is_text for column in self._columns):
-            self._inputs.append(
-                helper.make_tensor_value_info("X", _types().DOUBLE, ["rows", len(self._columns)])
-            )
-            return "X"
-        return self.add("Concat", list(self._numbers()), "X", axis=1)
+    def output(self, name: str, kind: int, shape: list[Any]) -> None:
+        """Make what was added an output of the model."""
+        self._outputs.append(helper.make_tensor_value_info(name, kind, shape))
 
-    def _numbers(self) -> Iterator[str]:
-        """Add an input for each column; return the names of the columns as numbers."""
-        from onnx import helper
-
-        for column in self._columns:
-            name = column.about["name"]
-            kind = _types().STRING if column.is_text else _types().DOUBLE
-            self._inputs.append(helper.make_tensor_value_info(name, kind, ["rows", 1]))
-            if column.is_text:
-                assert column.labels is not None
-                keys, values = list(column.labels), [float(i) for i in range(len(column.labels))]
-                if "" not in column.labels:  # ONNX has no missing text: an empty one stands for it
-                    keys.append("")
-                    values.append(math.nan)
-                unknown = _NEVER_SEEN if column.about["order"] is None else math.nan
-                found = self.add(
-                    "LabelEncoder",
-                    [name],
-                    f"number of {name}",
-                    domain="ai.onnx.ml",
-                    keys_strings=keys,
-                    values_floats=values,
-                    default_float=unknown,
-                )
-                yield self.add("Cast", [found], f"{name} as a number", to=_types().DOUBLE)
-            else:
-                yield name
-
-    def build(self) -> Any:
+    def build(self) -> GraphProto:
         """Return the graph."""
-        from onnx import helper
-
         return helper.make_graph(self._nodes, "tritree", self._inputs, self._outputs, self._constants)
