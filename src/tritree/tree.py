@@ -71,8 +71,8 @@ class GrowingTree:
                 if not self.model.is_detached:
                     raise
                 raise AttributeError(
-                    "feature_importances_ needs the training rows, which detach() has dropped; "
-                    "ask for it once before detach()"
+                    "feature_importances_ needs the training rows, which are gone (detach(), or a file saved without "
+                    "them); ask for it once before detach() or save()"
                 ) from None
             total = reductions.sum()
             self._importances = reductions / total if total > 0 else reductions
@@ -86,8 +86,8 @@ class GrowingTree:
         ungrown = self.model.n_ungrown
         if ungrown and self.model.is_detached:
             raise RuntimeError(
-                f"{ungrown:,} branches can no longer be grown: detach() has dropped the training rows; "
-                "call grow_all() before detach(), or fit again"
+                f"{ungrown:,} branches can no longer be grown: the training rows are gone (detach(), or a file saved "
+                "without them); call grow_all() before detach() or save(), or fit again"
             )
         step = 256
         with _progress(max_nodes) as show:
@@ -114,8 +114,9 @@ class GrowingTree:
             return
         self._told_cut_short = True
         warn_caller(
-            f"{self.model.n_cut_short:,} rows met a third branch that was not grown before detach() and got the value "
-            "of the node above it; call grow_all() before detach() to have every branch",
+            f"{self.model.n_cut_short:,} rows met a third branch that was not grown while the training rows were there "
+            "and got the value of the node above it; call grow_all() before detach() or save(training_rows=False) to "
+            "have every branch",
             CutShortWarning,
         )
 
