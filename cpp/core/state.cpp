@@ -57,13 +57,17 @@ Codes load_codes(const GrowthState& state) {
         column.smallest = take(state.smallest, values, column.n_codes);
         column.largest = take(state.largest, again, column.n_codes);
     }
+    require(narrow == state.narrow.size() && wide == state.wide.size() && values == state.smallest.size() &&
+                values == state.largest.size(),
+            "more codes than there are columns for");
     return codes;
 }
 
 Target load_target(const GrowthState& state, const Settings& settings) {
     const auto n = static_cast<std::size_t>(state.n_rows);
     Target target{settings.n_classes, state.y, state.labels, state.sample_weight};
-    require(target.n_rows() == n && (target.weight.empty() || target.weight.size() == n),
+    require(target.n_rows() == n && (target.weight.empty() || target.weight.size() == n) &&
+                (settings.n_classes > 0 ? target.y.empty() : target.labels.empty()),
             "responses do not fit");
     for (const double y : target.y) require(std::isfinite(y), "a response that is not a number");
     for (const double w : target.weight) require(std::isfinite(w) && w >= 0, "a weight out of range");
@@ -135,6 +139,7 @@ void load_bases(const GrowthState& state, Grower& grower) {
                                   static_cast<std::size_t>(state.base_ladder_begin[b + 1]), words);
         grower.bases.push_back(std::move(base));
     }
+    require(words == state.rung_sets.size(), "more category sets than there are rungs for");
 }
 
 /// Say whether a node splits by a rung.

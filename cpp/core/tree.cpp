@@ -107,11 +107,15 @@ std::string Tree::validate(const Settings& settings, std::int32_t n_columns) con
     for (const std::int32_t column : surrogate.column)
         if (column < 0) return "a surrogate without a column";
 
+    for (const std::int8_t below : surrogate_below)
+        if (below != static_cast<std::int8_t>(Branch::Left) &&
+            below != static_cast<std::int8_t>(Branch::Right))
+            return "a surrogate that points nowhere";
+
+    if (depth[0] != 0) return "a depth of the root that is not 0";
     std::vector<std::uint8_t> parents(n, 0);
     for (std::size_t i = 0; i < n; ++i) {
         if (parents[i] != (i > 0)) return "a node without a parent";  // they come before their children
-        if (depth[i] < 0 || depth[i] == std::numeric_limits<std::int32_t>::max())
-            return "a depth out of range";
         const bool leaf = is_leaf(i);
         if (missing_to[i] < -1 || missing_to[i] > 4 || larger[i] < -1 || larger[i] > 1)
             return "an unknown branch";
@@ -121,11 +125,14 @@ std::string Tree::validate(const Settings& settings, std::int32_t n_columns) con
         if (!(share[i] >= 0 && share[i] <= 1)) return "a share out of range";
         if ((third[i] != kNone) != (missing_to[i] == static_cast<std::int8_t>(Branch::Third)))
             return "a third branch where none belongs";
-        for (const std::int32_t child : {left[i], right[i], third[i]}) {
+        for (const Branch side : {Branch::Left, Branch::Right, Branch::Third}) {
+            const std::int32_t child = this->child(i, side);
             if (child == kNone || (child == kUngrown && settings.has_third() && !leaf)) continue;
             if (leaf || child <= static_cast<std::int32_t>(i) || child >= static_cast<std::int32_t>(n))
                 return "a child out of range";
             if (parents[child]++ > 0) return "a node with two parents";
+            if (depth[child] != depth[i] + (side != Branch::Third))
+                return "a depth that does not follow from the branches above it";
         }
     }
     return "";

@@ -61,7 +61,8 @@ def save(model: BaseTrinaryTree, path: Any, training_rows: bool | None) -> None:
     arrays = {f"{part}.{name}": array for part in _PARTS for name, array in _arrays(state, part).items()}
     if model._tree._importances is not None:
         arrays["importances"] = model._tree._importances
-    about = json.dumps(_about(model, state), ensure_ascii=False, allow_nan=False)
+    about = json.dumps(_about(model, state), allow_nan=False)
+    _check_readable(about)
     _write(Path(os.fspath(path)), about, arrays)
 
 
@@ -97,16 +98,25 @@ def _about(model: BaseTrinaryTree, state: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _check_readable(about: str) -> None:
+    """Raise a ValueError if ``load`` would refuse what is to be written, before it takes the place of an old file."""
+    fields = Fields(json.loads(about), "the model")
+    try:
+        _read_parameters(fields.object("parameters"), _ESTIMATORS[fields.take("estimator", str)])
+        _read_codec(fields)
+        _read_classes(fields)
+    except ModelFileError as error:
+        raise ValueError(f"a model file cannot keep this estimator: {error}") from None
+
+
 def _class_type(classes: NDArray[Any]) -> str:
     return {"U": "text", "O": "objects"}.get(classes.dtype.kind, classes.dtype.name)
 
 
 def _plain(value: Any, what: str) -> Any:
     """Return a value as JSON keeps it: text, numbers, truth values, lists of them."""
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers, pandas' series
         value = value.tolist()
-    elif isinstance(value, np.generic):
-        value = value.item()
     if isinstance(value, (list, tuple)):
         return [_plain(item, what) for item in value]
     if value is None or isinstance(value, (str, bool, int)):
@@ -124,25 +134,34 @@ def _write(path: Path, about: str, arrays: dict[str, NDArray[Any]]) -> None:
     from safetensors.numpy import save as serialise
 
     path = Path(os.path.realpath(path))
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it to save the model in")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to save the model in")
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     data = serialise(arrays, metadata={"tritree": about, "sha256": _digest(about, arrays)})
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=".tritree.", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        with contextlib.suppress(OSError):  # as open() would have made it; not every file system can
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(name).chmod(0o666 & ~umask)
+        with contextlib.suppress(OSError):  # not every file system can
+            Path(name).chmod(_mode(path))
         Path(name).replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def _mode(path: Path) -> int:
+    """Return the permissions that ``open`` would leave a file with: its own, or those of a new one."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
 
 
 def _digest(about: str, arrays: Mapping[str, NDArray[Any]]) -> str:
@@ -288,8 +307,8 @@ def _build(fields: Fields, arrays: dict[str, NDArray[Any]]) -> TrinaryTreeRegres
     if (classes is None) != (kind == "regressor") or settings.get("n_classes") != n_classes:
         raise ModelFileError("its classes do not fit its estimator")
     model = _read_model(fields, settings, arrays, len(codec.columns))
-    if not _fits(model.tree(), codec):
-        raise ModelFileError("a split that does not fit its column")
+    if not _fits(model.tree(), codec) or not _are_codes_of(codec, arrays):
+        raise ModelFileError("a split that does not fit its column, or a value that is no number")
 
     estimator._codec = codec
     estimator._tree = GrowingTree(model)
@@ -306,10 +325,11 @@ def _build(fields: Fields, arrays: dict[str, NDArray[Any]]) -> TrinaryTreeRegres
 
 
 def _read_parameters(fields: Fields, kind: type[Any]) -> Any:
-    known = kind._get_param_names()
-    if sorted(fields.names()) != sorted(known):
-        raise ModelFileError("parameters of another version")
-    values = {name: fields.take(name, str, int, float, bool, list, type(None)) for name in known}
+    unknown = set(fields.names()) - set(kind._get_param_names())
+    if unknown:
+        raise ModelFileError(f"parameters of another version: {', '.join(sorted(unknown))[:200]}")
+    # one that a later version has added takes its default
+    values = {name: fields.take(name, str, int, float, bool, list, type(None)) for name in fields.names()}
     estimator = kind(**values)
     try:
         estimator._checked_parameters()
@@ -325,7 +345,7 @@ def _read_codec(fields: Fields) -> Codec:
         raise ModelFileError("a model without columns")
     if names is not None:
         _check_labels(names, "column names")
-        if len(names) != len(columns) or len(set(names)) != len(names) or len(set(map(type, names))) != 1:
+        if len(names) != len(columns) or len(set(names)) != len(names) or not _are_alike(names):
             raise ModelFileError("its column names do not fit its columns")
     learned = []
     for position, column in enumerate(columns):
@@ -342,14 +362,20 @@ def _read_column(fields: Fields, label: str) -> LearnedColumn:
     for name, found in labels.items():
         if found is not None:
             _check_labels(found, f"{name} of {label}")
-            if content == Content.TEXT.value and not all(isinstance(item, str) for item in found):
-                raise ModelFileError(f"{name} of {label} are not all text")
-            if content != Content.TEXT.value and any(isinstance(item, str) for item in found):
-                raise ModelFileError(f"{name} of {label} are not all numbers")
+    # an order may name anything: what does not occur in the column does not count
     categories, order = (None if found is None else tuple(found) for found in labels.values())
-    if categories is not None and (order is not None or list(categories) != sorted(set(categories))):
-        raise ModelFileError(f"the categories of {label} are not in their order")
+    if categories is not None:
+        is_text = content == Content.TEXT.value
+        if not all(isinstance(item, str) == is_text for item in categories):
+            raise ModelFileError(f"categories of {label} are not what it holds")
+        if order is not None or list(categories) != sorted(set(categories)):
+            raise ModelFileError(f"the categories of {label} are not in their order")
     return LearnedColumn(label, Content(content), categories, order)
+
+
+def _are_alike(names: list[Any]) -> bool:
+    """Return whether all names are text, or none."""
+    return len({isinstance(name, str) for name in names}) == 1
 
 
 def _check_labels(labels: list[Any], what: str) -> None:
@@ -410,11 +436,58 @@ def _read_model(
 
 
 def _fits(tree: _core.Tree, codec: Codec) -> bool:
-    """Return whether columns are split by categories if and only if they have some."""
-    categorical = np.array([column.categories is not None for column in codec.columns])
-    by_sets, split = tree.set_begin >= 0, tree.column >= 0
-    surrogates = categorical[tree.surrogate_column] == (tree.surrogate_set_begin >= 0)
-    return bool((categorical[tree.column[split]] == by_sets[split]).all() and surrogates.all())
+    """Return whether every split, and every surrogate, is one that its column can have, and every value a number."""
+    split = tree.column >= 0
+    splits = (tree.threshold[split], tree.set_begin[split], tree.set_words[split], tree.sets)
+    surrogates = (tree.surrogate_threshold, tree.surrogate_set_begin, tree.surrogate_set_words, tree.sets)
+    return (
+        _are_rules(codec, tree.column[split], *splits)
+        and _are_rules(codec, tree.surrogate_column, *surrogates)
+        and not np.isinf(tree.surrogate_threshold).any()  # they need a value, and are never of missing alone
+        and bool(np.isin(tree.surrogate_below, (0, 1)).all() and np.isfinite(tree.value).all())
+    )
+
+
+def _are_rules(
+    codec: Codec,
+    column: NDArray[Any],
+    threshold: NDArray[Any],
+    set_begin: NDArray[Any],
+    set_words: NDArray[Any],
+    sets: NDArray[Any],
+) -> bool:
+    """Return whether columns are split as they can be: by a threshold, between ranks, or by sets of their categories.
+
+    The threshold of a split of missing against observed is -inf. A set has one bit per category.
+    """
+    n_categories = np.array(codec.n_categories)[column]
+    n_ranks = np.array([-1 if known.order is None else len(known.order) for known in codec.columns])[column]
+    words = np.where(n_categories < 0, 0, (n_categories + 63) // 64)
+    if ((set_begin < 0) != (n_categories < 0)).any() or (set_words != words).any():
+        return False
+    behind = np.where(n_ranks < 0, np.inf, n_ranks)
+    between = (threshold == -np.inf) | ((n_ranks < 0) | (threshold > 0)) & (np.ceil(threshold) < behind)
+    filled = words > 0
+    begin, words, n_categories = set_begin[filled], words[filled], n_categories[filled]
+    unused = ~(np.uint64(2**64 - 1) >> (64 * words - n_categories).astype(np.uint64))  # bits of the last word
+    strangers = any((sets[begin + side * words - 1] & unused).any() for side in (1, 2))
+    return bool((between | (set_begin >= 0)).all()) and not strangers
+
+
+def _are_codes_of(codec: Codec, arrays: Mapping[str, NDArray[Any]]) -> bool:
+    """Return whether the training rows and the splits to come, if there are some, are those of the columns."""
+    if "growth.column_n_codes" not in arrays:
+        return True
+    n_codes, coded = arrays["growth.column_n_codes"], arrays["growth.column_is_categorical"] != 0
+    n_categories = np.array(codec.n_categories)
+    categorical = n_categories >= 0
+    if (coded != categorical).any() or (n_codes != n_categories)[categorical].any():
+        return False
+    column, threshold = arrays["growth.rung_column"], arrays["growth.rung_threshold"]
+    n_categories = n_categories[column]
+    words = np.where(n_categories < 0, 0, (n_categories + 63) // 64)
+    begin = np.where(n_categories < 0, -1, np.cumsum(2 * words) - 2 * words)
+    return _are_rules(codec, column, threshold, begin, words, arrays["growth.rung_sets"])
 
 
 def _read_importances(importances: NDArray[Any], n_columns: int) -> NDArray[np.float64]:

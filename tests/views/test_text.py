@@ -346,3 +346,9 @@ def test_a_long_ladder_is_drawn_without_recursion():
         tree | {"n_grown": 0, "n_leaves": 1, "n_ungrown": 2 * width, "detached": False}, max_nodes=None
     )
     assert len(text.splitlines()) == 4 + 3 * width + 1
+
+
+def test_weights_too_large_to_add_up_are_written_as_such():
+    weight = np.linspace(0.1, 1, N) * 6e306
+    tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, STEP, sample_weight=weight)
+    assert drawn(tree)[0].split()[-2] == "inf"

@@ -133,6 +133,8 @@ def _leading(value: float) -> int:
 
 
 def _with_exponent(value: float, digits: int) -> str:
+    if not math.isfinite(value):
+        return str(value)
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     return "0" if value == 0 else f"{mantissa}e{int(exponent)}"
 

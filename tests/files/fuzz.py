@@ -1,0 +1,340 @@
+"""Model files changed at random, by the thousand: run as a program, because a fault may end the whole process.
+
+    python tests/files/fuzz.py FAMILY N_CHANGES FOLDER
+
+It prints what became of the files as JSON. The file that was read last is left in the folder.
+"""
+
+from __future__ import annotations
+
+import copy
+import faulthandler
+import json
+import os
+import resource
+import sys
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import pandas as pd
+from files.samples import Arrays, about_and_arrays, half_grown, mixed, more_holes, seal
+from models import answers, simulated
+
+import tritree
+from tritree import GrowthLimitError, ModelFileError
+from tritree.columns import Content
+
+Random = np.random.Generator
+
+
+def models() -> Iterator[tuple[Any, Any]]:
+    """Return small models of several kinds, each with rows to predict."""
+    for task, missing in [("regression", "trinary"), ("classification", "trinary_mia")]:
+        X, y = mixed(80, task=task)
+        yield half_grown(X, y, missing=missing, max_depth=2), more_holes(X[:30], seed=2)
+    for task, missing in [("classification", "surrogate"), ("regression", "fractional")]:
+        X, y = mixed(80, task=task)
+        yield half_grown(X, y, missing=missing), more_holes(X[:30], seed=2)
+    X, y = simulated(300, 3, holes=0.1)
+    yield half_grown(X, y, np.arange(300) % 4 / 4), more_holes(X[:30], seed=2)
+    X, y = simulated(80, 3, holes=0.1)
+    asked = half_grown(X, y, max_depth=2).grow_all()
+    assert asked.feature_importances_.any()
+    yield asked, more_holes(X[:30], seed=2)
+
+
+# Damage: bytes are changed, and nothing else is put right
+
+
+def damage(data: bytes, rng: Random) -> bytes:
+    changed = bytearray(data)
+    # half of the places in the header, which is the smaller part
+    header = 8 + int.from_bytes(data[:8], "little")
+    at = int(rng.integers(header if rng.random() < 0.5 else len(data)))
+    n = int(rng.choice([1, 2, 4, 8, 100]))
+    match rng.integers(9):
+        case 0:
+            changed[at] ^= 1 << int(rng.integers(8))
+        case 1:
+            changed[at : at + n] = rng.bytes(len(changed[at : at + n]))
+        case 2:
+            del changed[at:]
+        case 3:
+            changed += rng.bytes(n)
+        case 4:
+            del changed[at : at + n]
+        case 5:
+            changed[at:at] = changed[at : at + n]
+        case 6:
+            changed[at : at + n] = bytes(len(changed[at : at + n]))
+        case 7:
+            changed[:8] = int(rng.choice([0, 1, header - 9, header - 7, 2**31, 2**63 - 1])).to_bytes(
+                8, "little"
+            )
+        case 8:  # a digit of the header: a shape, an offset, a number of the description
+            digits = [i for i in range(8, header) if 48 <= changed[i] < 58]
+            changed[int(rng.choice(digits))] = int(rng.integers(48, 58))
+    return bytes(changed)
+
+
+# Crafted files: they say something else, and their checksum is right
+
+
+def nested(depth: int) -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(depth):
+        inner = [inner]
+    return inner
+
+
+VALUES: list[Any] = [
+    *(None, True, False, 0, 1, -1, -2, 2, 3, 5, 64, 255, 256, 65_534, 65_535, 2**31 - 1, 2**31, -(2**31) - 1),
+    *(2**53, 2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**30, -(10**400), 0.5, -0.0, 1e300, 5e-324),
+    *(float("nan"), float("inf"), -float("inf")),
+    *("", "a", "nan", "text", "numbers", "nothing", "objects", "float16", "\0", "\ud800", "x" * 100_000),
+    *([], {}, [[]], [None], [0], ["a", "a"], [1, "a"], [float("nan")], {"a": 1}, nested(50), nested(200)),
+    *(
+        "trinary",
+        "trinary_mia",
+        "mia",
+        "majority",
+        "fractional",
+        "surrogate",
+        "entropy",
+        "gini",
+        "squared_error",
+    ),
+    *("regressor", "classifier", list(range(70)), list(range(1000))),
+]
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return where something stands in a description: the way to it by keys and positions."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if len(at) > 5:
+        return []
+    return [way for key, item in inside for way in [(*at, key), *places(item, (*at, key))]]
+
+
+def edit_about(about: dict[str, Any], rng: Random) -> None:
+    """Change an entry of the description, wherever it stands."""
+    ways = places(about)
+    way = ways[rng.integers(len(ways))]
+    holder: Any = about
+    for key in way[:-1]:
+        holder = holder[key]
+    key, value = way[-1], holder[way[-1]]
+    match rng.integers(8):
+        case 0:
+            del holder[key]
+        case 1 | 2 | 3 | 4:
+            holder[key] = copy.deepcopy(VALUES[rng.integers(len(VALUES))])
+        case 5:
+            if isinstance(value, int):
+                holder[key] = value + int(rng.choice([-1, 1]))
+            elif isinstance(value, list):
+                value[:] = value[::-1] if rng.random() < 0.5 else value + value[:1]
+            else:
+                holder[key] = [value]
+        case 6:  # what stands elsewhere
+            holder[key] = found_at(about, ways[rng.integers(len(ways))])
+        case 7:
+            if isinstance(holder, list):
+                holder.append(copy.deepcopy(value))
+            else:
+                holder["another"] = value
+
+
+def found_at(about: dict[str, Any], way: tuple[Any, ...]) -> Any:
+    found: Any = about
+    for key in way:
+        found = found[key]
+    return copy.deepcopy(found)
+
+
+def craft_about(about: dict[str, Any], arrays: Arrays, rng: Random) -> bytes:
+    about = copy.deepcopy(about)
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        edit_about(about, rng)
+    return seal(json.dumps(about), arrays)
+
+
+def extremes(array: Any) -> list[Any]:
+    """Return values at the bounds of a type, and near those that indices have."""
+    if array.dtype.kind == "f":
+        return [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1.0, 1e300, -1e300, 1e-300, 5e-324, 0.5]
+    n, bounds = len(array), np.iinfo(array.dtype)
+    near = [-3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 63, 64, 127, 254, 255, n - 1, n, n + 1, bounds.max - 1]
+    return [value for value in [bounds.min, *near, bounds.max] if bounds.min <= value <= bounds.max]
+
+
+def edit_entries(array: Any, rng: Random) -> Any:
+    array = array.copy()
+    for _ in range(rng.choice([1, 1, 1, 2, 5])):
+        at = rng.integers(len(array))
+        match rng.integers(5):
+            case 0 | 1:
+                array[at] = rng.choice(np.array(extremes(array), dtype=array.dtype))
+            case 2:  # what may stand there
+                array[at] = array[rng.integers(len(array))]
+            case 3:
+                array[at] = (
+                    array[at] + array.dtype.type(1) if rng.random() < 0.5 else array[at] - array.dtype.type(1)
+                )
+            case 4:
+                raw = bytearray(array.tobytes())
+                raw[rng.integers(len(raw))] ^= 1 << int(rng.integers(8))
+                array = np.frombuffer(bytes(raw), dtype=array.dtype).copy()
+    return array
+
+
+TYPES = "f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1 ?".split()
+
+
+def edit_array(arrays: Arrays, rng: Random) -> None:
+    """Change an array: mostly its entries, sometimes its type, its shape, or whether it is there."""
+    names = sorted(arrays)
+    name = names[rng.integers(len(names))]
+    array = arrays[name]
+    match rng.integers(12):
+        case 0:
+            arrays[name] = array.astype(rng.choice(TYPES))
+        case 1:
+            arrays[name] = array.view(
+                rng.choice([t for t in TYPES if np.dtype(t).itemsize == array.itemsize])
+            )
+        case 2:
+            arrays[name] = [array.reshape(1, -1), array.reshape(-1, 1), array[:0], array.sum()][
+                rng.integers(4)
+            ]
+        case 3:
+            arrays[name] = (
+                array[: rng.integers(len(array) + 1)] if rng.random() < 0.5 else np.append(array, array[-1:])
+            )
+        case 4:
+            match rng.integers(4):
+                case 0:
+                    del arrays[name]
+                case 1:
+                    arrays[str(rng.choice(["tree.x", "growth.n_rows", "growth", "importances", "x", ""]))] = (
+                        array
+                    )
+                case 2:
+                    arrays[name] = arrays[names[rng.integers(len(names))]]
+                case 3:
+                    arrays[name] = rng.permutation(array)
+        case _:
+            if len(array):
+                arrays[name] = edit_entries(array, rng)
+
+
+def craft_arrays(about: dict[str, Any], arrays: Arrays, rng: Random) -> bytes:
+    arrays = dict(arrays)
+    with np.errstate(all="ignore"):
+        for _ in range(rng.choice([1, 1, 1, 2])):
+            edit_array(arrays, rng)
+            arrays = {name: np.atleast_1d(array) for name, array in arrays.items()}
+    return seal(json.dumps(about), arrays)
+
+
+FAMILIES: dict[str, Callable[..., bytes]] = {
+    "damage": damage,
+    "description": craft_about,
+    "arrays": craft_arrays,
+}
+
+# What becomes of them
+
+
+def rows_of(model: Any) -> Any:
+    """Return rows with holes that have the columns of a model, whatever they are."""
+    rng = np.random.default_rng(0)
+    columns = []
+    for column in model._codec.columns:
+        known = list(column.order or column.categories or ())
+        if column.content is Content.NOTHING:
+            known = []
+        elif column.order is not None:
+            known = [label for label in known if isinstance(label, str) == (column.content is Content.TEXT)]
+        elif column.content is Content.TEXT:
+            known += ["never seen"] if model.unknown_category == "no_information" else []
+        elif column.categories is None:
+            known = [-2.0, -0.5, 0.0, 0.5, 2.0]
+        if column.content is not Content.TEXT:
+            known = list(map(float, known))
+        columns.append([known[i] if known else None for i in rng.integers(max(1, len(known)), size=12)])
+    table = pd.DataFrame(dict(enumerate(columns)), dtype=object)
+    table = table.mask(rng.random(table.shape) < 0.4, None)
+    if model._codec.keys is None:
+        return table.to_numpy()
+    table.columns = pd.Index(model._codec.keys, dtype=object)
+    return table
+
+
+def use(model: Any) -> None:
+    """Do with a loaded model what a user may do, within bounds."""
+    rows = rows_of(model)
+    answers(model, rows)
+    model.apply(rows)
+    if not model._tree.model.is_detached:
+        try:
+            model.grow_all(model.n_nodes_ + 20)
+        except GrowthLimitError:
+            pass
+    model.to_dict()
+    answers(model, rows)
+
+
+def fuzz(family: str, n_changes: int, folder: Path) -> dict[str, Any]:
+    """Return how many of the files were refused or loaded, what went wrong, and how many bytes of memory it took."""
+    path, outcomes, faults = folder / "changed", Counter[str](), []
+    originals = []
+    for model, rows in models():
+        model.save(path)
+        data = path.read_bytes()
+        parts = (data,) if family == "damage" else about_and_arrays(data)
+        originals.append((parts, rows, answers(tritree.load(path), rows).tobytes()))
+        use(tritree.load(path))
+    change, begin = FAMILIES[family], peak_memory()
+    for number in range(n_changes):
+        parts, rows, expected = originals[number % len(originals)]
+        path.write_bytes(change(*parts, np.random.default_rng([number, *family.encode()])))
+        try:
+            model = tritree.load(path)
+            outcomes["loaded"] += 1
+            if family != "damage":
+                use(model)
+            elif answers(model, rows).tobytes() != expected:
+                faults.append(f"{number}: other predictions")
+        except ModelFileError as error:
+            outcomes["refused"] += 1
+            if not str(error).startswith(f"{path}: "):
+                faults.append(f"{number}: a message without the path: {error}")
+        except Exception as error:
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            faults.append(
+                f"{number}: {type(error).__name__}: {str(error)[:300]} ({Path(at.filename).name}:{at.lineno})"
+            )
+    return {**outcomes, "faults": faults, "memory": peak_memory() - begin}
+
+
+def peak_memory() -> int:
+    """Return the most bytes of memory that this process ever had."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+if __name__ == "__main__":
+    faulthandler.enable()
+    warnings.simplefilter("ignore")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    print(json.dumps(fuzz(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))))

@@ -1,0 +1,47 @@
+"""Thousands of changed files: each is refused, or read without harm. What they are is in fuzz.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("resource", reason="the system does not tell how much memory a process had")
+
+N_CHANGES = 1500
+MOST_SECONDS = 300
+MOST_MEMORY = 300 * 2**20
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")  # then freed memory is kept for a while
+
+
+def fuzz(family: str, folder: Path) -> dict[str, Any]:
+    """Return what became of the changed files, read in a process of their own that may crash or hang."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("fuzz.py")), family, str(N_CHANGES), str(folder)],
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=MOST_SECONDS * (4 if SANITIZED else 1),
+    )
+    assert done.returncode == 0, f"{folder / 'changed'} ended the process:\n{done.stderr[-5000:]}"
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert SANITIZED or report["memory"] < MOST_MEMORY
+    return report
+
+
+def test_damaged_file_is_refused_or_predicts_the_same(tmp_path: Path) -> None:
+    report = fuzz("damage", tmp_path)
+    assert report["faults"] == []
+    assert report["refused"] > N_CHANGES / 2
+
+
+@pytest.mark.parametrize("family", ["description", "arrays"])
+def test_crafted_file_is_refused_or_can_be_used(family: str, tmp_path: Path) -> None:
+    report = fuzz(family, tmp_path)
+    assert report["faults"] == []
+    assert min(report["refused"], report["loaded"]) > N_CHANGES / 20
