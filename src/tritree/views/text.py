@@ -7,26 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tritree.parameters import check_int
-from tritree.views.notation import (
-    Thresholds,
-    as_label,
-    as_name,
-    as_percent,
-    number_format,
-    pad,
-    width_of,
-)
+from tritree.views.notation import as_label, as_percent, number_format, pad, width_of
+from tritree.views.rules import WIDEST_LABEL, Rules
 
 __all__ = ["MAX_NODES", "draw_text"]
 
 #: Nodes that are drawn unless more are asked for.
 MAX_NODES = 1_000
 
-_WIDEST_NAME = 30  # columns of the terminal that a column's name may take
-_WIDEST_LABEL = 20  # the same for one of several categories,
-_WIDEST_SET = 40  # for a list of them,
-_WIDEST_STAND_IN_SET = 16  # for a list within a line of surrogates,
-_WIDEST_SURROGATES = 100  # and for that line
 _MOST_CLASSES = 6  # classes whose shares are all shown
 
 _BRANCHES = ("left", "right", "third")
@@ -131,7 +119,7 @@ class _Drawing:
         self._classes = tree["classes"]
         self._digits = digits
         self._open = choice.open
-        self._rules = _Rules(self._nodes, digits)
+        self._rules = Rules(self._nodes, digits)
         drawn = [self._nodes[number] for number in choice.drawn]
         self._has_weights = any(not _is_weight_of_rows(node) for node in drawn)
         self._value_text = number_format([node["value"][0] for node in drawn], digits)
@@ -213,7 +201,7 @@ class _Drawing:
         if self._classes is None:
             return f"not grown: answers {self._value_text(node['value'][0])}"
         best = _best(node)
-        return f"not grown: answers {as_label(self._classes[best], _WIDEST_LABEL)}, {node['value'][best]:.1%}"
+        return f"not grown: answers {as_label(self._classes[best], WIDEST_LABEL)}, {node['value'][best]:.1%}"
 
     def _size(self, node: dict[str, Any]) -> int:
         """Return the number of grown nodes of the tree under a node, itself included."""
@@ -244,7 +232,7 @@ class _Drawing:
             return [*counts, self._value_text(value[0])]
         best = _best(node)
         shares = value if self._lists_shares() else [value[best]]
-        label = as_label(self._classes[best], _WIDEST_LABEL)
+        label = as_label(self._classes[best], WIDEST_LABEL)
         return [*counts, label, *(f"{share:.1%}" for share in shares)]
 
 
@@ -257,104 +245,3 @@ def _best(node: dict[str, Any]) -> int:
     """Return the number of the most probable class, the first of equals."""
     value = node["value"]
     return max(range(len(value)), key=value.__getitem__)
-
-
-class _Rules:
-    """The splits of a tree in words."""
-
-    def __init__(self, nodes: list[dict[str, Any]], digits: int) -> None:
-        self._nodes = nodes
-        by_column: dict[int, set[float]] = {}
-        for node in nodes:
-            if node["split"] is not None:
-                for split in (node["split"], *node["split"]["surrogates"]):
-                    if split["rule"] == "threshold":
-                        by_column.setdefault(split["column"], set()).add(split["threshold"])
-        self.thresholds = Thresholds(by_column, digits)
-
-    def branches(self, node: dict[str, Any]) -> list[tuple[str, str]]:
-        """Return the branches of a node that has a split, with the rule that leads into each."""
-        split = node["split"]
-        name = _name(split)
-        left, right = (f"{name} {condition}" for condition in self._conditions(split))
-        missing_to = split["missing_to"]
-        if missing_to == "surrogates" and not split["surrogates"]:
-            missing_to = split["larger"]
-        if split["rule"] != "missing":
-            if missing_to == "left":
-                left += " or missing"
-            elif missing_to == "right":
-                right += " or missing"
-            elif missing_to == "both":
-                left += f", and {as_percent(split['share'])} of each missing row"
-                right += f", and {as_percent(1 - split['share'])} of each missing row"
-        return [("left", left), ("right", right), ("third", self._third(node))]
-
-    def surrogates(self, split: dict[str, Any]) -> str:
-        """Return which other columns decide when the value is missing, in their order, as far as there is room."""
-        begin, end = f"{_name(split)} missing: by ", f", else {split['larger']}"
-        room = _WIDEST_SURROGATES - width_of(begin + end)
-        n_all = len(split["surrogates"])
-        wide = [self._stand_in(surrogate, _WIDEST_STAND_IN_SET) for surrogate in split["surrogates"]]
-        for n in range(n_all, 0, -1):
-            text = ", ".join(wide[:n]) + _more(n_all - n)
-            if width_of(text) <= room:
-                return begin + text + end
-        # one category tells more than a long line
-        return begin + self._stand_in(split["surrogates"][0], 1) + _more(n_all - 1) + end
-
-    def _stand_in(self, surrogate: dict[str, Any], width: int) -> str:
-        """Return a surrogate with the side that its rows go to; both sides if a row may belong to neither."""
-        below = surrogate["below"]
-        above = "right" if below == "left" else "left"
-        if surrogate["rule"] == "categories":
-            where = {below: _listed(surrogate["left"], width), above: _listed(surrogate["right"], width)}
-            return f"{_name(surrogate)} (left {where['left']}; right {where['right']})"
-        conditions = self._conditions(surrogate)
-        return f"{_name(surrogate)} (left {conditions[below != 'left']})"
-
-    def _conditions(self, split: dict[str, Any]) -> tuple[str, str]:
-        """Return what holds for the column on the left and on the right."""
-        if split["rule"] == "missing":
-            return ("missing", "observed") if split["missing_to"] == "left" else ("observed", "missing")
-        if split["rule"] == "threshold":
-            threshold = self.thresholds.text(split["column"], split["threshold"])
-            return f"< {threshold}", f"≥ {threshold}"
-        if split["rule"] == "order":
-            last, first = (as_label(split[s][i], _WIDEST_SET) for s, i in (("left", -1), ("right", 0)))
-            return f"≤ {last}", f"≥ {first}"
-        return _member(split["left"]), _member(split["right"])
-
-    def _third(self, node: dict[str, Any]) -> str:
-        name = _name(node["split"])
-        if not isinstance(node["third"], int):
-            return f"{name} missing"
-        split = self._nodes[node["third"]]["split"]
-        if split is None:
-            return f"{name} missing, no other column helps"
-        return f"{name} missing, {_name(split)} takes over"
-
-
-def _name(split: dict[str, Any]) -> str:
-    return as_name(split["name"], _WIDEST_NAME)
-
-
-def _member(categories: list[Any]) -> str:
-    if len(categories) == 1:
-        return f"is {as_label(categories[0], _WIDEST_SET)}"
-    return f"in {{{_listed(categories, _WIDEST_SET)}}}"
-
-
-def _listed(categories: list[Any], width: int) -> str:
-    """Return as many categories as fit, and how many more there are."""
-    shown: list[str] = []
-    for category in categories:
-        text = as_label(category, _WIDEST_LABEL)
-        if shown and width_of(", ".join([*shown, text])) > width:
-            break
-        shown.append(text)
-    return ", ".join(shown) + _more(len(categories) - len(shown))
-
-
-def _more(n: int) -> str:
-    return f", … {n:,} more" if n else ""
