@@ -16,6 +16,8 @@ from tritree.response import check_weights
 from tritree.table import Table, read_matrix, read_table
 from tritree.tree import GrowingTree, most_nodes
 from tritree.views.describe import describe
+from tritree.views.explain import Explanation, explain_row, read_cells
+from tritree.views.rules import Rules
 from tritree.views.text import MAX_NODES, draw_text
 
 if TYPE_CHECKING:
@@ -294,6 +296,49 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
            ╰┄ x1 missing              not grown yet
         """
         return draw_text(self.to_dict(), max_depth=max_depth, max_nodes=max_nodes, digits=digits)
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """Return for each row why it gets its prediction: the path, each turn with its reason.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows, with holes or without.
+
+        Returns
+        -------
+        list of Explanation
+            One per row. Printed, it tells the path in words; ``turns`` has the path, ``contributions`` what each
+            column has moved: with ``start``, the root's value, they add up to the prediction.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X = np.column_stack([np.arange(100.0), np.arange(100) // 10])
+        >>> tree = TrinaryTreeRegressor(max_depth=1).fit(X, X[:, 0] >= 35)
+        >>> [why] = tree.explain([[np.nan, 9.0]])
+        >>> print(why)
+        predicts 1.000
+        <BLANKLINE>
+                                                    rows   mean  moved by
+        all rows                                     100  0.650
+        x0 is missing: third branch, x1 takes over   100  0.650
+        x1 = 9 ≥ 3.5                                  60  1.000    +0.350
+        <BLANKLINE>
+        0.650 at the root, x1 +0.350: 1.000
+        """
+        check_is_fitted(self)
+        table = read_table(X)
+        matched = list(self._codec.match(table, type(self).__name__))
+        refuse = self.unknown_category == "error"
+        columns = [None if c is None else known.encode(c, refuse_unknown=refuse) for known, c in matched]
+        with infinite_values_named(self._codec):
+            self._tree.apply(columns, table.n_rows, count_threads(self.n_jobs))  # grow what the rows need
+        tree = self.to_dict()
+        rules = Rules(tree["nodes"], digits=4)
+        cells = [read_cells(known, column, table.n_rows) for known, column in matched]
+        return [explain_row(tree, rules, row, tree["classes"]) for row in zip(*cells, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the grown tree as plain data, for other programs: ``json.dumps`` takes it as it is.

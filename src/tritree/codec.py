@@ -42,7 +42,7 @@ class LearnedColumn:
     #: The labels of ordered categories, lowest first; such a column is numeric, its values are positions in here.
     order: tuple[Any, ...] | None = None
 
-    def encode(self, column: Column) -> _core.Column | None:
+    def encode(self, column: Column, *, refuse_unknown: bool = False) -> _core.Column | None:
         """Return the values as the core takes them; None if nothing is observed."""
         if column.content is Content.NOTHING or self.content is Content.NOTHING:
             return None
@@ -52,20 +52,29 @@ class LearnedColumn:
         if self.categories is None:
             return column.values
         if self.content is Content.TEXT:
-            return _look_up(column.values, column.labels, self.categories)
-        return self._numbers_of_numbers(column.values)
+            numbers = _look_up(column.values, column.labels, self.categories)
+        else:
+            numbers = self._numbers_of_numbers(column.values)
+        if refuse_unknown:
+            self._refuse_unknown(column, numbers)
+        return numbers
 
-    def refuse_unknown(self, column: Column, numbers: NDArray[Any]) -> None:
+    def value(self, column: Column, row: int) -> Any:
+        """Return the value in a row of a column to predict, as the user knows it."""
+        value = column.values[row]
+        if column.content is Content.TEXT:
+            return column.labels[value]
+        return float(value) if self.categories is None else _category(value, column.content)
+
+    def _refuse_unknown(self, column: Column, numbers: NDArray[np.int32]) -> None:
         """Raise a ColumnError if a category was never seen in training."""
         assert self.categories is not None
         unknown = numbers == NEVER_SEEN
         if not unknown.any():
             return
         row = int(np.argmax(unknown))
-        value = column.values[row]
-        shown = column.labels[value] if column.content is Content.TEXT else _category(value, column.content)
         raise ColumnError(
-            f"{self.label} holds {shown!r} in row {row}, a category that training never saw (it saw "
+            f"{self.label} holds {self.value(column, row)!r} in row {row}, a category that training never saw (it saw "
             f"{_some(self.categories)}); make it one of them or missing, or let it tell nothing: "
             "unknown_category='no_information'"
         )
@@ -146,17 +155,18 @@ class Codec:
 
     def encode(self, table: Table, reader: str, *, refuse_unknown: bool = False) -> list[_core.Column | None]:
         """Return the columns of a table to predict, in the order of training; None stands for an absent one."""
-        encoded: list[_core.Column | None] = []
+        return [
+            None if column is None else learned.encode(column, refuse_unknown=refuse_unknown)
+            for learned, column in self.match(table, reader)
+        ]
+
+    def match(self, table: Table, reader: str) -> Iterator[tuple[LearnedColumn, Column | None]]:
+        """Yield the columns of training, each with that of a table to predict; None stands for an absent one."""
         for learned, position in zip(self.columns, self._positions(table, reader), strict=True):
-            if position is None:
-                encoded.append(None)
-                continue
-            column = read_column(table.column(position), learned.label)
-            values = learned.encode(column)
-            if refuse_unknown and values is not None and learned.categories is not None:
-                learned.refuse_unknown(column, values)
-            encoded.append(values)
-        return encoded
+            yield (
+                learned,
+                None if position is None else read_column(table.column(position), learned.label),
+            )
 
     def _positions(self, table: Table, reader: str) -> Sequence[int | None]:
         """Return for each column of training where it stands in the table."""
