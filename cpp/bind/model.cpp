@@ -2,10 +2,11 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
-#include <type_traits>
+#include <utility>
 
 #include "arrays.hpp"
 #include "core/state.hpp"
@@ -13,30 +14,26 @@
 namespace tritree::bind {
 namespace {
 
-template <class T>
-using Names = std::array<std::pair<const char*, T>, std::is_same_v<T, Strategy> ? 6 : 3>;
+constexpr std::array kStrategies{std::pair{"trinary", Strategy::Trinary},
+                                 std::pair{"trinary_mia", Strategy::TrinaryMia},
+                                 std::pair{"mia", Strategy::Mia},
+                                 std::pair{"majority", Strategy::Majority},
+                                 std::pair{"fractional", Strategy::Fractional},
+                                 std::pair{"surrogate", Strategy::Surrogate}};
+constexpr std::array kCriteria{std::pair{"squared_error", Criterion::SquaredError},
+                               std::pair{"entropy", Criterion::Entropy}, std::pair{"gini", Criterion::Gini}};
 
-constexpr Names<Strategy> kStrategies{{{"trinary", Strategy::Trinary},
-                                       {"trinary_mia", Strategy::TrinaryMia},
-                                       {"mia", Strategy::Mia},
-                                       {"majority", Strategy::Majority},
-                                       {"fractional", Strategy::Fractional},
-                                       {"surrogate", Strategy::Surrogate}}};
-constexpr Names<Criterion> kCriteria{
-    {{"squared_error", Criterion::SquaredError}, {"entropy", Criterion::Entropy}, {"gini", Criterion::Gini}}};
-
-template <class T>
-T named(const std::string& name, const Names<T>& names) {
+template <class Names>
+auto named(const std::string& name, const Names& names) {
     for (const auto& [known, value] : names)
         if (name == known) return value;
     throw nb::value_error(("unknown: " + name).c_str());
 }
 
-template <class T>
-const char* name_of(T value, const Names<T>& names) {
-    for (const auto& [name, known] : names)
-        if (value == known) return name;
-    return "";
+template <class T, class Names>
+const char* name_of(T value, const Names& names) {
+    return std::find_if(names.begin(), names.end(), [&](const auto& pair) { return pair.second == value; })
+        ->first;
 }
 
 Settings settings_of(const std::string& missing, const std::string& criterion, int n_classes, int max_depth,
@@ -117,6 +114,18 @@ auto importances(Model& model, int n_threads) {
     return hand_over(std::move(reduction));
 }
 
+nb::dict settings_dict(const Settings& s) {
+    nb::dict settings;
+    settings["missing"] = name_of(s.missing, kStrategies);
+    settings["criterion"] = name_of(s.criterion, kCriteria);
+    settings["n_classes"] = s.n_classes;
+    settings["max_depth"] = s.max_depth;
+    settings["min_samples_leaf"] = s.min_samples_leaf;
+    settings["split_on_missing"] = s.split_on_missing;
+    settings["max_surrogates"] = s.max_surrogates;
+    return settings;
+}
+
 nb::dict get_state(const Model& model) {
     Tree tree;
     std::optional<GrowthState> growth;
@@ -127,16 +136,8 @@ nb::dict get_state(const Model& model) {
             if (grower != nullptr) growth = save_growth(*grower);
         });
     }
-    const Settings& s = model.settings();
-    nb::dict state, settings, arrays, more;
-    settings["missing"] = name_of(s.missing, kStrategies);
-    settings["criterion"] = name_of(s.criterion, kCriteria);
-    settings["n_classes"] = s.n_classes;
-    settings["max_depth"] = s.max_depth;
-    settings["min_samples_leaf"] = s.min_samples_leaf;
-    settings["split_on_missing"] = s.split_on_missing;
-    settings["max_surrogates"] = s.max_surrogates;
-    state["settings"] = settings;
+    nb::dict state, arrays, more;
+    state["settings"] = settings_dict(model.settings());
     state["n_columns"] = model.n_columns();
     state["n_fitted"] = model.n_fitted();
     each_array(tree, [&](const char* name, auto& data) { arrays[name] = hand_over(std::move(data)); });
@@ -213,6 +214,8 @@ void bind_model(nb::module_& m) {
         .def("importances", &importances, nb::arg("n_threads"))
         .def("detach", &Model::detach, nb::call_guard<nb::gil_scoped_release>())
         .def("tree", &Model::snapshot, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("settings", [](const Model& model) { return settings_dict(model.settings()); })
+        .def_prop_ro("n_columns", &Model::n_columns)
         .def_prop_ro("n_nodes", &Model::n_nodes, nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("n_grown", &Model::n_grown, nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("n_ungrown", &Model::n_ungrown, nb::call_guard<nb::gil_scoped_release>())

@@ -55,15 +55,28 @@ Sprout Grower::make_daughter(std::int32_t node, Branch side) const {
 void Grower::open_third(std::int32_t node) {
     const Place place = places[node];
     const auto& ladder = bases[place.base].ladder;
+    const bool splits = static_cast<std::size_t>(place.rung) + 1 < ladder.size();
+    tree.make_room(1, splits ? ladder[place.rung + 1].sets.words().size() : 0);
+    make_room(places, 1);
     const std::int32_t opened = tree.add_third(node);
     tree.set_child(node, Branch::Third, opened);
     places.push_back({place.base, place.rung + 1});
-    if (static_cast<std::size_t>(place.rung) + 1 < ladder.size())
-        tree.set_split(opened, ladder[place.rung + 1]);
+    if (splits) tree.set_split(opened, ladder[place.rung + 1]);
 }
 
 /// Write the sprouts into the tree, in their order.
 void Grower::settle(std::vector<Sprout>& sprouts) {
+    std::size_t words = 0, surrogates = 0;
+    for (const Sprout& sprout : sprouts) {
+        if (!sprout.base.ladder.empty()) words += sprout.base.ladder[0].sets.words().size();
+        for (const Surrogate& surrogate : sprout.surrogates) words += surrogate.sets.words().size();
+        surrogates += sprout.surrogates.size();
+    }
+    tree.make_room(sprouts.size(), words, surrogates);
+    make_room(places, sprouts.size());
+    make_room(bases, sprouts.size());
+    make_room(unfinished_, sprouts.size());
+    make_room(keepers_, sprouts.size());
     for (Sprout& sprout : sprouts) {
         const std::int32_t node = tree.add_leaf(sprout.summary, sprout.depth);
         const auto base = static_cast<std::int32_t>(bases.size());
@@ -81,6 +94,8 @@ void Grower::settle(std::vector<Sprout>& sprouts) {
         // Where daughters will be leaves, cells will most likely be enough for them, too.
         const bool told = sprout.summary.by_cell && !bases[base].ladder[0].sides.empty();
         const bool needed = splits_below(sprout.depth) || !told;
+        if (splits_below(sprout.depth))
+            for (Rung& rung : bases[base].ladder) rung.sides = Cell();
         if (!kept.empty() && needed) keep_rows(base, std::move(kept));
     }
 }
@@ -223,10 +238,14 @@ void Grower::grow_leaves(std::span<const Wanted> wanted, int n_threads) {
     };
     parallel_blocks(wanted.size(), 256, n_threads, summarise_cells);
     summarise_rows(wanted, leaves, n_threads);
+    tree.make_room(wanted.size(), 0);
+    make_room(places, wanted.size());
     for (std::size_t w = 0; w < wanted.size(); ++w) {
         const auto& [node, side] = wanted[w];
         tree.set_child(node, side, tree.add_leaf(*leaves[w], tree.depth[node] + 1));
         places.push_back({kNone, 0});
+        const auto& [base, rung] = places[node];
+        if (tree.left[node] >= 0 && tree.right[node] >= 0) bases[base].ladder[rung].sides = Cell();
     }
 }
 
@@ -370,12 +389,18 @@ std::span<const std::uint32_t> Grower::rows_of(std::int32_t number) {
     std::vector<std::int32_t> path;  // bases without rows, up to one that has them
     for (std::int32_t b = number; bases[b].rows.empty(); b = places[bases[b].branch.node].base)
         path.push_back(b);
+    std::vector<std::uint32_t> found;
     for (; !path.empty(); path.pop_back()) {
         const auto& [node, side] = bases[path.back()].branch;
-        const auto& [parent, rung] = places[node];
-        RowParts parts = parts_of(bases[parent], rung);
-        keep_rows(path.back(), std::move(side == Branch::Left ? parts.left : parts.right));
+        const auto& [number_above, rung] = places[node];
+        const Base& above = bases[number_above];
+        // those in between are not kept: a long path has more rows than the table
+        RowParts parts = found.empty() ? parts_of(above, rung)
+                                       : tritree::parts_of(found, true, codes_, above.ladder[rung]);
+        found = std::move(side == Branch::Left ? parts.left : parts.right);
+        if (found.empty()) return {};
     }
+    if (!found.empty()) keep_rows(number, std::move(found));
     return bases[number].rows;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -26,5 +28,12 @@ struct Unfilled : std::allocator<T> {
 /// write.
 template <class T>
 using Items = std::vector<T, Unfilled<T>>;
+
+/// Have memory for so many more items, without moving the ones there are each time.
+template <class V>
+void make_room(V& items, std::size_t more) {
+    if (items.capacity() - items.size() < more)
+        items.reserve(std::max(2 * items.capacity(), items.size() + more));
+}
 
 }  // namespace tritree

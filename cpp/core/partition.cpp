@@ -36,9 +36,9 @@ void put_in_order(std::vector<std::uint32_t>& rows, std::size_t n_rows) {
                 static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(std::countr_zero(left)));
 }
 
-/// Make room for so many items, and give back the memory of a much larger node.
+/// Have as many items as a node needs, and give back the memory of a much larger one.
 template <class T>
-void make_room(std::vector<T>& buffer, std::size_t n) {
+void fit_to(std::vector<T>& buffer, std::size_t n) {
     constexpr std::size_t kLittle = 1 << 16;
     if (buffer.size() < n || (buffer.size() > kLittle && buffer.size() / 8 > n)) buffer = std::vector<T>(n);
 }
@@ -47,7 +47,7 @@ void make_room(std::vector<T>& buffer, std::size_t n) {
 std::span<Branch> branches_of(std::span<const std::uint32_t> rows, const CodedColumn& column,
                               const Rung& rung) {
     thread_local std::vector<Branch> branches;
-    make_room(branches, rows.size());
+    fit_to(branches, rows.size());
     Branch* to = branches.data();
     const std::uint32_t missing = column.missing();
     if (column.is_narrow()) {  // one look into a table instead of several questions
@@ -139,7 +139,7 @@ class Parts {
     /// Return those that go left and those that go right.
     std::array<std::span<const T>, 2> deal(std::span<const T> items, std::span<const Branch> branches,
                                            const Sizes& sizes) {
-        for (auto& part : parts_) make_room(part, items.size() + 1);
+        for (auto& part : parts_) fit_to(part, items.size() + 1);
         tritree::deal(items, branches, sizes[2] > 0, {parts_[0].data(), parts_[1].data(), parts_[2].data()});
         if (items.empty()) return {};
         return {std::span<const T>(parts_[0]).first(sizes[0]), std::span<const T>(parts_[1]).first(sizes[1])};

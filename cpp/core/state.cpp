@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <stdexcept>
 
@@ -56,6 +57,13 @@ Codes load_codes(const GrowthState& state) {
         std::size_t again = values;
         column.smallest = take(state.smallest, values, column.n_codes);
         column.largest = take(state.largest, again, column.n_codes);
+        double last = -std::numeric_limits<double>::infinity();
+        for (std::uint32_t code = 0; code < column.n_codes; ++code) {
+            require(std::isfinite(column.largest[code]) && last < column.smallest[code] &&
+                        column.smallest[code] <= column.largest[code],
+                    "values that are not in the order of their codes");
+            last = column.largest[code];
+        }
     }
     require(narrow == state.narrow.size() && wide == state.wide.size() && values == state.smallest.size() &&
                 values == state.largest.size(),
@@ -101,6 +109,7 @@ std::vector<Rung> load_ladder(const GrowthState& state, const Codes& codes, std:
         rung.low = static_cast<std::uint32_t>(state.rung_low[r]);
         rung.threshold = state.rung_threshold[r];
         rung.share = state.rung_share[r];
+        require(rung.share >= 0 && rung.share <= 1 && std::isfinite(rung.gain), "a share out of range");
         rung.missing_to = static_cast<Branch>(state.rung_missing_to[r]);
         rung.larger = static_cast<Branch>(state.rung_larger[r]);
         if (rung.categorical) {
@@ -160,25 +169,32 @@ void check_places(const Grower& grower) {
     const Tree& tree = grower.tree;
     const auto n_bases = static_cast<std::int32_t>(grower.bases.size());
     require(grower.places.size() == tree.size(), "places of the wrong shape");
-    std::vector<bool> taken(grower.bases.size(), false);
+    std::int32_t n_taken = 0;  // bases are numbered as their nodes are
     for (std::size_t node = 0; node < tree.size(); ++node) {
         const auto [base, rung] = grower.places[node];
         if (base == kNone && tree.is_leaf(node) && rung == 0 && node > 0) continue;
         require(base >= 0 && base < n_bases && rung >= 0, "a place out of range");
         const auto n_rungs = static_cast<std::int32_t>(grower.bases[base].ladder.size());
         require(tree.is_leaf(node) ? rung >= n_rungs : rung < n_rungs, "a split without a rung");
-        require(rung > 0 || !taken[base], "two nodes on one base");
-        if (rung == 0) taken[base] = true;
+        require(rung > 0 || base == n_taken, "a base out of its order");
+        if (rung == 0) ++n_taken;
         if (!tree.is_leaf(node))
             require(is_split_of(grower.bases[base].ladder[rung], tree, node), "a rung that is not the split");
-        for (const std::int32_t child : {tree.left[node], tree.right[node]})
-            require(child < 0 || grower.places[child].rung == 0, "a daughter out of place");
+        for (const std::int32_t child : {tree.left[node], tree.right[node]}) {
+            if (child < 0) continue;
+            require(grower.places[child].rung == 0, "a daughter out of place");
+            if (grower.places[child].base < 0 || grower.places[child].base >= n_bases) continue;
+            auto used = grower.bases[base].unusable;
+            for (std::int32_t k = 0; k < rung; ++k) used.push_back(grower.bases[base].ladder[k].column);
+            require(grower.bases[grower.places[child].base].unusable == used, "columns used up elsewhere");
+        }
         const std::int32_t third = tree.third[node];
         require(third < 0 || (grower.places[third].base == base && grower.places[third].rung == rung + 1),
                 "a third branch out of place");
     }
-    require(grower.places[0].base == 0 && grower.places[0].rung == 0, "a root out of place");
-    require(std::find(taken.begin(), taken.end(), false) == taken.end(), "a base without a node");
+    require(grower.places[0].base == 0 && grower.places[0].rung == 0 && grower.bases[0].unusable.empty(),
+            "a root out of place");
+    require(n_taken == n_bases, "a base without a node");
 }
 
 /// Say whether a split leaves some of the rows on either side.

@@ -88,7 +88,8 @@ struct GatheredResponses {
     Responses view() const { return {y, label, weight, some_row}; }
     /// Give the memory of many rows back.
     void trim() {
-        if (std::max(y.capacity(), label.capacity()) > kMostKept) *this = GatheredResponses();
+        if (std::max({y.capacity(), label.capacity(), weight.capacity()}) > kMostKept)
+            *this = GatheredResponses();
     }
     static constexpr std::size_t kMostKept = std::size_t{1} << 16;
 };

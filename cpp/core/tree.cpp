@@ -2,9 +2,25 @@
 
 #include <limits>
 
+#include "items.hpp"
+
 namespace tritree {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+void Tree::make_room(std::size_t nodes, std::size_t words, std::size_t surrogates) {
+    for (auto* array : {&split.column, &split.set_words, &left, &right, &third, &depth, &surrogate_begin})
+        tritree::make_room(*array, nodes);
+    for (auto* array : {&split.threshold, &share, &weight, &loss}) tritree::make_room(*array, nodes);
+    for (auto* array : {&missing_to, &larger}) tritree::make_room(*array, nodes);
+    for (auto* array : {&split.set_begin, &rows}) tritree::make_room(*array, nodes);
+    tritree::make_room(value, nodes * static_cast<std::size_t>(n_outputs));
+    tritree::make_room(sets, words);
+    for (auto* array : {&surrogate.column, &surrogate.set_words}) tritree::make_room(*array, surrogates);
+    tritree::make_room(surrogate.threshold, surrogates);
+    tritree::make_room(surrogate.set_begin, surrogates);
+    tritree::make_room(surrogate_below, surrogates);
+}
 
 std::int32_t Tree::add_leaf(const Summary& summary, std::int32_t at_depth) {
     const auto node = static_cast<std::int32_t>(size());
@@ -123,6 +139,7 @@ std::string Tree::validate(const Settings& settings, std::int32_t n_columns) con
             return "a split that sends missing where its strategy does not";
         if (!leaf && (left[i] == kNone || right[i] == kNone)) return "a split without daughters";
         if (!(share[i] >= 0 && share[i] <= 1)) return "a share out of range";
+        if (rows[i] < 1 || !(weight[i] >= 0) || !(loss[i] >= 0)) return "a node without rows, weight or loss";
         if ((third[i] != kNone) != (missing_to[i] == static_cast<std::int8_t>(Branch::Third)))
             return "a third branch where none belongs";
         for (const Branch side : {Branch::Left, Branch::Right, Branch::Third}) {

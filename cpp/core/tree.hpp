@@ -48,6 +48,9 @@ struct Tree {
         (side == Branch::Left ? left : side == Branch::Right ? right : third)[node] = child;
     }
 
+    /// Have memory for so many more nodes, words of category sets and surrogates: until then, nothing below
+    /// can fail half-way, which would leave arrays of different lengths.
+    void make_room(std::size_t nodes, std::size_t words, std::size_t surrogates = 0);
     /// Append a leaf with what is known of its rows; return its number.
     std::int32_t add_leaf(const Summary& summary, std::int32_t at_depth);
     /// Append a node with the rows of `base`, as its third branch has them; return its number.

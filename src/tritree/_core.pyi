@@ -124,6 +124,12 @@ class Model:
         """Return the flat arrays as they are now."""
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """What the tree was grown with, by name."""
+
+    @property
+    def n_columns(self) -> int: ...
+    @property
     def n_nodes(self) -> int: ...
     @property
     def n_grown(self) -> int:

@@ -14,7 +14,7 @@ from tritree.errors import GrowthLimitError
 from tritree.parameters import UNKNOWN_CATEGORY, Parameters, check_choice, check_int, count_threads
 from tritree.response import check_weights
 from tritree.table import Table, read_matrix, read_table
-from tritree.tree import GrowingTree, most_nodes
+from tritree.tree import GrowingTree
 from tritree.views.describe import describe
 from tritree.views.explain import Explanation, explain_row, read_cells
 from tritree.views.rules import Rules
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 __all__ = ["BaseTrinaryTree"]
-
-# beyond this depth nobody grows a tree in full, and how large it would be has hundreds of digits
-_MOST_DEPTH = 100
 
 
 class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
@@ -234,10 +231,7 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         check_int("max_nodes", max_nodes, 1)
-        # a tree without a limit of its depth ends somewhere, but nobody knows where
-        known = self.max_depth is not None and self.max_depth <= _MOST_DEPTH
-        in_full = most_nodes(self.n_features_in_, self.max_depth) if known else None  # type: ignore[arg-type]
-        self._tree.grow_all(max_nodes, count_threads(self.n_jobs), in_full)
+        self._tree.grow_all(max_nodes, count_threads(self.n_jobs))
         return self
 
     def detach(self) -> Self:
@@ -417,7 +411,14 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         check_int("max_nodes", max_nodes, 1)
         if not self._tree.model.is_detached:
-            self.grow_all(max_nodes)
+            try:
+                self.grow_all(max_nodes)
+            except GrowthLimitError as error:
+                raise GrowthLimitError(
+                    f"{str(error).partition('; raise')[0]}; raise max_nodes, lower max_depth, export what the rows you "
+                    "expect need (predict them, then detach()), or fit with missing='mia', 'majority' or 'surrogate', "
+                    "whose trees are small"
+                ) from None
         if self.n_nodes_ > max_nodes:
             raise GrowthLimitError(
                 f"the tree has {self.n_nodes_:,} nodes, more than max_nodes={max_nodes:,}; raise max_nodes, or fit "

@@ -11,7 +11,7 @@ import numpy as np
 
 from tritree import _core
 from tritree.columns import Column, Content, read_column
-from tritree.errors import ColumnError, ColumnMatchWarning, warn_caller
+from tritree.errors import ColumnError, ColumnMatchWarning, shortened, warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +27,8 @@ MAX_CATEGORIES = 65_534
 
 MISSING, NEVER_SEEN = -1, -2
 _WORDS = {Content.NUMBERS: "numbers", Content.BOOLEANS: "true and false", Content.TEXT: "text"}
+# from so many categories on, a text column with nearly as many as it has rows is worth a word
+_MANY_NAMES = 50
 # the largest whole number below which every other one is a float64 of its own
 _LARGEST_EXACT = 2**53
 
@@ -74,8 +76,8 @@ class LearnedColumn:
             return
         row = int(np.argmax(unknown))
         raise ColumnError(
-            f"{self.label} holds {self.value(column, row)!r} in row {row}, a category that training never saw (it saw "
-            f"{_some(self.categories)}); make it one of them or missing, or let it tell nothing: "
+            f"{self.label} holds {shortened(self.value(column, row))} in row {row}, a category that training never "
+            f"saw (it saw {_some(self.categories)}); make it one of them or missing, or let it tell nothing: "
             "unknown_category='no_information'"
         )
 
@@ -171,8 +173,13 @@ class Codec:
     def _positions(self, table: Table, reader: str) -> Sequence[int | None]:
         """Return for each column of training where it stands in the table."""
         same_kind_of_names = (self.names is None) == (table.names is None)
-        if self.keys is not None and table.keys is not None and same_kind_of_names:
-            return self._positions_by_key(table.keys)
+        if self.keys is not None and table.keys is not None:
+            if same_kind_of_names:
+                return self._positions_by_key(self.keys, table.keys)
+            # files turn names that are numbers into text
+            ours, theirs = [str(key) for key in self.keys], [str(key) for key in table.keys]
+            if set(ours) & set(theirs):
+                return self._positions_by_key(ours, theirs)
         if table.n_columns != len(self.columns):
             raise ValueError(
                 f"X has {table.n_columns} features, but {reader} is expecting {len(self.columns)} features as input."
@@ -185,14 +192,14 @@ class Codec:
             warn_caller(f"X has feature names, but {reader} was fitted without feature names")
         return range(len(self.columns))
 
-    def _positions_by_key(self, keys: Sequence[Any]) -> list[int | None]:
-        assert self.keys is not None
+    @staticmethod
+    def _positions_by_key(known: Sequence[Any], keys: Sequence[Any]) -> list[int | None]:
         position = {key: i for i, key in enumerate(keys)}
-        absent = [key for key in self.keys if key not in position]
-        extra = [key for key in keys if key not in set(self.keys)]
-        if len(absent) == len(self.keys):
+        absent = [key for key in known if key not in position]
+        extra = [key for key in keys if key not in set(known)]
+        if len(absent) == len(known):
             raise ValueError(
-                f"the table has none of the columns of training ({_some(self.keys)}); it has {_some(keys)}"
+                f"the table has none of the columns of training ({_some(known)}); it has {_some(keys)}"
             )
         if absent:
             warn_caller(
@@ -201,7 +208,7 @@ class Codec:
             )
         if extra:
             warn_caller(f"not in training, so ignored: {_some(extra)}", ColumnMatchWarning)
-        return [position.get(key) for key in self.keys]
+        return [position.get(key) for key in known]
 
 
 def _learn_column(column: Column, chosen: bool | None) -> LearnedColumn:
@@ -225,6 +232,12 @@ def _learn_column(column: Column, chosen: bool | None) -> LearnedColumn:
         raise ColumnError(
             f"{label} has {len(categories):,} categories, at most {MAX_CATEGORIES:,} can be told apart; "
             "join rare ones into one, or drop it if it only names the rows"
+        )
+    n_observed = int(np.count_nonzero(column.values >= 0))
+    if content is Content.TEXT and len(categories) > max(_MANY_NAMES, 0.9 * n_observed):
+        warn_caller(
+            f"{label} has {len(categories):,} categories in {n_observed:,} rows, so it rather names the rows than "
+            "tells about them; drop it, or parse it if it holds numbers or dates"
         )
     return LearnedColumn(label, content, categories)
 
@@ -265,6 +278,11 @@ def _checked_order(column: Column) -> tuple[Any, ...]:
         raise ColumnError(
             f"{column.label} has {odd!r} of type {type(odd).__name__} among its ordered categories; make all of them "
             "text or numbers, or drop those that are not used"
+        )
+    if len({isinstance(label, str) for label in order}) > 1:
+        raise ColumnError(
+            f"{column.label} has text and numbers among its ordered categories; make all of them text or all of them "
+            "numbers, or drop those that are not used"
         )
     _refuse_inexact(column.label, [label for label in order if not isinstance(label, str)])
     return order
@@ -325,7 +343,7 @@ def _position(entry: Any, table: Table) -> int:
 
 
 def _some(names: Sequence[Any], most: int = 10) -> str:
-    shown = ", ".join(map(repr, names[:most]))
+    shown = ", ".join(shortened(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 

@@ -60,6 +60,7 @@ class Column:
 REFUSED = {
     "M": ("dates", "turn it into a number (days since a date, or year, month and day) or drop it"),
     "m": ("durations", "turn it into a number (seconds, days) or drop it"),
+    "t": ("times of day", "turn it into a number (seconds since midnight) or drop it"),
     "S": ("bytes", "decode it to text or drop it"),
     "V": ("records", "spread it over columns of numbers or text, or drop it"),
 }
@@ -67,7 +68,7 @@ REFUSED = {
 REFUSED_TYPES = {
     "datetime": "M",
     "date": "M",
-    "time": "M",
+    "time": "t",
     "datetime64": "M",
     "Timestamp": "M",
     "Period": "M",
@@ -139,6 +140,8 @@ def _read_values(
     kind = values.dtype.kind
     if values.ndim != 1:
         raise ColumnError(f"{label} holds arrays; spread it over columns of numbers or drop it")
+    if kind in "Mm" and np.isnat(values).all():
+        return Content.NOTHING, values
     if kind in REFUSED:
         raise _refusal(label, kind)
     if kind == "c":
@@ -255,6 +258,11 @@ def _mixture(label: str, values: list[Any], types: set[type], row_of: Callable[[
             return _refusal(label, REFUSED_TYPES[name])
         if name in ("list", "tuple", "ndarray", "set", "frozenset", "Series"):
             return ColumnError(f"{label} holds lists; spread it over columns of numbers or drop it")
+        if name == "Interval":
+            return ColumnError(
+                f"{label} holds intervals; number them, for example with pd.cut(..., labels=False), or turn them into "
+                "text"
+            )
         return ColumnError(f"{label} holds objects of type {name}; turn it into numbers or text or drop it")
     names = sorted(t.__name__ for t in types)
     examples = []

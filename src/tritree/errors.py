@@ -10,6 +10,7 @@ __all__ = [
     "CutShortWarning",
     "GrowthLimitError",
     "ModelFileError",
+    "shortened",
     "warn_caller",
 ]
 
@@ -34,6 +35,12 @@ class ColumnMatchWarning(UserWarning):
 
 class CutShortWarning(UserWarning):
     """Rows met a third branch that a detached tree can no longer grow and got their node's value."""
+
+
+def shortened(value: object, most: int = 80) -> str:
+    """Return a value as a message shows it: a name of thousands of characters would hide what is wrong with it."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:

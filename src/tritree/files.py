@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,7 +40,8 @@ _NUMBER_TYPES = [
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     *(f"float{bits}" for bits in (16, 32, 64)),
 ]
-_MOST_HEADER = 2**28
+#: More than this safetensors does not read.
+_MOST_HEADER = 100_000_000
 
 T = TypeVar("T")
 
@@ -48,6 +49,8 @@ T = TypeVar("T")
 def save(model: BaseTrinaryTree, path: Any, training_rows: bool | None) -> None:
     """Write a fitted estimator to a file; see its method ``save``."""
     tree = model._tree.model
+    if training_rows not in (None, True, False):
+        raise ValueError(f"training_rows must be True, False or None, got {training_rows!r}")
     if training_rows is None:
         training_rows = not tree.is_detached and tree.n_ungrown > 0
     elif training_rows and tree.is_detached:
@@ -55,6 +58,8 @@ def save(model: BaseTrinaryTree, path: Any, training_rows: bool | None) -> None:
             "training_rows=True, but this tree has none: its strategy never needs them again, or detach() has dropped "
             "them; use training_rows=False"
         )
+    if not training_rows and not tree.is_detached and tree.n_ungrown == 0:
+        model._tree.importances(1)  # which need the training rows; where all is grown, nothing grows by it
     state = tree.__getstate__()
     if not training_rows:
         state.pop("growth", None)
@@ -136,32 +141,32 @@ def _write(path: Path, about: str, arrays: dict[str, NDArray[Any]]) -> None:
     path = Path(os.path.realpath(path))
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it to save the model in")
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{str(path)!r} is there and is no file; name another one to save the model in")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to save the model in")
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    if len(about) > _MOST_HEADER // 2:  # quotes in it are written as two characters
+        raise ValueError(
+            f"the names and categories of this model take {len(about):,} characters, more than a model file can keep; "
+            "join rare categories, or shorten them"
+        )
     data = serialise(arrays, metadata={"tritree": about, "sha256": _digest(about, arrays)})
-    handle, name = tempfile.mkstemp(prefix=".tritree.", suffix=".tmp", dir=path.parent)
+    beside = path.with_name(f".tritree.{secrets.token_hex(8)}.tmp")
+    handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        with contextlib.suppress(OSError):  # not every file system can
-            Path(name).chmod(_mode(path))
-        Path(name).replace(path)
+        if path.exists():  # keep its permissions; not every file system can
+            with contextlib.suppress(OSError):
+                beside.chmod(path.stat().st_mode & 0o777)
+        beside.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(name).unlink()
+            beside.unlink()
         raise
-
-
-def _mode(path: Path) -> int:
-    """Return the permissions that ``open`` would leave a file with: its own, or those of a new one."""
-    if path.exists():
-        return path.stat().st_mode & 0o777
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask
 
 
 def _digest(about: str, arrays: Mapping[str, NDArray[Any]]) -> str:
@@ -215,30 +220,32 @@ def load(path: Any) -> TrinaryTreeRegressor | TrinaryTreeClassifier:
     True
     """
     path = Path(os.fspath(path))
-    data = path.read_bytes()
     try:
-        return _build(*_read(data))
+        return _build(*_read(path))
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from error.__cause__
     except MemoryError as error:
         raise ModelFileError(f"{path}: it asks for more memory than there is") from error
 
 
-def _read(data: bytes) -> tuple[Fields, dict[str, NDArray[Any]]]:
+def _read(path: Path) -> tuple[Fields, dict[str, NDArray[Any]]]:
     """Return what a file says about its arrays, and the arrays, if they are as they were written."""
     from safetensors.numpy import load as deserialise
 
-    size = int.from_bytes(data[:8], "little")
-    if len(data) < 8 or size > min(len(data) - 8, _MOST_HEADER):
-        raise ModelFileError("not a tritree model, or only the beginning of one")
+    with path.open("rb") as file:
+        begin = file.read(8)
+        size, length = int.from_bytes(begin, "little"), os.fstat(file.fileno()).st_size
+        if size > min(length - 8, _MOST_HEADER):
+            raise ModelFileError("not a tritree model, or only the beginning of one")
+        header = file.read(size)
+        about, digest = _read_header(header)  # before the rest, which may be huge
+        data = begin + header + file.read()
     try:
         arrays = deserialise(data)
-        metadata = json.loads(data[8 : 8 + size])["__metadata__"]
-        about, digest = metadata["tritree"], metadata["sha256"]
     except MemoryError:
         raise
-    except Exception as error:  # whatever the parsers stumble over
-        raise ModelFileError(f"not a tritree model, or a damaged one ({_first_line(error)})") from error
+    except Exception as error:  # whatever the parser stumbles over
+        raise ModelFileError(f"damaged ({_first_line(error)})") from error
     try:
         fields = Fields(json.loads(about), "the model")
     except (ValueError, TypeError, RecursionError) as error:
@@ -256,6 +263,18 @@ def _read(data: bytes) -> tuple[Fields, dict[str, NDArray[Any]]]:
     if digest != _digest(about, arrays):
         raise ModelFileError("damaged or altered: its contents do not match its checksum")
     return fields, arrays
+
+
+def _read_header(header: bytes) -> tuple[str, str]:
+    """Return the description of the model and its checksum."""
+    try:
+        metadata = json.loads(header)["__metadata__"]
+        about, digest = metadata["tritree"], metadata["sha256"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ModelFileError("not a tritree model, or a damaged one") from None
+    if not isinstance(about, str) or not isinstance(digest, str):
+        raise ModelFileError("not a tritree model, or a damaged one")
+    return about, digest
 
 
 def _first_line(error: BaseException) -> str:
@@ -362,7 +381,8 @@ def _read_column(fields: Fields, label: str) -> LearnedColumn:
     for name, found in labels.items():
         if found is not None:
             _check_labels(found, f"{name} of {label}")
-    # an order may name anything: what does not occur in the column does not count
+            if any(not isinstance(item, str) and abs(item) >= 2**53 for item in found):
+                raise ModelFileError(f"{name} of {label} are numbers that cannot be told apart")
     categories, order = (None if found is None else tuple(found) for found in labels.values())
     if categories is not None:
         is_text = content == Content.TEXT.value
@@ -370,6 +390,8 @@ def _read_column(fields: Fields, label: str) -> LearnedColumn:
             raise ModelFileError(f"categories of {label} are not what it holds")
         if order is not None or list(categories) != sorted(set(categories)):
             raise ModelFileError(f"the categories of {label} are not in their order")
+    elif content == Content.TEXT.value and order is None:
+        raise ModelFileError(f"{label} holds text without categories")
     return LearnedColumn(label, Content(content), categories, order)
 
 
@@ -379,7 +401,7 @@ def _are_alike(names: list[Any]) -> bool:
 
 
 def _check_labels(labels: list[Any], what: str) -> None:
-    """Raise unless labels are text or numbers; a whole number must be one that a float64 can tell from others."""
+    """Raise unless labels are text or numbers of a size that NumPy has."""
     for label in labels:
         fine = isinstance(label, (str, bool)) or (
             isinstance(label, (int, float)) and abs(label) <= 2**64  # NaN is not
@@ -399,7 +421,7 @@ def _read_classes(fields: Fields) -> NDArray[Any] | None:
         raise ModelFileError(f"classes of an unknown type, {kind[:40]!r}")
     try:
         found = np.array(labels, dtype=types[kind])
-        fine = found.tolist() == labels == sorted(set(labels))
+        fine = found.tolist() == labels == sorted(set(labels)) and len(set(map(type, labels))) == 1
     except (TypeError, OverflowError, ValueError):
         fine = False
     if not fine or not labels:

@@ -45,14 +45,14 @@ def read_numbers(y: Any, n_rows: int, reader: str) -> NDArray[np.float64]:
 
 def read_classes(y: Any, n_rows: int, reader: str) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the classes in sorted order and the class number of each row."""
-    values = _plain_labels(_read(y, n_rows, reader))
+    values = _read(y, n_rows, reader)
     _refuse_missing(values)
+    values = _plain_labels(values)
     try:
         check_classification_targets(values)
         classes, numbers = np.unique(values, return_inverse=True)
     except TypeError:
-        types = sorted({type(value).__name__ for value in values.tolist()})
-        raise ValueError(f"y mixes labels of type {', '.join(types)}; make all of them one type") from None
+        raise _mixed(set(map(type, values.tolist()))) from None
     return classes, numbers.astype(np.int32).ravel()
 
 
@@ -69,15 +69,33 @@ def _plain_labels(values: NDArray[Any]) -> NDArray[Any]:
     if any(issubclass(t, bytes) for t in types):
         row = next(i for i, value in enumerate(listed) if isinstance(value, bytes))
         raise ValueError(f"y holds bytes ({_shown(listed[row])} in row {row}); decode them to text")
-    return np.array(listed) if types and types <= {bool, int} and len(types) == 1 else values
+    truths = {t for t in types if issubclass(t, (bool, np.bool_))}
+    if truths and types - truths:  # NumPy would take all of them for numbers
+        raise _mixed(types)
+    whole = types and all(issubclass(t, (int, np.integer, np.bool_)) for t in types)
+    return np.array(listed) if whole else values
+
+
+def _mixed(types: set[type]) -> ValueError:
+    names = ", ".join(sorted(t.__name__ for t in types))
+    return ValueError(f"y mixes labels of type {names}; make all of them one type")
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Return the weights of the rows; None if all rows count the same."""
     if sample_weight is None:
         return None
+    given = _unmixed(read_vector(sample_weight))
+    if isinstance(given, np.ndarray) and given.dtype == object:
+        holes = [is_missing(value) for value in given.ravel().tolist()]
+        if any(holes):
+            raise ValueError(
+                f"sample_weight is missing in row {holes.index(True)}; give every row a weight, 0 if it is not to count"
+            )
     try:
-        weights = np.asarray(read_vector(sample_weight), dtype=np.float64)
+        if np.asarray(given).dtype.kind in "US":
+            raise TypeError("it holds text")
+        weights = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold one number per row ({error})") from None
     weights = np.full(n_rows, float(weights)) if weights.ndim == 0 else np.ascontiguousarray(weights)
@@ -100,7 +118,7 @@ def _read(y: Any, n_rows: int, reader: str) -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{reader} requires y to be passed, but the target y is None")
     plain = type(y) is np.ndarray and y.ndim == 1  # as most are: no library to be asked
-    values: NDArray[Any] = y if plain else column_or_1d(read_vector(y), warn=True)
+    values: NDArray[Any] = y if plain else column_or_1d(_unmixed(read_vector(y)), warn=True)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: y holds complex numbers")
     _refuse_dates_and_records(values)
@@ -108,6 +126,24 @@ def _read(y: Any, n_rows: int, reader: str) -> NDArray[Any]:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(values)}"
         )
+    return values
+
+
+def _unmasked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    if not np.ma.is_masked(values):
+        return values.data
+    objects = values.data.astype(object)
+    objects[np.ma.getmaskarray(values)] = None
+    return objects
+
+
+def _unmixed(values: Any) -> Any:
+    """Return masked cells as missing ones, and a list of several types as objects: NumPy would make all of it text."""
+    if isinstance(values, np.ma.MaskedArray):
+        return _unmasked(values)
+    if isinstance(values, (list, tuple)) and len(set(map(type, values))) > 1:
+        array = np.asarray(values)
+        return np.asarray(values, dtype=object) if array.ndim == 1 and array.dtype.kind in "US" else array
     return values
 
 

@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.utils import check_array
 
-from tritree.errors import ColumnError, warn_caller
+from tritree.errors import ColumnError, shortened, warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ class Table:
 
     def label(self, position: int) -> str:
         """Return how a message speaks of the column at a position."""
-        return f"column {position}" if self.keys is None else f"column {self.keys[position]!r}"
+        return f"column {position}" if self.keys is None else f"column {shortened(self.keys[position])}"
 
 
 def read_table(X: Any) -> Table:
@@ -68,7 +68,8 @@ def read_table(X: Any) -> Table:
     try:
         return _read_any(X)
     except nw.exceptions.DuplicateError as error:
-        raise ColumnError(f"column names occur more than once; rename or drop columns ({error})") from None
+        details = " ".join(str(error).split())
+        raise ColumnError(f"column names occur more than once; rename or drop columns ({details})") from None
 
 
 def _is_matrix(X: Any) -> bool:

@@ -24,6 +24,8 @@ __all__ = ["GrowingTree", "most_nodes"]
 _STEP_SECONDS = 0.2
 # and how many nodes it may grow: what more of them need at once does not stay in the caches
 _MOST_NODES = 4096
+# beyond this depth a tree in full has more nodes than there are atoms, and nobody grows it
+_MOST_DEPTH = 100
 
 
 class GrowingTree:
@@ -78,11 +80,8 @@ class GrowingTree:
             self._importances = reductions / total if total > 0 else reductions
         return self._importances.copy()
 
-    def grow_all(self, max_nodes: int, n_threads: int, in_full: int | None = None) -> None:
-        """Grow every branch that is known and not grown; raise a GrowthLimitError where max_nodes would be passed.
-
-        ``in_full`` is the most nodes that the tree may have in the end, if that is known.
-        """
+    def grow_all(self, max_nodes: int, n_threads: int) -> None:
+        """Grow every branch that is known and not grown; raise a GrowthLimitError where max_nodes would be passed."""
         ungrown = self.model.n_ungrown
         if ungrown and self.model.is_detached:
             raise RuntimeError(
@@ -94,11 +93,10 @@ class GrowingTree:
             while ungrown:
                 room = max_nodes - self.model.n_nodes
                 if room <= 0:
-                    bound = "" if in_full is None else f"; in full it may have up to {in_full:,} nodes"
                     raise GrowthLimitError(
                         f"the tree has {self.model.n_nodes:,} nodes and {ungrown:,} branches still to grow, which "
-                        f"would pass max_nodes={max_nodes:,}{bound}; raise max_nodes, lower max_depth, or leave the "
-                        "rest to grow on demand (what was grown stays, and predictions are right either way)"
+                        f"would pass max_nodes={max_nodes:,}; {self._in_full()}; raise max_nodes, lower max_depth, or "
+                        "leave the rest to grow on demand (what was grown stays, and predictions are right either way)"
                     )
                 begin = time.perf_counter()
                 ungrown = self.model.grow_some(min(step, room), n_threads)
@@ -108,6 +106,15 @@ class GrowingTree:
                 elif seconds > _STEP_SECONDS:
                     step = max(1, step // 2)
                 show(self.model.n_nodes, ungrown)
+
+    def _in_full(self) -> str:
+        """Return in words how large the tree may become."""
+        settings = self.model.settings
+        # a daughter has fewer rows than its node, by as many as a leaf must have
+        depth = min(settings["max_depth"], int(self.snapshot().rows[0]) // settings["min_samples_leaf"])
+        if depth > _MOST_DEPTH:
+            return "in full it may have far more"
+        return f"in full it may have up to {most_nodes(self.model.n_columns, depth):,} nodes"
 
     def _tell_cut_short(self) -> None:
         if self._told_cut_short or not self.model.is_detached or not self.model.n_cut_short:

@@ -102,12 +102,12 @@ def test_pickle_of_a_model_is_refused_and_not_run(path: Path, tmp_path: Path) ->
 def test_truncated_file_is_refused(data: bytes, path: Path) -> None:
     for size in [*range(0, 64, 3), *range(64, len(data), 997), len(data) - 1]:
         path.write_bytes(data[:size])
-        assert "not a tritree model" in refusal(path)
+        assert "damaged" in refusal(path) or "beginning" in refusal(path)
 
 
 def test_longer_file_is_refused(data: bytes, path: Path) -> None:
     path.write_bytes(data + b"\0")
-    assert "not a tritree model, or a damaged one" in refusal(path)
+    assert "damaged" in refusal(path)
 
 
 def test_altered_array_does_not_match_the_checksum(data: bytes, path: Path) -> None:
@@ -127,7 +127,7 @@ def test_array_that_reaches_beyond_the_file_is_refused(data: bytes, path: Path) 
     header["tree.left"] |= {"shape": [2**40], "data_offsets": [0, 2**42]}
     text = json.dumps(header).encode()
     path.write_bytes(header_of(len(text), text) + data[8 + size :])
-    assert "not a tritree model, or a damaged one" in refusal(path)
+    assert "damaged" in refusal(path)
 
 
 @pytest.mark.parametrize("version", [2, 10**9])

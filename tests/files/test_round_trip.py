@@ -78,9 +78,6 @@ COLUMNS = {
     "ordered text": pd.Categorical(np.array(["m", "s", "l"])[CODES], ["s", "m", "l", "xl"], ordered=True),
     "ordered numbers": pd.Categorical(CODES / 4, [0.5, 0.0, 0.25], ordered=True),
     "ordered booleans": pd.Categorical(CODES == 1, [True, False], ordered=True),
-    "ordered text beside an unused number": pd.Categorical(
-        np.array(["m", "s", "l"])[CODES], ["s", "m", "l", 7], ordered=True
-    ),
     "ordered, all missing": pd.Categorical([None] * 120, ["s", "m"], ordered=True),
     "nothing": np.full(120, None),
 }

@@ -411,3 +411,57 @@ def test_labels_kept_as_objects_are_classes(labels: Any, classes: list[Any]) -> 
 def test_bytes_as_labels_are_refused_with_a_remedy() -> None:
     with pytest.raises(ValueError, match=r"y holds bytes \(b'u' in row 0\); decode them to text"):
         TrinaryTreeClassifier().fit(np.arange(60.0)[:, None], np.array([b"u", b"v"] * 30))
+
+
+@pytest.mark.parametrize("labels", [["a", float("nan"), "b"] * 20, ["a", None, "b"] * 20])
+def test_hole_in_a_list_of_labels_is_no_class(labels: list[Any]) -> None:
+    with pytest.raises(ValueError, match="y is missing in row 1"):
+        TrinaryTreeClassifier().fit(np.arange(60.0)[:, None], labels)
+
+
+def test_list_of_text_and_numbers_is_no_list_of_labels() -> None:
+    with pytest.raises(ValueError, match="y mixes labels of type int, str"):
+        TrinaryTreeClassifier().fit(np.arange(60.0)[:, None], ["a", 1] * 30)
+
+
+def test_truth_values_beside_numbers_are_no_labels() -> None:
+    with pytest.raises(ValueError, match="y mixes labels of type bool, int"):
+        TrinaryTreeClassifier().fit(np.arange(60.0)[:, None], np.array([True, 0] * 30, dtype=object))
+
+
+def test_masked_response_and_weight_are_missing() -> None:
+    X, masked = np.arange(60.0)[:, None], np.ma.masked_array([0.0, 1.0] * 30, mask=[False, True] * 30)
+    with pytest.raises(ValueError, match="y is missing in row 1"):
+        TrinaryTreeRegressor().fit(X, masked)
+    with pytest.raises(ValueError, match="sample_weight is missing in row 1"):
+        TrinaryTreeRegressor().fit(X, X[:, 0], sample_weight=masked)
+
+
+def test_text_is_no_weight() -> None:
+    X = np.arange(60.0)[:, None]
+    with pytest.raises(ValueError, match="sample_weight must hold one number per row"):
+        TrinaryTreeRegressor().fit(X, X[:, 0], sample_weight=["1"] * 60)
+
+
+def test_column_of_dates_without_a_date_holds_nothing() -> None:
+    model = learned(pd.DataFrame({"a": np.arange(N, dtype=float), "b": pd.NaT}))
+    assert model.n_features_in_ == 2
+    assert len(model.predict(pd.DataFrame({"a": pd.to_datetime([None, None]), "b": 1.0}))) == 2
+
+
+def test_names_that_a_file_has_turned_into_text_are_matched_as_the_numbers_they_were() -> None:
+    frame = pd.DataFrame(rng.normal(size=(N, 3)))
+    model = learned(frame)
+    again = frame[[2, 0, 1]].rename(columns=str)
+    np.testing.assert_array_equal(model.predict(again), model.predict(frame))
+
+
+def test_text_column_that_names_the_rows_is_told() -> None:
+    with pytest.warns(UserWarning, match="'id' has 240 categories in 240 rows, so it rather names the rows"):
+        learned(pd.DataFrame({"id": [f"P{i}" for i in range(N)], "x": np.arange(N, dtype=float)}))
+
+
+def test_name_of_thousands_of_characters_is_shortened_in_messages() -> None:
+    with pytest.raises(ColumnError) as caught:
+        learned(pd.DataFrame({"n" * 10_000: pd.to_datetime(["2024-01-01"] * N)}))
+    assert len(str(caught.value)) < 300

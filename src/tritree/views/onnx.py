@@ -87,7 +87,8 @@ def _add_inputs(graph: _Graph, columns: list[_Column]) -> str:
     if not any(column.is_text for column in columns):
         return graph.input("X", TensorProto.DOUBLE, len(columns), "NaN is missing")
     # before anything else is added, so that they keep their names
-    inputs = [column.add_input(graph) for column in columns]
+    names = {column.name for column in columns}
+    inputs = [column.add_input(graph, names) for column in columns]
     numbers = [column.add_number(graph, name) for column, name in zip(columns, inputs, strict=True)]
     return graph.add("Concat", numbers, "X", axis=1)
 
@@ -140,9 +141,11 @@ class _Column:
             text += "_"
         return text
 
-    def add_input(self, graph: _Graph) -> str:
-        """Add the column to the inputs of the model; return its name."""
+    def add_input(self, graph: _Graph, names: set[str]) -> str:
+        """Add the column to the inputs of the model; return its name, that of no other column."""
         name = self.name or f"x{self.position}"  # what has an empty name is not there, to ONNX
+        while not self.name and name in names:
+            name += "_"
         if self.is_text:
             return graph.input(name, TensorProto.STRING, 1, f"{self.missing!r} is missing")
         return graph.input(name, TensorProto.DOUBLE, 1, "NaN is missing")
