@@ -448,3 +448,14 @@ def test_arrays_are_not_pickled_with_the_model(diabetes):
     arrays = tree.tree_
     assert len(pickle.dumps(tree)) == size
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(tree)).tree_.value, arrays.value)
+
+
+@pytest.mark.parametrize(
+    ("depth", "least", "says"),
+    [(3, 1, r"up to [0-9,]+ nodes"), (None, 1, "far more"), (None, 200, r"up to 361 nodes")],
+)
+def test_growth_limit_says_how_large_the_fitted_tree_may_become(depth, least, says):
+    X, y = load_diabetes(return_X_y=True)
+    tree = TrinaryTreeRegressor(max_depth=depth, min_samples_leaf=least).fit(X, y).set_params(max_depth=1)
+    with pytest.raises(GrowthLimitError, match=rf"in full it may have {says}"):
+        tree.grow_all(max_nodes=tree.n_nodes_ + 1)

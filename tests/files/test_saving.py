@@ -297,3 +297,33 @@ def test_importances_are_the_same_after_loading(missing: str, path: Path) -> Non
     model = small(missing=missing)
     model.save(path)
     assert same_bits(tritree.load(path).feature_importances_, model.feature_importances_)
+
+
+def test_importances_of_a_tree_grown_in_full_survive_a_plain_save(path: Path) -> None:
+    model = small().grow_all()
+    model.save(path)
+    assert same_bits(tritree.load(path).feature_importances_, model.feature_importances_)
+
+
+@pytest.mark.parametrize("training_rows", ["no", 0.5, []])
+def test_training_rows_is_yes_no_or_nothing(training_rows: Any, path: Path) -> None:
+    with pytest.raises(ValueError, match="training_rows must be True, False or None"):
+        small().save(path, training_rows=training_rows)
+    assert names_in(path.parent) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of Unix")
+def test_what_is_no_file_is_not_replaced(path: Path) -> None:
+    os.mkfifo(path)
+    with pytest.raises(FileExistsError, match="is no file"):
+        small().save(path)
+
+
+def test_names_too_long_for_a_file_leave_the_old_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = small()
+    old.save(path)
+    monkeypatch.setattr("tritree.files._MOST_HEADER", 1_000)
+    with pytest.raises(ValueError, match="more than a model file can keep; join rare categories"):
+        small().save(path)
+    monkeypatch.undo()
+    assert same_tree(tritree.load(path), old)

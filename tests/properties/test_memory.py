@@ -1,4 +1,4 @@
-"""A tree that grows on demand gives the memory back that it does not need any more."""
+"""A tree gives memory back that it does not need any more, and stays whole where there is none."""
 
 from __future__ import annotations
 
@@ -26,9 +26,44 @@ tree.predict(rows)
 print(tree.n_grown_, peak() - before)
 """
 
+OUT_OF_MEMORY = """
+import resource
+from pathlib import Path
+import numpy as np
+from tritree import TrinaryTreeRegressor
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(3_000, 12))
+tree = TrinaryTreeRegressor(max_depth=4, min_samples_leaf=5, n_jobs=1).fit(X, X.sum(axis=1))
+expected = tree.predict(X)
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2_000_000, resource.RLIM_INFINITY))
+try:
+    tree.grow_all(400_000)
+except MemoryError:
+    print("ran out")
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+arrays = tree._tree.model.__getstate__()["tree"]
+print(len({len(arrays[name]) for name in ("column", "left", "third", "share", "depth", "rows", "value")}))
+print(np.array_equal(tree.predict(X), expected))
+"""
+
+under_sanitizer = pytest.mark.skipif(
+    "asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer has its own way with memory"
+)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit is set in the way of Linux")
+@under_sanitizer
+def test_tree_stays_whole_when_memory_runs_out_while_it_grows():
+    run = subprocess.run(
+        [sys.executable, "-c", OUT_OF_MEMORY], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert run.stdout.split("\n")[:3] == ["ran out", "1", "True"]
+
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the peak is asked for in the way of Unix")
-@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer keeps what is freed")
+@under_sanitizer
 def test_rows_of_thousands_of_nodes_do_not_stay_in_memory():
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     grown, more = map(int, run.stdout.split())
