@@ -389,18 +389,20 @@ std::span<const std::uint32_t> Grower::rows_of(std::int32_t number) {
     std::vector<std::int32_t> path;  // bases without rows, up to one that has them
     for (std::int32_t b = number; bases[b].rows.empty(); b = places[bases[b].branch.node].base)
         path.push_back(b);
+    // Those in between are kept for others to come, unless they are so many that memory could not hold them.
+    constexpr std::size_t kLongPath = 32;
+    const bool is_long = path.size() > kLongPath;
     std::vector<std::uint32_t> found;
     for (; !path.empty(); path.pop_back()) {
         const auto& [node, side] = bases[path.back()].branch;
         const auto& [number_above, rung] = places[node];
         const Base& above = bases[number_above];
-        // those in between are not kept: a long path has more rows than the table
         RowParts parts = found.empty() ? parts_of(above, rung)
                                        : tritree::parts_of(found, true, codes_, above.ladder[rung]);
         found = std::move(side == Branch::Left ? parts.left : parts.right);
         if (found.empty()) return {};
+        if (!is_long || path.size() == 1) keep_rows(path.back(), std::exchange(found, {}));
     }
-    if (!found.empty()) keep_rows(number, std::move(found));
     return bases[number].rows;
 }
 
