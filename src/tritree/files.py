@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import secrets
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -420,7 +421,9 @@ def _read_classes(fields: Fields) -> NDArray[Any] | None:
     if kind not in types:
         raise ModelFileError(f"classes of an unknown type, {kind[:40]!r}")
     try:
-        found = np.array(labels, dtype=types[kind])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy 1 wraps numbers that are too large, with a warning
+            found = np.array(labels, dtype=types[kind])
         fine = found.tolist() == labels == sorted(set(labels)) and len(set(map(type, labels))) == 1
     except (TypeError, OverflowError, ValueError):
         fine = False
