@@ -34,8 +34,9 @@ NodeRows SpareMemory::take() {
 void SpareMemory::give(NodeRows memory) {
     memory.rows = {};
     memory.membership = {};
+    const bool is_small = std::max(memory.sum.capacity(), memory.label.capacity()) <= kMostRows;
     const std::lock_guard lock(mutex_);
-    if (spare_.size() < kMost) spare_.push_back(std::move(memory));
+    if (is_small && spare_.size() < kMost) spare_.push_back(std::move(memory));
 }
 
 void SpareMemory::clear() {

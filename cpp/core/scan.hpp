@@ -55,7 +55,8 @@ class SpareMemory {
     void clear();
 
   private:
-    static constexpr std::size_t kMost = 8;  // nodes
+    static constexpr std::size_t kMost = 8;                         // nodes
+    static constexpr std::size_t kMostRows = std::size_t{1} << 16;  // of each: those of a fit may be huge
     std::mutex mutex_;
     std::vector<NodeRows> spare_;
 };
