@@ -323,6 +323,7 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         0.650 at the root, x1 +0.350: 1.000
         """
         check_is_fitted(self)
+        check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
         table = read_table(X)
         matched = list(self._codec.match(table, type(self).__name__))
         refuse = self.unknown_category == "error"
@@ -331,7 +332,10 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
             self._tree.apply(columns, table.n_rows, count_threads(self.n_jobs))  # grow what the rows need
         tree = self.to_dict()
         rules = Rules(tree["nodes"], digits=4)
-        cells = [read_cells(known, column, table.n_rows) for known, column in matched]
+        cells = [
+            read_cells(known, column, values, table.n_rows)
+            for (known, column), values in zip(matched, columns, strict=True)
+        ]
         return [explain_row(tree, rules, row, tree["classes"]) for row in zip(*cells, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from tritree.views.rules import WIDEST_LABEL, Rules, name_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from tritree.codec import LearnedColumn
     from tritree.columns import Column
 
@@ -80,6 +82,8 @@ class Explanation:
         The predicted number, or the shares of the classes.
     start : tuple of float
         What the root says: where the path starts.
+    start_rows : int
+        The training rows behind it.
     turns : tuple of Turn
         The path.
     contributions : dict
@@ -165,9 +169,10 @@ class Explanation:
         return plot_explanation(self, ax)
 
 
-def read_cells(learned: LearnedColumn, column: Column | None, n_rows: int) -> list[Cell]:
-    """Return what the rows of a table have in a column of training."""
-    values = None if column is None else learned.encode(column)
+def read_cells(
+    learned: LearnedColumn, column: Column | None, values: NDArray[Any] | None, n_rows: int
+) -> list[Cell]:
+    """Return what the rows of a table have in a column of training, given its values as the core takes them."""
     if column is None or values is None:
         return [Cell(ABSENT if column is None else MISSING)] * n_rows
     cells = []
