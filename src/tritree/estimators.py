@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from tritree.base import BaseTrinaryTree
 from tritree.response import read_classes, read_numbers
+from tritree.viewing import ViewableTree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["TrinaryTreeClassifier", "TrinaryTreeRegressor"]
 
 
-class TrinaryTreeRegressor(RegressorMixin, BaseTrinaryTree):  # type: ignore[misc]
+class TrinaryTreeRegressor(RegressorMixin, ViewableTree):  # type: ignore[misc]
     """A decision tree for a numeric response that learns from tables with holes, and predicts any row.
 
     Parameters
@@ -158,7 +158,7 @@ class TrinaryTreeRegressor(RegressorMixin, BaseTrinaryTree):  # type: ignore[mis
         return self._values(X)[:, 0]
 
 
-class TrinaryTreeClassifier(ClassifierMixin, BaseTrinaryTree):  # type: ignore[misc]
+class TrinaryTreeClassifier(ClassifierMixin, ViewableTree):  # type: ignore[misc]
     """A decision tree for classes that learns from tables with holes, and predicts any row.
 
     Parameters

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
 from tritree.parameters import check_int
+from tritree.views.choice import Choice, choose, grown
 from tritree.views.notation import as_label, as_percent, number_format, pad, width_of
 from tritree.views.rules import WIDEST_LABEL, Rules
 
@@ -16,8 +16,6 @@ __all__ = ["MAX_NODES", "draw_text"]
 MAX_NODES = 1_000
 
 _MOST_CLASSES = 6  # classes whose shares are all shown
-
-_BRANCHES = ("left", "right", "third")
 
 
 @dataclass(slots=True)
@@ -44,44 +42,10 @@ def draw_text(
     check_int("max_depth", max_depth, 0, or_none="draws every depth")
     check_int("max_nodes", max_nodes, 1, or_none="draws everything")
     check_int("digits", digits, 1)
-    choice = _choose(tree["nodes"], max_depth, max_nodes)
+    choice = choose(tree["nodes"], max_depth, max_nodes)
     drawing = _Drawing(tree, int(digits), choice)
     lines = drawing.lines()  # first, because the legend explains what is in them
     return "\n".join([_headline(tree), *drawing.legend(), "", *lines, *_left_out(tree, choice)])
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """What is drawn of a tree: nodes, those of them whose branches are drawn, and what the others are left out for."""
-
-    drawn: list[int]
-    open: set[int]
-    limits: set[str]
-
-
-def _choose(nodes: list[dict[str, Any]], max_depth: int | None, max_nodes: int | None) -> _Choice:
-    """Return the nodes nearest to the root, a third branch one step from its node; all branches of a node or none."""
-    choice = _Choice([0], set(), set())
-    queue = deque([0])
-    while queue:
-        number = queue.popleft()
-        children = _grown(nodes[number])
-        if max_depth is not None and any(nodes[child]["depth"] > max_depth for child in children):
-            choice.limits.add("max_depth")
-            continue
-        if max_nodes is not None and len(choice.drawn) + len(children) > max_nodes:
-            choice.limits.add("max_nodes")
-            break
-        choice.open.add(number)
-        choice.drawn.extend(children)
-        queue.extend(children)
-    # those still waiting are drawn, and what has nothing to hide needs no note that it does
-    choice.open.update(number for number in queue if not _grown(nodes[number]))
-    return choice
-
-
-def _grown(node: dict[str, Any]) -> list[int]:
-    return [node[branch] for branch in _BRANCHES if isinstance(node[branch], int)]
 
 
 def _headline(tree: dict[str, Any]) -> str:
@@ -95,7 +59,7 @@ def _headline(tree: dict[str, Any]) -> str:
     return f"{tree['missing']} tree, {kind}: {', '.join(parts)}"
 
 
-def _left_out(tree: dict[str, Any], choice: _Choice) -> list[str]:
+def _left_out(tree: dict[str, Any], choice: Choice) -> list[str]:
     """Return a line that tells what is not drawn and how to see it, if there is such."""
     n_left_out = len(tree["nodes"]) - len(choice.drawn)
     if not n_left_out:
@@ -113,7 +77,7 @@ def _count(n: int, one: str, many: str | None = None) -> str:
 class _Drawing:
     """The lines of one tree."""
 
-    def __init__(self, tree: dict[str, Any], digits: int, choice: _Choice) -> None:
+    def __init__(self, tree: dict[str, Any], digits: int, choice: Choice) -> None:
         self._tree = tree
         self._nodes = tree["nodes"]
         self._classes = tree["classes"]
@@ -209,7 +173,7 @@ class _Drawing:
         while stack:
             here = stack.pop()
             size += 1
-            stack.extend(self._nodes[child] for child in _grown(here))
+            stack.extend(self._nodes[child] for child in grown(here))
         return size
 
     def _headings(self) -> list[str]:
