@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -114,6 +115,41 @@ auto importances(Model& model, int n_threads) {
     return hand_over(std::move(reduction));
 }
 
+void grow_branches(Model& model, const Vector<std::int32_t>& nodes, const Vector<std::int32_t>& sides,
+                   int n_threads) {
+    if (nodes.shape(0) != sides.shape(0)) throw nb::value_error("nodes and sides of different lengths");
+    std::vector<Wanted> wanted(nodes.shape(0));
+    for (std::size_t w = 0; w < wanted.size(); ++w)
+        wanted[w] = {nodes.data()[w], static_cast<Branch>(sides.data()[w])};
+    nb::gil_scoped_release release;
+    model.grow_branches(std::move(wanted), n_threads);
+}
+
+nb::dict spread_dict(Spread spread) {
+    nb::dict found;
+    found["edges"] = hand_over(std::move(spread.edges));
+    found["shares"] = hand_over(std::move(spread.shares));
+    return found;
+}
+
+nb::dict spread_of(Model& model, const Vector<std::int32_t>& nodes) {
+    Spread spread;
+    {
+        nb::gil_scoped_release release;
+        spread = model.spread_of(std::span(nodes.data(), nodes.shape(0)));
+    }
+    return spread_dict(std::move(spread));
+}
+
+nb::dict lasting_spread(Model& model) {
+    Spread spread;
+    {
+        nb::gil_scoped_release release;
+        spread = model.lasting_spread();
+    }
+    return spread_dict(std::move(spread));
+}
+
 nb::dict settings_dict(const Settings& s) {
     nb::dict settings;
     settings["missing"] = name_of(s.missing, kStrategies);
@@ -128,11 +164,13 @@ nb::dict settings_dict(const Settings& s) {
 
 nb::dict get_state(const Model& model) {
     Tree tree;
+    Spread spread;
     std::optional<GrowthState> growth;
     {
         nb::gil_scoped_release release;  // whoever waits for the lock must not hold up Python
-        model.inspect([&](const Tree& grown, const Grower* grower) {
+        model.inspect([&](const Tree& grown, const Spread& left, const Grower* grower) {
             tree = grown;
+            spread = left;
             if (grower != nullptr) growth = save_growth(*grower);
         });
     }
@@ -142,6 +180,7 @@ nb::dict get_state(const Model& model) {
     state["n_fitted"] = model.n_fitted();
     each_array(tree, [&](const char* name, auto& data) { arrays[name] = hand_over(std::move(data)); });
     state["tree"] = arrays;
+    if (!spread.edges.empty()) state["spread"] = spread_dict(std::move(spread));
     if (growth) {
         each_growth_array(*growth,
                           [&](const char* name, auto& data) { more[name] = hand_over(std::move(data)); });
@@ -192,9 +231,17 @@ void set_state(Model* self, const nb::dict& state) {
         grower = load_growth(growth, std::move(tree), settings);
         tree = Tree{};
     }
+    Spread spread;
+    if (state.contains("spread")) {
+        const auto bins = entry<nb::dict>(state, "spread");
+        read_array(bins, "edges", spread.edges);
+        read_array(bins, "shares", spread.shares);
+        if (const auto wrong = spread.validate(static_cast<std::size_t>(n_nodes)); !wrong.empty())
+            throw nb::value_error(wrong.c_str());
+    }
     const auto n_fitted = entry<std::int32_t>(state, "n_fitted");
     if (n_fitted < 0 || n_fitted > n_nodes) throw nb::value_error("more nodes fitted than there are");
-    new (self) Model(std::move(tree), std::move(grower), settings, n_columns, n_fitted);
+    new (self) Model(std::move(tree), std::move(grower), std::move(spread), settings, n_columns, n_fitted);
 }
 
 }  // namespace
@@ -211,6 +258,9 @@ void bind_model(nb::module_& m) {
         .def("apply", &apply, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
         .def("grow_some", &Model::grow_some, nb::arg("max_new_nodes"), nb::arg("n_threads"),
              nb::call_guard<nb::gil_scoped_release>())
+        .def("grow_branches", &grow_branches, nb::arg("nodes"), nb::arg("sides"), nb::arg("n_threads"))
+        .def("spread_of", &spread_of, nb::arg("nodes"))
+        .def("lasting_spread", &lasting_spread)
         .def("importances", &importances, nb::arg("n_threads"))
         .def("detach", &Model::detach, nb::call_guard<nb::gil_scoped_release>())
         .def("tree", &Model::snapshot, nb::call_guard<nb::gil_scoped_release>())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <mutex>
 #include <optional>
 
@@ -31,10 +32,11 @@ Model::Model(std::shared_ptr<const Codes> codes, Target target, const Settings& 
     if (!settings.has_third()) detach();
 }
 
-Model::Model(Tree tree, std::unique_ptr<Grower> grower, const Settings& settings, std::int32_t n_columns,
-             std::int32_t n_fitted)
+Model::Model(Tree tree, std::unique_ptr<Grower> grower, Spread spread, const Settings& settings,
+             std::int32_t n_columns, std::int32_t n_fitted)
     : grower_(std::move(grower)),
       tree_(std::move(tree)),
+      spread_(std::move(spread)),
       settings_(settings),
       n_columns_(n_columns),
       n_fitted_(n_fitted) {}
@@ -156,6 +158,42 @@ std::int64_t Model::grow_some(std::int64_t max_new_nodes, int n_threads) {
     return count_ungrown(grower_->tree);
 }
 
+void Model::grow_branches(std::vector<Wanted> wanted, int n_threads) {
+    const Writing lock(mutex_);
+    if (!grower_) return;
+    const auto n_nodes = static_cast<std::int32_t>(grower_->tree.size());
+    for (const auto& [node, side] : wanted)
+        if (node < 0 || node >= n_nodes || side < Branch::Left || side > Branch::Third)
+            throw std::out_of_range("no such branch");
+    grower_->grow(std::move(wanted), n_threads);
+}
+
+Spread Model::spread_of(std::span<const std::int32_t> nodes) {
+    const Writing lock(mutex_);  // rows that were dropped are found again and kept
+    const auto n_nodes = static_cast<std::int32_t>(tree().size());
+    for (const std::int32_t node : nodes)
+        if (node < 0 || node >= n_nodes) throw std::out_of_range("no such node");
+    if (settings_.n_classes > 0) return {};
+    if (grower_) {
+        std::vector<double> edges = edges_of(grower_->target());
+        std::vector<float> shares = shares_of(*grower_, edges, nodes);
+        return {std::move(edges), std::move(shares)};
+    }
+    constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
+    Spread found{spread_.edges, std::vector<float>(nodes.size() * Spread::kBins, kUnknown)};
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+        const std::size_t begin = static_cast<std::size_t>(nodes[n]) * Spread::kBins;
+        if (begin < spread_.shares.size())
+            std::copy_n(&spread_.shares[begin], Spread::kBins, &found.shares[n * Spread::kBins]);
+    }
+    return found;
+}
+
+Spread Model::lasting_spread() {
+    const Writing lock(mutex_);
+    return grower_ ? spread_of_first(*grower_, n_fitted_) : spread_;
+}
+
 std::vector<double> Model::importances(int n_threads) {
     const Writing lock(mutex_);
     if (!settings_.has_third())
@@ -167,6 +205,7 @@ std::vector<double> Model::importances(int n_threads) {
 void Model::detach() {
     const Writing lock(mutex_);
     if (!grower_) return;
+    spread_ = spread_of_first(*grower_, n_fitted_);
     tree_ = std::move(grower_->tree);
     grower_.reset();
 }

@@ -11,6 +11,7 @@
 #include "grower.hpp"
 #include "parallel.hpp"
 #include "predict.hpp"
+#include "spread.hpp"
 
 namespace tritree {
 
@@ -22,8 +23,8 @@ class Model {
     Model(std::shared_ptr<const Codes> codes, Target target, const Settings& settings, int n_threads,
           const std::function<void()>& between_levels = {});
     /// Take up a tree again; `grower` is empty if it was detached.
-    Model(Tree tree, std::unique_ptr<Grower> grower, const Settings& settings, std::int32_t n_columns,
-          std::int32_t n_fitted);
+    Model(Tree tree, std::unique_ptr<Grower> grower, Spread spread, const Settings& settings,
+          std::int32_t n_columns, std::int32_t n_fitted);
 
     /// Fill `values` (n_rows x n_outputs) with what the rows are predicted, and `leaves` with where they end;
     /// either may be null. `between_rounds` is called before each round of growth, and may throw to end the
@@ -32,7 +33,13 @@ class Model {
                  const std::function<void()>& between_rounds = {});
     /// Grow at most `max_new_nodes` more nodes; return how many known branches are still ungrown.
     std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads);
+    /// Grow some branches, those of them that are known and not there yet.
+    void grow_branches(std::vector<Wanted> wanted, int n_threads);
     std::vector<double> importances(int n_threads);
+    /// Return the spread of responses in some nodes, NaN where it is not known; no bins in classification.
+    Spread spread_of(std::span<const std::int32_t> nodes);
+    /// Return the spread that is left, or would be, once the training rows are gone.
+    Spread lasting_spread();
     /// Drop the training rows and the ladders.
     void detach();
 
@@ -47,11 +54,11 @@ class Model {
     const Settings& settings() const { return settings_; }
     std::int32_t n_fitted() const { return n_fitted_; }
 
-    /// Call `f(tree, grower or null)` while nothing grows.
+    /// Call `f(tree, spread, grower or null)` while nothing grows.
     template <class F>
     void inspect(F&& f) const {
         const Reading lock(mutex_);
-        f(tree(), grower_.get());
+        f(tree(), spread_, grower_.get());
     }
 
   private:
@@ -85,7 +92,8 @@ class Model {
 
     mutable std::shared_mutex mutex_;
     std::unique_ptr<Grower> grower_;  // empty once detached
-    Tree tree_;                       // what is left then
+    Tree tree_;                       // what is left then,
+    Spread spread_;                   // and how the responses were spread
     Settings settings_;
     std::int32_t n_columns_;
     std::int32_t n_fitted_;  // nodes right after fitting

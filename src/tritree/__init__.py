@@ -11,6 +11,7 @@ from tritree.errors import (
 )
 from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
 from tritree.files import load
+from tritree.views.holes import plot_holes
 
 __version__ = version("tritree")
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "TrinaryTreeRegressor",
     "__version__",
     "load",
+    "plot_holes",
 ]

@@ -114,6 +114,19 @@ class Model:
     def grow_some(self, max_new_nodes: int, n_threads: int) -> int:
         """Grow at most that many more nodes and return how many known branches are still ungrown."""
 
+    def grow_branches(self, nodes: NDArray[np.int32], sides: NDArray[np.int32], n_threads: int) -> None:
+        """Grow branches of nodes (0 left, 1 right, 2 third), those of them that are known and not there yet."""
+
+    def spread_of(self, nodes: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """Return how the responses of the training rows are spread in some nodes.
+
+        ``edges`` of the bins (none in classification), and ``shares`` of each node's weight, one bin after the
+        other, NaN where they are not known: the rows of a node grown on demand go with detach().
+        """
+
+    def lasting_spread(self) -> dict[str, NDArray[Any]]:
+        """Return the spread that is left once the training rows are gone, of the first nodes."""
+
     def importances(self, n_threads: int) -> NDArray[np.float64]:
         """Return per column the reduction of the training loss; grows what training rows reach."""
 

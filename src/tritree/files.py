@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tritree.base import BaseTrinaryTree
     from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
 
-__all__ = ["FORMAT_VERSION", "load", "save"]
+__all__ = ["FORMAT_VERSION", "check_place", "load", "save", "write_whole"]
 
 #: The version of the files written here. It rises when an older tritree could misread them.
 FORMAT_VERSION = 1
@@ -49,12 +49,14 @@ def save(model: BaseTrinaryTree, path: Any, training_rows: bool | None) -> None:
     state = tree.__getstate__()
     if not training_rows:
         state.pop("growth", None)
+        if (spread := tree.lasting_spread())["edges"].size:
+            state["spread"] = spread
     arrays = {f"{part}.{name}": array for part in PARTS for name, array in _arrays(state, part).items()}
     if model._tree._importances is not None:
         arrays["importances"] = model._tree._importances
     about = json.dumps(_about(model, state), allow_nan=False)
     check_description(Fields(json.loads(about), "the model"))
-    _write(Path(os.fspath(path)), about, arrays)
+    _write(path, about, arrays)
 
 
 def _arrays(state: Mapping[str, Any], part: str) -> dict[str, NDArray[Any]]:
@@ -109,24 +111,33 @@ def _plain(value: Any, what: str) -> Any:
     )
 
 
-def _write(path: Path, about: str, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write the file beside its place and put it there when it is whole: a crash leaves the old one."""
+def _write(path: Any, about: str, arrays: dict[str, NDArray[Any]]) -> None:
     from safetensors.numpy import save as serialise
 
-    path = Path(os.path.realpath(path))
-    if path.is_dir():
-        raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it to save the model in")
-    if path.exists() and not path.is_file():
-        raise FileExistsError(f"{str(path)!r} is there and is no file; name another one to save the model in")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to save the model in")
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     if len(about) > _MOST_HEADER // 2:  # quotes in it are written as two characters
         raise ValueError(
             f"the names and categories of this model take {len(about):,} characters, more than a model file can keep; "
             "join rare categories, or shorten them"
         )
-    data = serialise(arrays, metadata={"tritree": about, "sha256": _digest(about, arrays)})
+    place = check_place(path, "the model")
+    write_whole(place, serialise(arrays, metadata={"tritree": about, "sha256": _digest(about, arrays)}))
+
+
+def check_place(path: Any, what: str) -> Path:
+    """Return where a file can be written, links followed; an error says why it cannot."""
+    place = Path(os.path.realpath(os.fspath(path)))
+    if place.is_dir():
+        raise IsADirectoryError(f"{str(place)!r} is a folder; name a file in it to save {what} in")
+    if place.exists() and not place.is_file():
+        raise FileExistsError(f"{str(place)!r} is there and is no file; name another one to save {what} in")
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(place.parent)!r} to save {what} in")
+    return place
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write the file beside its place and put it there when it is whole: a crash leaves the old one."""
     beside = path.with_name(f".tritree.{secrets.token_hex(8)}.tmp")
     handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:

@@ -23,7 +23,7 @@ __all__ = ["PARTS", "Fields", "check_description", "first_line", "restore"]
 
 _ESTIMATORS = {"regressor": TrinaryTreeRegressor, "classifier": TrinaryTreeClassifier}
 #: The parts of a core's state whose entries are arrays; all else about a model is in its JSON
-PARTS = ("tree", "growth")
+PARTS = ("tree", "spread", "growth")
 #: NumPy's types of classes that are numbers
 _NUMBER_TYPES = [
     "bool",

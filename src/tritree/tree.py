@@ -7,19 +7,21 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tritree.errors import CutShortWarning, GrowthLimitError, warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from tritree import _core
 
 __all__ = ["GrowingTree", "most_nodes"]
 
+UNGROWN = -2  # a child in the core's arrays
 # how long one step of grow_all may take: short enough for Ctrl-C and the progress line to feel alive
 _STEP_SECONDS = 0.2
 # and how many nodes it may grow: what more of them need at once does not stay in the caches
@@ -107,6 +109,14 @@ class GrowingTree:
                     step = max(1, step // 2)
                 show(self.model.n_nodes, ungrown)
 
+    def grow_by_holes(self, max_nodes: int, n_threads: int) -> None:
+        """Grow what rows with one missing value may need, then with two, and so on, until max_nodes are there."""
+        while not self.model.is_detached and (room := max_nodes - self.model.n_nodes) > 0:
+            nodes, sides = _fewest_holes(self.snapshot())
+            if not len(nodes):
+                return
+            self.model.grow_branches(nodes[:room], sides[:room], n_threads)
+
     def _in_full(self) -> str:
         """Return in words how large the tree may become."""
         settings = self.model.settings
@@ -126,6 +136,21 @@ class GrowingTree:
             "have every branch",
             CutShortWarning,
         )
+
+
+def _fewest_holes(tree: _core.Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the branches not grown, node and side, that have the fewest third branches above them."""
+    holes = np.zeros(len(tree.column), dtype=np.int32)
+    for node in range(len(holes)):  # a child comes after its parent
+        for children, more in ((tree.left, 0), (tree.right, 0), (tree.third, 1)):
+            if children[node] >= 0:
+                holes[children[node]] = holes[node] + more
+    children = np.stack([tree.left, tree.right, tree.third])
+    sides, nodes = np.nonzero(children == UNGROWN)
+    behind = holes[nodes] + (sides == 2)
+    fewest = behind == behind.min(initial=len(holes))
+    order = np.argsort(nodes[fewest], kind="stable")
+    return nodes[fewest][order].astype(np.int32), sides[fewest][order].astype(np.int32)
 
 
 def most_nodes(n_columns: int, max_depth: int) -> int:

@@ -40,6 +40,7 @@ def test_whole_drawing_of_a_tree_that_has_grown_on_demand():
             "trinary tree, mean response: 5 nodes, 3 leaves, 2 grown on demand, 2 branches not grown yet",
             "● leaf   share: of the rows above   "
             "┄ third branch: all rows of the node, for those whose value is missing",
+            "a branch that is not grown yet grows when a row to predict needs it; grow_all() grows them all",
             "",
             "                              rows  share   mean",
             "all rows                       200         2.200",
@@ -217,8 +218,22 @@ def test_many_classes_show_the_best_alone():
     assert re.search(r"rows +share +class +its share$", text, re.MULTILINE)
 
 
-def test_tree_of_one_node_is_one_line():
-    assert len(drawn(TrinaryTreeRegressor(max_depth=0).fit(TWO_COLUMNS, STEP))) == 1
+def test_tree_of_one_node_is_one_line_without_a_share_of_what_is_above():
+    tree = TrinaryTreeRegressor(max_depth=0).fit(TWO_COLUMNS, STEP)
+    assert tree.to_text().splitlines()[1:] == [
+        "● leaf",
+        "",
+        "          rows   mean",
+        "all rows   200  99.50  ●",
+    ]
+
+
+def test_legend_tells_how_to_grow_what_is_not_grown():
+    how = "a branch that is not grown yet grows when a row to predict needs it; grow_all() grows them all"
+    tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, STEP)
+    assert tree.to_text().splitlines()[2] == how
+    assert how not in tree.grow_all().to_text()
+    assert how not in TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, STEP).detach().to_text()
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
@@ -345,7 +360,7 @@ def test_a_long_ladder_is_drawn_without_recursion():
     text = draw_text(
         tree | {"n_grown": 0, "n_leaves": 1, "n_ungrown": 2 * width, "detached": False}, max_nodes=None
     )
-    assert len(text.splitlines()) == 4 + 3 * width + 1
+    assert len(text.splitlines()) == 5 + 3 * width + 1
 
 
 def test_weights_too_large_to_add_up_are_written_as_such():

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["BRANCHES", "Choice", "choose", "grown"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["BRANCHES", "Choice", "choose", "choose_by_holes", "grown"]
 
 BRANCHES = ("left", "right", "third")
 
@@ -44,3 +48,28 @@ def choose(nodes: list[dict[str, Any]], max_depth: int | None, max_nodes: int | 
 def grown(node: dict[str, Any]) -> list[int]:
     """Return the numbers of a node's branches, those that are grown."""
     return [node[branch] for branch in BRANCHES if isinstance(node[branch], int)]
+
+
+def choose_by_holes(
+    nodes: list[dict[str, Any]], max_nodes: int | None, wanted: Iterable[int] = ()
+) -> list[int]:
+    """Return the nodes that rows with the fewest missing values come to, a child after its parent.
+
+    Nodes with no third branch above them come first, nearest to the root, then those with one, and so on; but the
+    ``wanted`` nodes and all above them come before any other. So the nodes answer rows with up to so many holes.
+    """
+    above = {child: number for number, node in enumerate(nodes) for child in grown(node)}
+    first: set[int] = set()
+    for number in wanted:
+        while number not in first:
+            first.add(number)
+            number = above.get(number, 0)
+    chosen: list[int] = []
+    heap = [(0, 0, 0, 0)]  # not wanted, third branches above, steps from the root, number
+    while heap and (max_nodes is None or len(chosen) < max_nodes):
+        _, thirds, steps, number = heappop(heap)
+        chosen.append(number)
+        for child in grown(nodes[number]):
+            further = thirds + (child == nodes[number]["third"])
+            heappush(heap, (child not in first, further, steps + 1, child))
+    return chosen

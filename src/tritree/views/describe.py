@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from tritree import _core
     from tritree.codec import Codec, LearnedColumn
 
-__all__ = ["describe"]
+__all__ = ["add_spread", "describe"]
 
 UNGROWN = -2
 
@@ -61,6 +61,8 @@ def describe(
 
     ``left``, ``right`` and ``third`` of a node are node numbers, None where there is no such branch and "ungrown"
     where it has not been grown.
+
+    `add_spread` adds how the responses are spread.
     """
     names = list(codec.names) if codec.names is not None else [f"x{j}" for j in range(len(codec.columns))]
     columns = [_describe_column(name, learned) for name, learned in zip(names, codec.columns, strict=True)]
@@ -79,6 +81,21 @@ def describe(
             node[branch] == "ungrown" for node in nodes for branch in ("left", "right", "third")
         ),
     }
+
+
+def add_spread(tree: dict[str, Any], numbers: Sequence[int], spread: Mapping[str, NDArray[Any]]) -> None:
+    """Add to a description how the responses of the training rows are spread in some of its nodes.
+
+    The tree gets ``edges``, those of the bins of the response, beyond which lie few and which the outermost bins take;
+    None in classification, where a node's value says it all. Each of the nodes gets ``spread``, the share of its weight
+    per bin, None where that is not known: of nodes grown on demand, once the training rows are gone.
+    """
+    edges = spread["edges"].tolist()
+    tree["edges"] = edges or None
+    if not edges:
+        return
+    for number, shares in zip(numbers, spread["shares"].reshape(len(numbers), -1), strict=True):
+        tree["nodes"][number]["spread"] = None if np.isnan(shares[0]) else shares.astype(float).tolist()
 
 
 def _describe_column(name: str, learned: LearnedColumn) -> dict[str, Any]:

@@ -1,0 +1,55 @@
+"""A page on which one can walk through a tree, change a row, and see its prediction move.
+
+Run it with ``python examples/interactive_page.py [folder]``; ``tree.html`` goes to that folder. Where Chromium is
+installed, so does a picture of it, ``page.png``.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_diabetes
+
+from tritree import TrinaryTreeRegressor
+
+NAMES = {"s5": "log triglycerides", "s6": "blood sugar", "bp": "blood pressure"}
+
+
+def main() -> None:
+    """Write the page."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    X = X[["age", "sex", "bmi", "bp", "s5", "s6"]].rename(columns=NAMES)
+    X["sex"] = X["sex"].map({1.0: "female", 2.0: "male"})
+    X = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
+
+    tree = TrinaryTreeRegressor(max_depth=3).fit(X, y)
+    tree.to_html(folder / "tree.html", rows=X.head(20))
+    print(folder / "tree.html")
+    if photograph((folder / "tree.html").resolve(), folder / "page.png"):
+        print(folder / "page.png")
+
+
+def photograph(page: Path, picture: Path) -> bool:
+    """Return whether there is a browser, which then has taken a picture of the page."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        return False
+    options = [
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        "--window-size=1280,760",
+    ]
+    command = [browser, *options, "--virtual-time-budget=2000", f"--screenshot={picture}", page.as_uri()]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    return True
+
+
+if __name__ == "__main__":
+    main()

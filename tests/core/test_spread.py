@@ -1,0 +1,148 @@
+"""How the responses are spread in a node is told from the node's own rows, and lasts as long as it can."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from models import STRATEGIES, WITH_THIRD_BRANCHES, fitted, holed, simulated
+
+from tritree import load
+from tritree.views.explain import Cell, _ways
+from tritree.views.rules import Rules
+
+BINS = 16
+
+
+def spread_of(model: Any) -> tuple[Any, Any]:
+    core = model._tree.model
+    found = core.spread_of(np.arange(core.n_nodes, dtype=np.int32))
+    return found["edges"], found["shares"].reshape(core.n_nodes, -1)
+
+
+def shares_by_hand(model: Any, X: Any, y: Any, weight: Any, edges: Any) -> Any:
+    """Lead every training row down in Python; a third branch has all rows of its node."""
+    tree = model.to_dict()
+    nodes, rules = tree["nodes"], Rules(tree["nodes"], 4)
+    members: list[Any] = [np.ones(len(y)), *(np.zeros(len(y)) for _ in nodes[1:])]
+    cells = [[Cell("missing") if v != v else Cell("observed", v, v) for v in row] for row in X.tolist()]
+    for number, node in enumerate(nodes):
+        if node["split"] is None:
+            continue
+        if isinstance(node["third"], int):
+            members[node["third"]] = members[number]
+        for row in np.flatnonzero(members[number]):
+            for branch, share, _, _ in _ways(node, rules, cells[row], nodes):
+                if branch != "third" and isinstance(node[branch], int):
+                    members[node[branch]][row] = members[number][row] * share
+    inside = np.clip(y, edges[0], edges[-1])
+    counted = [np.histogram(inside, edges, weights=part * weight)[0] for part in members]
+    return np.array([bins / max(bins.sum(), 1e-300) for bins in counted])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_shares_are_those_of_the_rows_of_each_node(missing: str, weighted: bool) -> None:
+    X, y = simulated(300, 4, holes=0.2)
+    weight = np.random.default_rng(1).integers(0, 4, len(y)).astype(float) if weighted else np.ones(len(y))
+    model = fitted(X, y, weight if weighted else None, missing=missing)
+    model.predict(holed(X))  # third branches, and leaves that have no rows of their own in the core
+    edges, shares = spread_of(model)
+    expected = shares_by_hand(model, X, y, weight, edges)
+    # np.histogram may put a response on an edge into the other bin
+    assert np.abs(np.cumsum(shares - expected, axis=1)).max() < 1e-6 + 2 / 300
+
+
+@given(
+    responses=st.lists(st.floats(-1e308, 1e308), min_size=2, max_size=30),
+    missing=st.sampled_from(["trinary", "majority", "fractional"]),
+)
+def test_any_finite_responses_fall_into_ordered_finite_bins(responses: list[float], missing: str) -> None:
+    y = np.array(responses)
+    X = np.arange(len(y), dtype=float)[:, None]
+    edges, shares = spread_of(fitted(X, y, missing=missing, min_samples_leaf=1))
+    assert len(edges) == BINS + 1
+    assert np.isfinite(edges).all()
+    assert (np.diff(edges / 2) >= 0).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)
+
+
+def test_a_few_far_responses_do_not_squeeze_the_others_into_one_bin() -> None:
+    X, y = simulated(1_000, 2)
+    y[0] = 1e9
+    edges, shares = spread_of(fitted(X, y))
+    assert edges[-1] < 100
+    assert shares[0, -1] > 0
+    assert (shares[0] > 0.02).sum() > 5
+
+
+def test_classes_have_no_bins() -> None:
+    edges, shares = spread_of(fitted(*simulated(200, task="classification")))
+    assert edges.size == 0
+    assert shares.size == 0
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_spread_of_fitted_nodes_outlives_the_training_rows(missing: str, tmp_path: Any) -> None:
+    X, y = simulated(300, 4, holes=0.2)
+    model = fitted(X, y, missing=missing)
+    n_fitted = model.n_nodes_
+    model.predict(holed(X))
+    edges, shares = spread_of(model)
+    model.save(tmp_path / "m.tritree", training_rows=False)
+    detached = pickle.loads(pickle.dumps(model)).detach()
+    for other in (load(tmp_path / "m.tritree"), detached, pickle.loads(pickle.dumps(detached))):
+        edges_after, after = spread_of(other)
+        np.testing.assert_array_equal(edges_after, edges)
+        np.testing.assert_array_equal(after[:n_fitted], shares[:n_fitted])
+        assert np.isnan(after[n_fitted:]).all()
+        tree = other.to_dict(spread=True)
+        assert all(node["spread"] is None for node in tree["nodes"][n_fitted:])
+    assert (model.n_nodes_ > n_fitted) == (missing in WITH_THIRD_BRANCHES)
+
+
+def test_description_has_shares_that_fit_the_means() -> None:
+    X, y = simulated(150, 3)  # too few for one of them to lie beyond the bins
+    tree = fitted(X, y).to_dict(spread=True)
+    edges = np.array(tree["edges"])
+    assert edges[0] <= y.min()
+    assert edges[-1] >= y.max()
+    middle = (edges[1:] + edges[:-1]) / 2
+    for node in tree["nodes"]:
+        assert abs(np.dot(node["spread"], middle) - node["value"][0]) <= (edges[1] - edges[0]) / 2
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"edges": np.arange(5.0)},
+        {"edges": np.full(BINS + 1, np.nan)},
+        {"edges": np.arange(BINS + 1.0)[::-1].copy()},
+        {"shares": np.zeros(BINS + 1, np.float32)},
+        {"shares": np.zeros(BINS * 10_000, np.float32)},
+        {"shares": np.full(BINS, 2, np.float32)},
+        {"shares": np.full(BINS, np.nan, np.float32)},
+    ],
+    ids=["few edges", "NaN", "falling", "odd size", "many nodes", "above 1", "share NaN"],
+)
+def test_state_with_a_broken_spread_is_refused(broken: dict[str, Any]) -> None:
+    core = fitted(*simulated(200), missing="majority")._tree.model
+    state = core.__getstate__()
+    state["spread"] = state["spread"] | broken
+    with pytest.raises(ValueError, match=r"bins|share"):
+        type(core).__new__(type(core)).__setstate__(state)
+
+
+def test_unknown_nodes_and_branches_are_refused() -> None:
+    core = fitted(*simulated(200))._tree.model
+    for bad in (-1, core.n_nodes):
+        with pytest.raises(IndexError, match="no such node"):
+            core.spread_of(np.array([bad], np.int32))
+        with pytest.raises(IndexError, match="no such branch"):
+            core.grow_branches(np.array([bad], np.int32), np.array([2], np.int32), 1)
+    with pytest.raises(IndexError, match="no such branch"):
+        core.grow_branches(np.array([0], np.int32), np.array([5], np.int32), 1)

@@ -1,0 +1,42 @@
+"""Every script in examples/ runs, and makes the pictures that the gallery shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+GALLERY = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+def test_example_runs_and_makes_its_pictures(script: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("pandas")
+    environment = os.environ | {"MPLBACKEND": "agg"}
+    run = subprocess.run(
+        [sys.executable, script, tmp_path], capture_output=True, text=True, timeout=120, env=environment
+    )
+    assert run.returncode == 0, run.stderr
+    assert not run.stderr
+    made = [file for file in tmp_path.iterdir() if file.suffix in (".png", ".html")]
+    promised = set(re.findall(r"``(\w+\.(?:png|html))``", script.read_text(encoding="utf-8"))) - {"page.png"}
+    assert promised
+    assert promised <= {file.name for file in made}
+    assert all(file.stat().st_size > 1_000 for file in made)
+
+
+def test_gallery_shows_a_picture_of_every_example() -> None:
+    for script in EXAMPLES:
+        assert f"(../examples/{script.name})" in GALLERY
+    pictures = re.findall(r"\((pictures/[^)]+)\)", GALLERY)
+    assert all((ROOT / "docs" / picture).exists() for picture in pictures)
+    assert {Path(picture).name for picture in pictures} == {
+        file.name for file in (ROOT / "docs" / "pictures").iterdir()
+    }
