@@ -15,6 +15,7 @@ function svg(name, attributes = {}, ...children) {
 
 const wholeNumbers = new Intl.NumberFormat("en-US"); // made once, because that takes longer than a thousand numbers
 const counted = (number) => wholeNumbers.format(number);
+const countedRows = (number) => `${counted(number)} row${number === 1 ? "" : "s"}`;
 
 const pen = document.createElement("canvas").getContext("2d");
 /** Return a text that is at most so many pixels wide, its end left out if need be. */
@@ -225,7 +226,7 @@ class Drawing {
   }
 
   fillBox(g, { node }) {
-    const { width, height } = BOX, rows = `${counted(node.rows)} row${node.rows === 1 ? "" : "s"}`;
+    const { width, height } = BOX, rows = countedRows(node.rows);
     g.append(svg("text", { class: "rows", x: width - 8, y: 17 }, rows));
     pen.font = "400 12px system-ui, sans-serif";
     const room = width - 24 - pen.measureText(rows).width;

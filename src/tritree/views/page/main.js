@@ -90,7 +90,7 @@ function makeItem(child, above, branch) {
   item.current = state.chosen === child;
   item.chosen = item.current && !document.getElementById("card").hidden;
   item.found = state.hits.has(child);
-  item.label = `${place.said}: ${counted(node.rows)} rows, ${node.shown}${node.split ? `, asks ${columns[node.split.column].shown}` : ", leaf"}`;
+  item.label = `${place.said}: ${countedRows(node.rows)}, ${node.shown}${node.split ? `, asks ${columns[node.split.column].shown}` : ", leaf"}`;
   return item;
 }
 

@@ -196,7 +196,7 @@ class Panel {
       const moved = after.value[best] - before.value[best];
       const value = this.tree.classes ? `${asPercent(after.value[best])} ${this.tree.classes[best]}` : after.shown;
       const step = moved === 0 ? "" : ` (${moved > 0 ? "+" : "−"}${this.tree.classes ? asPercent(Math.abs(moved)) : this.number(Math.abs(moved))})`;
-      const then = html("div", { className: "then", textContent: `${part}${counted(after.rows)} rows, ${value}${step}` });
+      const then = html("div", { className: "then", textContent: `${part}${countedRows(after.rows)}, ${value}${step}` });
       return html("li", { className: turn.branch === "third" ? "third" : "" }, button, then);
     });
     const none = html("li", {}, "The tree is a single node: every row gets the same.");
