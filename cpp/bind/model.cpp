@@ -22,7 +22,8 @@ constexpr std::array kStrategies{std::pair{"trinary", Strategy::Trinary},
                                  std::pair{"fractional", Strategy::Fractional},
                                  std::pair{"surrogate", Strategy::Surrogate}};
 constexpr std::array kCriteria{std::pair{"squared_error", Criterion::SquaredError},
-                               std::pair{"entropy", Criterion::Entropy}, std::pair{"gini", Criterion::Gini}};
+                               std::pair{"entropy", Criterion::Entropy}, std::pair{"gini", Criterion::Gini},
+                               std::pair{"entropy_times_rows", Criterion::EntropyTimesRows}};
 
 template <class Names>
 auto named(const std::string& name, const Names& names) {

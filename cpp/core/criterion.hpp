@@ -33,6 +33,10 @@ class SquaredError {
         const double shift = side[1] / side[0] - mean_;
         return side[0] * shift * shift;
     }
+    /// Return what two sides improve by; what stays under the reference improves nothing.
+    double gain(const double* left, const double* right, const double* /*staying*/) const {
+        return improvement(left) + improvement(right);
+    }
     /// Say, without dividing, whether two sides improve by less than `floor` (to about 1e-12 of the loss),
     /// given the integers of the left side and both sides together.
     static constexpr bool kQuickToRefuse = true;
@@ -87,6 +91,9 @@ class ClassLoss {
             if (reference_[k] > 0) sum += Measure::improvement(side[k] / total, reference_[k]);
         return total * sum;
     }
+    double gain(const double* left, const double* right, const double* /*staying*/) const {
+        return improvement(left) + improvement(right);
+    }
     static constexpr bool kQuickToRefuse = false;
     /// Return what the categories are ordered by if there are two classes: the share of the second.
     Score score(const double* side, std::int64_t rows) const {
@@ -97,7 +104,7 @@ class ClassLoss {
     double reference(std::size_t k) const { return reference_[k]; }
     static bool scores_order_categories(int n_classes) { return n_classes == 2; }
 
-  private:
+  protected:
     int n_classes_;
     double unit_;
     std::vector<double> reference_;
@@ -122,6 +129,35 @@ struct GiniMeasure {
 };
 
 using Entropy = ClassLoss<EntropyMeasure>;
+
+/// The cross-entropy of each part of the rows, times the weight of that part: see Criterion.
+class EntropyTimesRows : public Entropy {
+  public:
+    using Entropy::Entropy;
+
+    void set_reference(const double* side) {
+        Entropy::set_reference(side);
+        before_ = loss(side, reference_.data());
+    }
+    double gain(const double* left, const double* right, const double* staying) const {
+        const double after = loss(left, nullptr) + loss(right, nullptr);
+        return before_ - after - (staying == nullptr ? 0 : loss(staying, reference_.data()));
+    }
+    /// Shares do not order categories for this loss.
+    static bool scores_order_categories(int) { return false; }
+
+  private:
+    /// Return the loss of some rows under these shares, or under their own.
+    double loss(const double* side, const double* shares) const {
+        const double total = weight(side);
+        double sum = 0;
+        for (int k = 0; k < n_classes_; ++k)
+            if (side[k] > 0) sum -= side[k] * std::log(shares != nullptr ? shares[k] : side[k] / total);
+        return total * sum;
+    }
+
+    double before_ = 0;
+};
 using Gini = ClassLoss<GiniMeasure>;
 
 }  // namespace tritree

@@ -32,8 +32,7 @@ class Improvement {
     /// Return it for a row of this class.
     double of_class(int k, std::int32_t from, std::int32_t to) const {
         const double *a = value(from), *b = value(to);
-        if (settings_.criterion == Criterion::Entropy)
-            return a[k] > 0 && b[k] > 0 ? std::log(b[k] / a[k]) : 0;
+        if (settings_.criterion != Criterion::Gini) return a[k] > 0 && b[k] > 0 ? std::log(b[k] / a[k]) : 0;
         return 2 * (b[k] - a[k]) + squares(a) - squares(b);
     }
     /// Return it for all rows of a child of a node, on average.

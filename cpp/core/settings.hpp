@@ -7,7 +7,9 @@ namespace tritree {
 /// How missing cells are handled; the words of the paper and of the Python parameter `missing`.
 enum class Strategy : std::uint8_t { Trinary, TrinaryMia, Mia, Majority, Fractional, Surrogate };
 
-enum class Criterion : std::uint8_t { SquaredError, Entropy, Gini };
+/// The last one is not offered to users: runs behind the paper's figure multiplied the cross-entropy of a
+/// node once more by its rows, and can be repeated with it.
+enum class Criterion : std::uint8_t { SquaredError, Entropy, Gini, EntropyTimesRows };
 
 /// Where a split sends the rows whose value is missing.
 enum class Branch : std::int8_t { None = -1, Left = 0, Right = 1, Third = 2, Both = 3, Surrogates = 4 };
@@ -50,7 +52,8 @@ struct Settings {
     /// Return what is wrong with the settings, or nothing.
     const char* validate() const {
         if (missing < Strategy::Trinary || missing > Strategy::Surrogate) return "an unknown strategy";
-        if (criterion < Criterion::SquaredError || criterion > Criterion::Gini) return "an unknown criterion";
+        if (criterion < Criterion::SquaredError || criterion > Criterion::EntropyTimesRows)
+            return "an unknown criterion";
         if (n_classes < 0 || (criterion == Criterion::SquaredError) != (n_classes == 0))
             return "the criterion does not fit the number of classes";
         if (max_depth < 0 || min_samples_leaf < 1 || max_surrogates < 0) return "settings out of range";

@@ -156,7 +156,8 @@ class Search {
     /// Take the two sides if they are the best so far, and say so.
     bool judge(Branch missing_to, double share) {
         if (!(loss_.weight(left_side_.data()) > 0) || !(loss_.weight(right_side_.data()) > 0)) return false;
-        const double gain = loss_.improvement(left_side_.data()) + loss_.improvement(right_side_.data());
+        const double gain = loss_.gain(left_side_.data(), right_side_.data(),
+                                       missing_to == Branch::Third ? missing_side_.data() : nullptr);
         if (!(gain > (found_ ? best_gain_ + negligible_ : negligible_))) return false;
         found_ = true;
         best_gain_ = gain;
@@ -299,6 +300,9 @@ std::optional<Rung> best_split(const Settings& settings, const CodedColumn& colu
             break;
         case Criterion::Gini:
             rung = search_column<Gini>(settings, column, cells, node, layout, summary);
+            break;
+        case Criterion::EntropyTimesRows:
+            rung = search_column<EntropyTimesRows>(settings, column, cells, node, layout, summary);
             break;
     }
     if (rung) rung->column = column_number;

@@ -34,7 +34,7 @@ double class_loss(Criterion criterion, const double* weights, int n_classes) {
     for (int k = 0; k < n_classes; ++k) {
         if (!(weights[k] > 0)) continue;
         const double share = weights[k] / total;
-        loss += criterion == Criterion::Entropy ? -weights[k] * std::log(share) : weights[k] * (1 - share);
+        loss += criterion != Criterion::Gini ? -weights[k] * std::log(share) : weights[k] * (1 - share);
     }
     return loss;
 }
