@@ -1,4 +1,4 @@
-"""Every script in examples/ runs, and makes the pictures that the gallery shows."""
+"""Every script in examples/ runs, and makes the pictures that the documentation shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-GALLERY = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+PAGES = "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md")))
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
@@ -32,10 +32,10 @@ def test_example_runs_and_makes_its_pictures(script: Path, tmp_path: Path) -> No
     assert all(file.stat().st_size > 1_000 for file in made)
 
 
-def test_gallery_shows_a_picture_of_every_example() -> None:
+def test_documentation_shows_the_pictures_of_every_example() -> None:
     for script in EXAMPLES:
-        assert f"(../examples/{script.name})" in GALLERY
-    pictures = re.findall(r"\((pictures/[^)]+)\)", GALLERY)
+        assert f"`examples/{script.name}`" in PAGES
+    pictures = re.findall(r"\((pictures/[^)]+)\)", PAGES)
     assert all((ROOT / "docs" / picture).exists() for picture in pictures)
     assert {Path(picture).name for picture in pictures} == {
         file.name for file in (ROOT / "docs" / "pictures").iterdir()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -231,7 +231,7 @@ class TrinaryTreeClassifier(ClassifierMixin, ViewableTree):  # type: ignore[misc
     array([[0.333, 0.333, 0.333]])
     """
 
-    _criteria = ("entropy", "gini")
+    _criteria: ClassVar[tuple[str, ...]] = ("entropy", "gini")
 
     def __init__(
         self,

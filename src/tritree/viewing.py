@@ -83,6 +83,7 @@ class ViewableTree(BaseTrinaryTree):
         max_depth: int | None = None,
         max_nodes: int | None = FIGURE_NODES,
         digits: int = 4,
+        caption: bool = True,
     ) -> Any:
         """Return the grown tree drawn with matplotlib: daughters below their node, third branches dotted to its right.
 
@@ -99,6 +100,8 @@ class ViewableTree(BaseTrinaryTree):
             Draw at most this many nodes, those nearest to the root; None draws everything.
         digits : int, default=4
             Significant digits of values, and of thresholds that are not whole numbers, halves or short decimals.
+        caption : bool, default=True
+            Whether to say below the tree what is drawn, and what is not.
 
         Returns
         -------
@@ -127,7 +130,7 @@ class ViewableTree(BaseTrinaryTree):
         check_int("max_nodes", max_nodes, 1, or_none="draws everything")
         tree = self.to_dict()
         self._add_spread(tree, choose(tree["nodes"], max_depth, max_nodes).drawn)
-        return draw_tree(tree, ax, max_depth=max_depth, max_nodes=max_nodes, digits=digits)
+        return draw_tree(tree, ax, max_depth=max_depth, max_nodes=max_nodes, digits=digits, caption=caption)
 
     def to_dot(
         self, *, max_depth: int | None = None, max_nodes: int | None = dot.MAX_NODES, digits: int = 4

@@ -471,6 +471,16 @@ def test_long_ladder_is_drawn_within_what_matplotlib_can_save():
     assert max(ax.figure.get_size_inches()) == pytest.approx(200)
 
 
+def test_caption_can_be_left_out():
+    tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, STEP)
+    texts = {
+        caption: " ".join(t.get_text() for t in tree.plot(caption=caption).texts) for caption in (True, False)
+    }
+    assert "trinary tree, mean response" in texts[True]
+    assert "trinary tree, mean response" not in texts[False]
+    assert "x0" in texts[False]
+
+
 def test_without_matplotlib_the_remedy_is_named(monkeypatch):
     tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, STEP)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

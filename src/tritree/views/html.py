@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 from importlib.resources import files
+from math import isfinite
 from string import Template
 from typing import TYPE_CHECKING, Any
 
@@ -148,15 +149,20 @@ class _Column:
             return
         self._thresholds = sorted(split["threshold"] for split in mine)
         middle = self._thresholds[len(self._thresholds) // 2]
-        self.usual = float(f"{middle:.4g}") if self.labels is None else int(middle)
+        self.usual = _rounded(middle, self._room()) if self.labels is None else int(middle)
+
+    def _room(self) -> float:
+        """Return how far beyond the thresholds a value may lie to be of interest."""
+        low, high = self._thresholds[0] / 4, self._thresholds[-1] / 4  # their difference may not be finite
+        return high - low or abs(low) * 2 or 1.0
 
     def described(self) -> dict[str, Any]:
         """Return the column as the page reads it; ``range`` is where a slider goes."""
         span = None
         if self._thresholds and self.labels is None:
-            low, high = self._thresholds[0], self._thresholds[-1]
-            room = (high - low) / 4 or abs(low) / 2 or 1.0
-            span = [float(f"{low - room:.3g}"), float(f"{high + room:.3g}")]
+            room = self._room()
+            low, high = self._thresholds[0] - room, self._thresholds[-1] + room
+            span = [_rounded(end, room) for end in (low, high)] if isfinite(low) and isfinite(high) else None
         return {
             "name": self.name,
             "shown": as_name(self.name, 30),
@@ -173,6 +179,15 @@ class _Column:
         if self.kind == "categories":
             return self._places.get(cell.value)
         return cell.number
+
+
+def _rounded(value: float, room: float) -> float:
+    """Return a value with few digits, moved by no more than a thousandth of some room."""
+    for digits in range(3, 17):
+        rounded = float(f"{value:.{digits}g}")
+        if abs(rounded - value) <= room / 1000:
+            return rounded
+    return value
 
 
 class _PageNodes:
@@ -202,6 +217,8 @@ class _PageNodes:
         node = self._tree["nodes"][number]
         kept = {key: node[key] for key in ("depth", "rows", "weight", "loss", "value")}
         page: dict[str, Any] = kept | {"name": str(number), "shown": self._shown(node), "split": None}
+        if not isfinite(node["loss"]):
+            page["loss"] = None  # JSON has no number for it
         page |= {branch: self._child(node[branch]) for branch in ("left", "right", "third")}
         if node.get("spread"):
             page["spread"] = [round(share, 4) for share in node["spread"]]

@@ -29,6 +29,7 @@ def draw_tree(
     max_depth: int | None = None,
     max_nodes: int | None = MAX_NODES,
     digits: int = 4,
+    caption: bool = True,
 ) -> Any:
     """Return the ``Axes`` on which a description of `describe` has been drawn, a new one unless one is given.
 
@@ -37,7 +38,7 @@ def draw_tree(
     check_int("max_depth", max_depth, 0, or_none="draws every depth")
     check_int("max_nodes", max_nodes, 1, or_none="draws everything")
     check_int("digits", digits, 1)
-    picture = Picture(tree, choose(tree["nodes"], max_depth, max_nodes), int(digits))
+    picture = Picture(tree, choose(tree["nodes"], max_depth, max_nodes), int(digits), caption)
     if ax is None:
         scale = min(1.0, _MOST / picture.width, _MOST / picture.height)
         size = scale * picture.width, scale * picture.height

@@ -29,13 +29,14 @@ __all__ = ["Picture"]
 # A picture is drawn in inches, downwards, and scaled to its axes.
 _GAP, _DROP, _ROUND = 0.16, 0.13, 0.06  # between boxes, of branches, of corners
 _AXLE, _TIP = 0.24, 0.03  # from the top of a box to its third branch; from the tip of that to the next box
-_LEAST = 5.0  # width of a picture
+_LEAST = 5.0  # width of a picture with a caption
+_SAFE = 0.92  # of that width for a line: small letters, fitted to pixels, are wider than they should be
 
 
 class Picture:
     """All that is drawn of a tree, with its place."""
 
-    def __init__(self, tree: dict[str, Any], choice: Choice, digits: int) -> None:
+    def __init__(self, tree: dict[str, Any], choice: Choice, digits: int, caption: bool) -> None:
         self._tree, self._choice = tree, choice
         self._wording = Wording(tree, choice, digits)
         self._paint = Paint(tree, [tree["nodes"][number] for number in choice.drawn])
@@ -43,11 +44,13 @@ class Picture:
         self._boxes = self._wording.boxes()
         self._places = arrange(self._boxes, _GAP)
         right = max(place.x + box.to_right for box, place in zip(self._boxes, self._places, strict=True))
-        self.width = max(_LEAST, right + 2 * _GAP)
+        self.width = max(_LEAST if caption else 0.0, right + 2 * _GAP)
         self._left = (self.width - right) / 2
         self._tops, self._bends = self._levels()
         self._keys = self._class_keys()
-        self._caption = [line for text in self._remarks(digits) for line in wrap(text, self.width - 2 * _GAP)]
+        room = (self.width - 2 * _GAP) * _SAFE
+        said = self._remarks(digits) if caption else ()
+        self._caption = [line for text in said for line in wrap(text, room)]
         self.height = self._tops[-1] + SMALL_LINE * (len(self._keys) + len(self._caption)) + _GAP
 
     def artists(self) -> Iterator[Any]:

@@ -28,7 +28,7 @@ function fitted(text, width, weight = 400, size = 12) {
     if (pen.measureText(text.slice(0, middle) + "…").width <= width) low = middle;
     else high = middle - 1;
   }
-  return text.slice(0, low) + "…";
+  return text.slice(0, low).replace(/[\s,…]+$/, "") + "…";
 }
 
 /** Return the outline of bars, one per share, within a rectangle. */
@@ -51,6 +51,7 @@ class Drawing {
     this.view = { x: 0, y: 0, scale: 1 };
     this.items = [];
     this.made = new Map();
+    this.edges = {}; // as they are drawn
     this.range = extremes(tree.nodes.map((node) => node.value[0]));
     new ResizeObserver(() => this.paint()).observe(this.svg);
   }
@@ -112,6 +113,20 @@ class Drawing {
     if (x < room || x > w - room) view.x += w / 2 - x;
     if (y < 20 || y > h - 2 * room) view.y += h / 3 - y;
     this.paint();
+  }
+
+  /** Return whether an element that lies over the tree lies over an item. */
+  isBehind(key, { offsetLeft: left, offsetTop: top, offsetWidth, offsetHeight }) {
+    const item = this.items.find((other) => other.key === key), { scale } = this.view;
+    if (!item) return false;
+    const x = item.x * scale + this.view.x, y = item.y * scale + this.view.y, half = (BOX.width / 2) * scale;
+    return x + half > left && x - half < left + offsetWidth && y + BOX.height * scale > top && y < top + offsetHeight;
+  }
+
+  /** Move an item up until it ends there. */
+  lift(key, bottom) {
+    const item = this.items.find((other) => other.key === key), { scale } = this.view;
+    this.move(0, bottom - (item.y + BOX.height) * scale - this.view.y);
   }
 
   zoom(factor, x = this.svg.clientWidth / 2, y = this.svg.clientHeight / 2) {
@@ -191,26 +206,29 @@ class Drawing {
         paths[item.on ? "way" : "solid"] += `M${above.x} ${begin}C${above.x} ${bend} ${item.x} ${bend} ${item.x} ${item.y}`;
       }
     }
-    for (const [id, d] of Object.entries(paths)) document.getElementById(id).setAttribute("d", d);
+    for (const [id, d] of Object.entries(paths))
+      if (this.edges[id] !== d) document.getElementById(id).setAttribute("d", (this.edges[id] = d));
   }
 
   /** Return the condition that leads into an item: above a daughter; to the left of a third branch, and folds it. */
   condition(item) {
-    if (item.branch === "third") return this.pill(item.above, "third", "missing ◂", -GAP.third / 2, BOX.height / 2, 64, item.said);
-    const text = fitted(item.condition, BOX.width + 14, 400, 11.5);
+    if (item.branch === "third") return this.pill(item.above, "third", "missing ◂", -GAP.third / 2, BOX.height / 2, 70, item.said);
+    const text = fitted(item.condition, BOX.width + 6, item.on ? 600 : 400, 11.5);
     return svg("text", { class: "condition", x: BOX.width / 2, y: -7 }, text, svg("title", {}, item.said));
   }
 
   element(item, far) {
-    const { width, height } = BOX;
+    const { width, height } = BOX, x = item.x - width / 2, { y } = item;
     const names = ["node", item.on && "on", item.found && "found", item.chosen && "chosen", item.ghost && "ghost"];
     const g = svg("g", {
-      class: names.filter(Boolean).join(" "), transform: `translate(${item.x - width / 2} ${item.y})`, role: "treeitem",
+      class: names.filter(Boolean).join(" "), role: "treeitem",
       tabindex: item.current ? 0 : -1, "aria-level": item.level + 1, "aria-label": item.label, "data-key": item.key,
       "aria-selected": Boolean(item.chosen),
     });
     if (item.canOpen) g.setAttribute("aria-expanded", Boolean(item.children.left || item.children.third));
-    const box = svg("rect", { class: "box", width, height, rx: 8 });
+    // from afar there are thousands, and corners and coordinates of their own would take most of the time of a frame
+    const box = svg("rect", { class: "box", width, height, ...(far ? { x, y } : { rx: 8 }) });
+    if (!far) g.setAttribute("transform", `translate(${x} ${y})`);
     if (!item.ghost) box.style.fill = this.fill(item.node);
     g.append(box);
     g.addEventListener("click", () => this.on.select(item));

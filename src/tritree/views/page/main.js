@@ -95,7 +95,7 @@ function makeItem(child, above, branch) {
 }
 
 const drawing = new Drawing(tree, { select: (item) => choose(item), toggle });
-const panel = new Panel(tree, { change: follow, focus: (number) => (choose({ key: String(number), node: nodes[number] }), drawing.reveal(String(number))) });
+const panel = new Panel(tree, { change: follow, focus: goTo });
 
 function redraw(anchor) {
   drawing.show(itemsShown(), anchor);
@@ -134,6 +134,26 @@ function choose(item) {
   state.chosen = item.node.number;
   showCard(item);
   redraw(item.key);
+  drawing.paintNow(); // so that the second click of two finds the node
+  placeCard(item.key);
+}
+
+/** Choose a node and bring it into sight. */
+function goTo(number) {
+  choose({ key: String(number), node: nodes[number] });
+  drawing.reveal(String(number));
+  placeCard(String(number));
+}
+
+/** Put the card where it does not hide its node; if there is no such place, the tree makes room. */
+function placeCard(key) {
+  const card = document.getElementById("card");
+  for (const aside of [false, true]) {
+    card.classList.toggle("aside", aside);
+    if (!drawing.isBehind(key, card)) return;
+  }
+  card.classList.remove("aside");
+  drawing.lift(key, card.offsetTop - 12);
 }
 
 function showCard(item) {
@@ -142,7 +162,7 @@ function showCard(item) {
   close.addEventListener("click", hideCard);
   const lines = [["Training rows", counted(node.rows)]];
   if (Math.abs(node.weight - node.rows) > 1e-9 * node.rows) lines.push(["Weight", written(node.weight, 6)]);
-  lines.push([tree.classes ? "Class" : "Mean", node.shown], [`Loss (${tree.loss})`, written(node.loss, 4)], ["Depth", String(node.depth)]);
+  lines.push([tree.classes ? "Class" : "Mean", node.shown], [`Loss (${tree.loss})`, node.loss === null ? "too large to tell" : written(node.loss, 4)], ["Depth", String(node.depth)]);
   const list = html("dl", {}, ...lines.flatMap(([name, value]) => [html("dt", { textContent: name }), html("dd", { textContent: value })]));
   card.replaceChildren(close, html("h2", { textContent: node.split ? `Node ${node.name}` : `Leaf ${node.name}` }));
   card.append(html("p", { textContent: whereIs(node) }));
@@ -216,8 +236,7 @@ function findNext(step) {
   showLed();
   for (let here = number; here !== undefined; here = nodes[here].above) state.searched.add(here);
   document.getElementById("found").textContent = `${state.at + 1} of ${state.found.length}`;
-  choose({ key: String(number), node: nodes[number] });
-  drawing.reveal(String(number));
+  goTo(number);
 }
 
 search.addEventListener("input", find);
@@ -252,8 +271,7 @@ function neighbour(key) {
 
 function walkTo(number) {
   if (number === undefined) return;
-  choose({ key: String(number), node: nodes[number] });
-  drawing.reveal(String(number));
+  goTo(number);
   drawing.paintNow();
   drawing.made.get(String(number))?.focus({ preventScroll: true });
 }
@@ -290,6 +308,7 @@ function unfoldAll() {
   redraw("0");
 }
 document.getElementById("fold").addEventListener("click", foldThirds);
+document.getElementById("fold").hidden = nodes.every((node) => node.third === null);
 document.getElementById("unfold").addEventListener("click", unfoldAll);
 document.getElementById("fit").addEventListener("click", () => drawing.fit());
 document.getElementById("larger").addEventListener("click", () => drawing.zoom(1.25));

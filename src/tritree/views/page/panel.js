@@ -210,7 +210,7 @@ class Panel {
     if (turn.known) return split.rule === "missing" ? `${name} is observed` : `${name} = ${this.shown(split.column)}: ${conditionOf(node, columns, turn.branch)}`;
     const lacking = cell === null ? `${name} is missing` : cell === UNSEEN ? `${name} was never seen in training` : `${name} = ${this.shown(split.column)}, never seen in this node`;
     if (turn.branch === "third") return `${lacking}: third branch, ${this.successor(turn.to)}`;
-    if (split.missing_to === "both") return `${lacking}: ${turn.branch}, ${node.said[turn.branch]}`;
+    if (split.missing_to === "both") return `${lacking}: ${turn.branch} (${conditionOf(node, columns, turn.branch)})`;
     if (turn.by !== split.column) return `${lacking}: ${columns[turn.by].shown} = ${this.shown(turn.by)} stands in, ${turn.branch}`;
     if (split.missing_to === "surrogates") return `${lacking}, and no stand-in is known: ${turn.branch}, the larger side`;
     return cell === null ? `${lacking}: ${turn.branch}, where its missing values go` : `${lacking}: ${turn.branch}, the larger side`;
@@ -228,9 +228,9 @@ class Panel {
   }
 }
 
-/** Return what holds on a branch of a node, without the name of the column. */
+/** Return what holds on a branch of a node, without the name of the column, and without the part of rows that go both ways. */
 function conditionOf(node, columns, branch) {
   if (branch === "third") return "missing";
-  const name = columns[node.split.column].shown, said = node.said[branch];
+  const name = columns[node.split.column].shown, said = node.said[branch].replace(/, and [<>]?\d+% of each missing row$/, "");
   return said.startsWith(`${name} `) ? said.slice(name.length + 1) : said;
 }
