@@ -217,8 +217,9 @@ class _PageNodes:
         node = self._tree["nodes"][number]
         kept = {key: node[key] for key in ("depth", "rows", "weight", "loss", "value")}
         page: dict[str, Any] = kept | {"name": str(number), "shown": self._shown(node), "split": None}
-        if not isfinite(node["loss"]):
-            page["loss"] = None  # JSON has no number for it
+        page |= {
+            key: None for key in ("weight", "loss") if not isfinite(node[key])
+        }  # JSON has no number for it
         page |= {branch: self._child(node[branch]) for branch in ("left", "right", "third")}
         if node.get("spread"):
             page["spread"] = [round(share, 4) for share in node["spread"]]

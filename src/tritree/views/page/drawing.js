@@ -3,7 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const FAR = 0.38; // below this scale texts cannot be made out,
-const READABLE = 0.5; // and from here on they can be read with ease
+const READABLE = 0.65; // and from here on they can be read with ease
 
 /** Return an SVG element with attributes and children; texts are never read as markup. */
 function svg(name, attributes = {}, ...children) {

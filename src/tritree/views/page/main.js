@@ -161,8 +161,9 @@ function showCard(item) {
   const close = html("button", { type: "button", className: "close", textContent: "✕", "aria-label": "Close" });
   close.addEventListener("click", hideCard);
   const lines = [["Training rows", counted(node.rows)]];
-  if (Math.abs(node.weight - node.rows) > 1e-9 * node.rows) lines.push(["Weight", written(node.weight, 6)]);
-  lines.push([tree.classes ? "Class" : "Mean", node.shown], [`Loss (${tree.loss})`, node.loss === null ? "too large to tell" : written(node.loss, 4)], ["Depth", String(node.depth)]);
+  const told = (number, digits) => (number === null ? "too large to tell" : written(number, digits));
+  if (node.weight === null || Math.abs(node.weight - node.rows) > 1e-9 * node.rows) lines.push(["Weight", told(node.weight, 6)]);
+  lines.push([tree.classes ? "Class" : "Mean", node.shown], [`Loss (${tree.loss})`, told(node.loss, 4)], ["Depth", String(node.depth)]);
   const list = html("dl", {}, ...lines.flatMap(([name, value]) => [html("dt", { textContent: name }), html("dd", { textContent: value })]));
   card.replaceChildren(close, html("h2", { textContent: node.split ? `Node ${node.name}` : `Leaf ${node.name}` }));
   card.append(html("p", { textContent: whereIs(node) }));
