@@ -19,11 +19,12 @@ define venv
 	touch $@
 endef
 
-.PHONY: help demo test bench check format sanitize test-lowest clean
+.PHONY: help demo test bench docs check format sanitize test-lowest clean
 help:
 	@echo "make demo         install into .venv and run the demonstration"
 	@echo "make test         install into .venv and run the tests (TESTS=folder, PYTEST_ARGS=..., JOBS=2)"
 	@echo "make bench        measure beside other libraries; a full run goes to benchmarks/README.md (ARGS=\"--quick fit-small\")"
+	@echo "make docs         the documentation site, in build/site"
 	@echo "make check        lint, format and types"
 	@echo "make format       rewrite Python and C++ in the project's format"
 	@echo "make sanitize     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
@@ -38,6 +39,10 @@ test: .venv/.installed-test
 
 bench: .venv/.installed-bench
 	$(BIN)/python -m benchmarks --write-readme $(ARGS)
+
+docs: .venv/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "build/site/index.html"
 
 check: .venv/.installed-dev .venv/.installed-test
 	$(BIN)/ruff check
@@ -67,6 +72,9 @@ format: .venv/.installed-dev
 	touch $@
 .venv/.installed-bench: .venv/.installed
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py bench)
+	touch $@
+.venv/.installed-docs: .venv/.installed
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py docs)
 	touch $@
 .venv/.installed-dev: .venv/.created pyproject.toml
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py dev)

@@ -451,6 +451,7 @@ def test_node_found_stays_when_something_is_folded_or_the_search_is_left(page):
     )
     page.search(nodes[number]["name"])
     page.click(f'g.node[data-key="{number}"] .pill.daughters')
+    page.click("#fit")  # what is out of sight is not in the document
     assert {str(number), str(nodes[number]["left"])} <= page.shown()
     page.one("#search").send_keys(Keys.ESCAPE)
     page.settle()
