@@ -2,6 +2,7 @@
 // nodes move smoothly.
 
 const SVG = "http://www.w3.org/2000/svg";
+const BELOW = 28; // room below a box for the pill that unfolds its daughters
 const FAR = 0.38; // below this scale texts cannot be made out,
 const READABLE = 0.65; // and from here on they can be read with ease
 
@@ -120,13 +121,13 @@ class Drawing {
     const item = this.items.find((other) => other.key === key), { scale } = this.view;
     if (!item) return false;
     const x = item.x * scale + this.view.x, y = item.y * scale + this.view.y, half = (BOX.width / 2) * scale;
-    return x + half > left && x - half < left + offsetWidth && y + BOX.height * scale > top && y < top + offsetHeight;
+    return x + half > left && x - half < left + offsetWidth && y + (BOX.height + BELOW) * scale > top && y < top + offsetHeight;
   }
 
   /** Move an item up until it ends there. */
   lift(key, bottom) {
     const item = this.items.find((other) => other.key === key), { scale } = this.view;
-    this.move(0, bottom - (item.y + BOX.height) * scale - this.view.y);
+    this.move(0, bottom - (item.y + BOX.height + BELOW) * scale - this.view.y);
   }
 
   zoom(factor, x = this.svg.clientWidth / 2, y = this.svg.clientHeight / 2) {
