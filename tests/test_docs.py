@@ -16,7 +16,6 @@ import tritree
 MODULES = ["tritree", *(module.name for module in pkgutil.walk_packages(tritree.__path__, "tritree."))]
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-TABLES_AND_MODELS = ROOT / "docs" / "tables-and-models.md"
 
 
 def programs(page: Path) -> list[str]:
@@ -68,16 +67,32 @@ def warnings_printed():
         yield
 
 
-def test_examples_of_tables_and_models_hold(tmp_path, monkeypatch, warnings_printed):
-    for library in ("pandas", "polars", "pyarrow", "onnx", "onnxruntime"):
+#: The pages whose examples run from top to bottom, with the libraries that they read and write with.
+PAGES = {
+    "index.md": ["pandas", "matplotlib"],
+    "lab-bias.md": ["pandas", "matplotlib"],
+    "lab.md": ["pandas", "matplotlib"],
+    "missing-values.md": [],
+    "production.md": ["pandas"],
+    "tables-and-models.md": ["pandas", "polars", "pyarrow", "onnx", "onnxruntime"],
+}
+
+
+def test_every_page_with_examples_is_run():
+    assert {page.name for page in (ROOT / "docs").glob("*.md") if programs(page)} == set(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_examples_of_the_page_hold(name, tmp_path, monkeypatch, warnings_printed):
+    for library in PAGES[name]:
         pytest.importorskip(library, reason=f"the page reads and writes with {library}")
     monkeypatch.chdir(tmp_path)  # where the files that it writes vanish
     names, runner = {}, doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    for number, program in enumerate(programs(TABLES_AND_MODELS), start=1):
+    for number, program in enumerate(programs(ROOT / "docs" / name), start=1):
         if ">>> " not in program:
             exec(program, names)
             continue
-        block = f"block {number} of {TABLES_AND_MODELS.name}"
+        block = f"block {number} of {name}"
         example = doctest.DocTestParser().get_doctest(program, names, block, None, None)
         runner.run(example, clear_globs=False)
         names.update(example.globs)

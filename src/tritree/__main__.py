@@ -1,0 +1,8 @@
+"""The command line: ``python -m tritree`` is ``tritree``."""
+
+import sys
+
+from tritree.cli.app import main
+
+if __name__ == "__main__":
+    sys.exit(main())

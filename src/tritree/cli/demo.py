@@ -1,0 +1,83 @@
+"""``tritree demo``: the main job on data that comes with scikit-learn."""
+
+# annotations are read by Typer when the program is built, so they are not put off here
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tritree.cli.messages import Mendable, note, put
+
+__all__ = ["EXAMPLES", "demo"]
+
+EXAMPLES = (("tritree demo", "everything goes to the folder tritree-demo"),)
+METHODS = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate", "discard")
+
+Folder = Annotated[
+    str, typer.Option("--output", "-o", metavar="FOLDER", help="Where all of it goes; made if need be.")
+]
+
+
+def demo(output: Folder = "tritree-demo") -> None:
+    """Make holes in a table, compare all strategies, and keep a figure, a report, a tree's page and a model.
+
+    The table is the diabetes data of scikit-learn: what was measured on 442 patients, and how their disease went on.
+    """
+    from tritree import TrinaryTreeRegressor
+    from tritree.lab import ampute, compare_methods, write_report
+
+    folder = _made(output)
+    table, experiment = _experiment()
+    note(
+        f"the diabetes data, {len(table)} rows; 10 to 50 % of its cells removed, by chance; {len(METHODS)} methods"
+    )
+    results = experiment.run(-1)
+    put(str(compare_methods(results)))
+    _draw(results, folder / "comparison.png")
+    write_report(results, folder / "report.html", title="Strategies for missing values on the diabetes data")
+
+    holed = ampute(table.drop(columns="target"), 0.2, seed=1)
+    tree = TrinaryTreeRegressor(max_depth=3).fit(holed, table["target"])
+    tree.to_html(folder / "tree.html", rows=holed.head(20))
+    tree.save(folder / "diabetes.tritree")
+    put(f"\nIn {folder}:")
+    for name, words in (
+        ("comparison.png", "the excess loss of each method, the more fields are missing"),
+        ("report.html", "all of it, to be read in a browser"),
+        ("tree.html", "a tree to walk through; set any field of a row to missing"),
+        ("diabetes.tritree", f"its model: tritree show {folder / 'diabetes.tritree'}"),
+    ):
+        put(f"  {name:<18} {words}")
+
+
+def _experiment() -> tuple[Any, Any]:
+    from sklearn.datasets import load_diabetes
+
+    from tritree.lab import Dataset, Experiment, Folds, in_both, in_test
+
+    table = load_diabetes(as_frame=True, scaled=False).frame
+    return table, Experiment(
+        datasets=[Dataset.of("diabetes", table, "target")],
+        settings=(in_both("mcar"), in_test("mcar")),
+        rates=(0.1, 0.2, 0.3, 0.4, 0.5),
+        methods={name: name for name in METHODS},
+        folds=Folds(5),
+    )
+
+
+def _draw(results: Any, path: Path) -> None:
+    from tritree.lab.figures import plot_panels
+
+    plot_panels(results)[0].figure.savefig(path, dpi=130)
+
+
+def _made(name: str) -> Path:
+    folder = Path(name)
+    if folder.exists() and not folder.is_dir():
+        raise Mendable(f"{name!r} is there and is no folder; name another one with -o")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Mendable(f"cannot make the folder {name!r}: {error.strerror}") from error
+    return folder

@@ -1,0 +1,30 @@
+"""Model files, opened with words for what may be wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tritree.cli.messages import Mendable, working
+from tritree.cli.tables import check_readable, kind_of
+
+__all__ = ["open_model"]
+
+
+def open_model(path: str, *, n_jobs: int | None = None, unknown_category: str | None = None) -> Any:
+    """Return the model in a file, with what this command sets of it."""
+    place = Path(path)
+    if path == "-":
+        raise Mendable("a model is read from a file, not from the standard input; name the file")
+    check_readable(place, "model")
+    if kind_of(place)[0] is not None:
+        raise Mendable(f"{path!r} is a table, where a model is wanted: the model comes first, then the table")
+    with working(f"opening {path!r}"):
+        from tritree.files import load
+
+        model = load(place)
+    if n_jobs is not None:
+        model.n_jobs = n_jobs
+    if unknown_category is not None:
+        model.unknown_category = unknown_category
+    return model

@@ -1,0 +1,84 @@
+"""How near a run of the paper's experiment comes to the paper: its losses, the order of its curves, and the curves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from tritree.lab.paper import LOSSES, figure
+from tritree.lab.ranks import curves, paper_name, setting_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["agreement_text", "compare_curves", "compare_losses", "compare_order"]
+
+_SUMMED = ("lymphography", "titanic")  # data sets whose loss the author has added up over rows
+
+
+def compare_losses(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the loss without holes of each data set beside that of the author's runs."""
+    complete = results[(results["rate"] == 0) & (results["method"] == "majority")]
+    once = complete.drop_duplicates(
+        ["dataset", "fold"]
+    )  # settings and seeds make no difference without holes
+    total = (once["loss"] * once["rows"]).groupby(once["dataset"]).sum()
+    rows = once.groupby("dataset")["rows"].sum()
+    loss = total.where(total.index.isin(_SUMMED), total / rows)
+    table = pd.DataFrame({"loss": loss, "author": pd.Series(LOSSES, dtype=float)}).loc[loss.index]
+    table["off"] = table["loss"] / table["author"] - 1
+    return table.rename_axis("dataset").reset_index()
+
+
+def compare_curves(results: pd.DataFrame) -> pd.DataFrame:
+    """Return our curves beside the paper's, point by point, and whether its points lie within our band over seeds."""
+    ours = curves(results)
+    theirs = figure().rename(columns={"missingness": "rate", "strategy": "method", "excess_loss": "paper"})
+    table = ours.merge(theirs, on=["setting", "rate", "method"])
+    for end in ("low", "high"):
+        table[end] = table[end].fillna(table["excess"])  # one seed has no band
+    table["inside"] = table["paper"].between(table["low"], table["high"])
+    table["beyond"] = (table["low"] - table["paper"]).clip(lower=0) + (table["paper"] - table["high"]).clip(
+        lower=0
+    )
+    return table
+
+
+def compare_order(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the strategies of each setting from the least to the greatest mean excess loss, ours and the paper's."""
+    table = compare_curves(results)
+    lines = []
+    for setting, part in table.groupby("setting", sort=False):
+        means = part.groupby("method")[["excess", "paper"]].mean()
+        ours, paper = (
+            " < ".join(map(paper_name, means[by].sort_values().index)) for by in ("excess", "paper")
+        )
+        lines.append((setting, ours, paper, ours == paper))
+    return pd.DataFrame(lines, columns=["setting", "ours", "paper", "same"])
+
+
+def agreement_text(results: pd.DataFrame) -> str:
+    """Return all three comparisons as text."""
+    return "\n".join(_lines(results))
+
+
+def _lines(results: pd.DataFrame) -> Iterator[str]:
+    yield "Loss without missing values"
+    for line in compare_losses(results).itertuples():
+        yield f"  {line.dataset:<16} {line.loss:>18,.4f}   author {line.author:>18,.4f}   off by {line.off:+.4%}"
+    yield ""
+    yield "Mean excess loss, from the least to the greatest"
+    for line in compare_order(results).itertuples():
+        yield f"  {setting_name(line.setting):<9} ours   {line.ours}"
+        yield f"  {'':<9} paper  {line.paper}" + ("" if line.same else "   (not the same)")
+    yield ""
+    yield "Points of the paper's curves within our band over seeds"
+    table = compare_curves(results)
+    for (setting, method), part in table[table["rate"] > 0].groupby(["setting", "method"], sort=False):
+        words = f"  {setting_name(setting):<9} {paper_name(method):<11} {part['inside'].sum()} of {len(part)}"
+        far = part.loc[part["beyond"].idxmax()]
+        if not part["inside"].all():
+            ours = f"ours {far['low']:.3f} to {far['high']:.3f}"
+            words += f"; farthest at {far['rate']:.0%}: {far['paper']:.3f}, {ours}"
+        yield words

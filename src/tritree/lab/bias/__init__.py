@@ -1,0 +1,28 @@
+"""The paper's Section 3 as a tool: what fitted stumps estimate, beside what they are to estimate on average.
+
+`simulate` draws tables of the section's example and fits trees to them, `bias_table` holds their estimates of a and b
+against the derived expectations, `bias_text` and `plot_bias` show it. The formulas are `expected`, `ways` and `limits`;
+`printed` is what the paper prints.
+"""
+
+from tritree.lab.bias.example import Estimates
+from tritree.lab.bias.formulas import expected, limits, ways
+from tritree.lab.bias.paper import Printed, printed
+from tritree.lab.bias.plot import plot_bias
+from tritree.lab.bias.simulation import ALL, simulate
+from tritree.lab.bias.table import bias_table
+from tritree.lab.bias.text import bias_text
+
+__all__ = [
+    "ALL",
+    "Estimates",
+    "Printed",
+    "bias_table",
+    "bias_text",
+    "expected",
+    "limits",
+    "plot_bias",
+    "printed",
+    "simulate",
+    "ways",
+]

@@ -1,0 +1,71 @@
+"""How methods look in every figure, and how figures are laid out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tritree.lab.ranks.names import METHODS, method_order
+from tritree.views.notation import as_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["ACROSS", "PANEL", "WIDEST", "Look", "called", "given", "looks"]
+
+#: Panels beside one another, in a figure of our own, and how large they are in inches.
+ACROSS = 3
+PANEL = (3.5, 2.9)
+#: Letters of a name.
+WIDEST = 24
+
+
+class Look(NamedTuple):
+    """How a method is drawn, everywhere."""
+
+    colour: str
+    marker: str
+    line: Any
+
+
+# Told apart by every kind of sight, and seen on white and on black; those of the paper's five are Okabe and Ito's.
+_COLOURS = ("#707070", "#0072b2", "#1aa67c", "#d55e00", "#cc79a7", "#45a6dc", "#9a7bff")
+_MARKERS = ("s", "^", "v", "o", "D", "P", "X")
+# methods of the user's own: other colours, and a line of another kind, since there may be any number of them
+_MORE_COLOURS = ("#7e503a", "#a08a00", "#aa3377", "#117733", "#5b5fc7")
+_MORE_MARKERS = ("<", ">", "p", "h", "*", "d")
+_MORE_LINE = (0, (5, 1.2, 1.2, 1.2))
+
+
+def looks(methods: Sequence[str]) -> dict[str, Look]:
+    """Return how methods are drawn: the lab's own always in the same way, others by their place in the alphabet.
+
+    Examples
+    --------
+    >>> looks(["trinary", "LightGBM"])["trinary"] == looks(["trinary"])["trinary"]
+    True
+    """
+    known = {
+        name: Look(colour, marker, "-")
+        for name, colour, marker in zip(METHODS, _COLOURS, _MARKERS, strict=True)
+    }
+    others = [name for name in method_order(methods) if name not in known]
+    more = {
+        name: Look(_MORE_COLOURS[i % len(_MORE_COLOURS)], _MORE_MARKERS[i % len(_MORE_MARKERS)], _MORE_LINE)
+        for i, name in enumerate(others)
+    }
+    return {name: (known | more)[name] for name in method_order(methods)}
+
+
+def called(method: str, names: Mapping[str, str]) -> str:
+    """Return what a method is called in a figure."""
+    return as_name(names.get(method, method), WIDEST)
+
+
+def given(axes: Any, n: int, what: str) -> Any:
+    """Return the axes to draw on, one for each of n; too few are refused."""
+    panels = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    if len(panels) < n:
+        raise ValueError(f"there are {n} {what} to draw, and {len(panels)} axes; give {n} of them")
+    return panels[:n]

@@ -1,0 +1,78 @@
+"""What methods and settings are called, and the order in which they are listed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "METHODS",
+    "PAPER_NAMES",
+    "SETTINGS",
+    "method_order",
+    "paper_name",
+    "setting_name",
+    "setting_order",
+]
+
+#: The methods that tritree knows, in the paper's order.
+METHODS = ("majority", "mia", "fractional", "trinary", "trinary_mia", "surrogate", "discard")
+#: The settings of the paper, in its order, and then those of the lab.
+SETTINGS = ("mcar", "mcar_test", "im", "im_test", "mar", "mar_test", "mnar", "mnar_test", "predictive")
+
+#: What the paper calls the methods, and what it might have called the rest.
+PAPER_NAMES = {
+    "majority": "Majority",
+    "mia": "MIA",
+    "fractional": "FC",
+    "trinary": "Trinary",
+    "trinary_mia": "TrinaryMIA",
+    "surrogate": "Surrogate",
+    "discard": "Discard",
+}
+_MECHANISMS = {"mcar": "MCAR", "im": "IM", "mar": "MAR", "mnar": "MNAR", "predictive": "Predictive"}
+_SHIFT = " → "
+
+
+def paper_name(method: str) -> str:
+    """Return what the paper calls a method; one that it does not know keeps its name.
+
+    Examples
+    --------
+    >>> paper_name("fractional"), paper_name("LightGBM")
+    ('FC', 'LightGBM')
+    """
+    return PAPER_NAMES.get(method, method)
+
+
+def setting_name(setting: str) -> str:
+    """Return a setting as the paper writes it.
+
+    Examples
+    --------
+    >>> setting_name("mcar_test"), setting_name("mcar → mnar"), setting_name("as in production")
+    ('MCARTest', 'MCAR → MNAR', 'as in production')
+    """
+    if _SHIFT in setting:
+        return _SHIFT.join(map(setting_name, setting.split(_SHIFT)))
+    mechanism, is_test = setting.removesuffix("_test"), setting.endswith("_test")
+    if mechanism not in _MECHANISMS:
+        return setting
+    return _MECHANISMS[mechanism] + ("Test" if is_test else "")
+
+
+def method_order(methods: Iterable[str]) -> list[str]:
+    """Return the methods once each: those of the paper in its order, then the others by the alphabet."""
+    return _ordered(methods, METHODS)
+
+
+def setting_order(settings: Iterable[str]) -> list[str]:
+    """Return the settings once each: those of the paper in its order, then the others by the alphabet."""
+    return _ordered(settings, SETTINGS)
+
+
+def _ordered(names: Iterable[str], known: tuple[str, ...]) -> list[str]:
+    place = {name: i for i, name in enumerate(known)}
+    return sorted(set(names), key=lambda name: (place.get(name, len(known)), name.casefold(), name))

@@ -1,0 +1,160 @@
+"""One cell of an experiment: a method on a data set with its holes, cross-validated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import joblib
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from tritree.lab.store import FoldResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tritree.lab.data import Dataset
+    from tritree.lab.settings import Setting
+
+__all__ = ["Folds", "Trial", "loss_of", "run_trial"]
+
+_SMALLEST_SHARE = 1e-15  # a class that is predicted with less costs no more
+
+
+@dataclass(frozen=True, slots=True)
+class Folds:
+    """How rows are parted: the same way for every method, setting and rate."""
+
+    n: int = 10
+    seed: int = 11
+
+    def split(self, dataset: Dataset) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Return for each fold the rows of training and those of the test; classes are in proportion."""
+        kind = KFold if dataset.task == "regression" else StratifiedKFold
+        rows = np.zeros((dataset.n_rows, 1))
+        return list(kind(self.n, shuffle=True, random_state=self.seed).split(rows, dataset.y))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """All that a cell's results depend on."""
+
+    dataset: str
+    fingerprint: str
+    task: str
+    setting: Setting
+    rate: float
+    method: str
+    estimator: Any
+    seed: int
+    folds: Folds
+
+    @property
+    def trains_on_complete_rows(self) -> bool:
+        """Return whether training has no holes, so that the fitted method is the same at every rate."""
+        return self.rate == 0 or self.setting.train is None
+
+    def description(self) -> dict[str, Any]:
+        """Return the cell as plain data: what makes no difference is left out, so that it is looked up only once."""
+        holes = [
+            None if self.rate == 0 or part is None else asdict(part)
+            for part in (self.setting.train, self.setting.test)
+        ]
+        return {
+            "dataset": self.dataset,
+            "fingerprint": self.fingerprint,
+            "train": holes[0],
+            "test": holes[1],
+            "rate": self.rate,
+            "method": _spelled(self.estimator),
+            "seed": self.seed if any(holes) else None,
+            "folds": asdict(self.folds),
+        }
+
+    @property
+    def key(self) -> str:
+        """Return what tells the cell from all others."""
+        return hashlib.sha256(json.dumps(self.description(), sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _spelled(estimator: Any) -> str:
+    """Return an estimator with all its parameters, however it was put together."""
+    parameters = ", ".join(
+        f"{name}={_spelled(value) if hasattr(value, 'get_params') else repr(value)}"
+        for name, value in sorted(estimator.get_params(deep=True).items())
+        if name != "n_jobs"
+    )
+    return f"{type(estimator).__module__}.{type(estimator).__qualname__}({parameters})"
+
+
+def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
+    """Return the results of a cell, fold by fold; the data set is given, or the name of a file that has it."""
+    dataset = _loaded(source) if isinstance(source, str) else source
+    for_training, for_test = _tables(source, trial.setting, trial.rate, trial.seed)
+    results = []
+    for fold, (train, test) in enumerate(_parted(source, trial.folds)):
+        begin = time.perf_counter()
+        model = _fitted(trial, source, fold, for_training, train)
+        fitted = time.perf_counter()
+        loss = loss_of(model, for_test.iloc[test], dataset.y[test], dataset.task)
+        done = time.perf_counter()
+        results.append(FoldResult(fold, loss, len(test), fitted - begin, done - fitted))
+    return results
+
+
+def loss_of(model: Any, X: Any, y: NDArray[Any], task: str) -> float:
+    """Return the mean squared error, or the mean cross-entropy, of a fitted method on some rows."""
+    if task == "regression":
+        return float(np.square(np.asarray(model.predict(X), dtype=float) - y).mean())
+    shares = np.asarray(model.predict_proba(X), dtype=float)
+    known = np.asarray(model.classes_)
+    column = np.searchsorted(known, y)
+    seen = known[np.minimum(column, len(known) - 1)] == y
+    share = np.where(seen, shares[np.arange(len(y)), np.minimum(column, len(known) - 1)], 0.0)
+    return float(-np.log(np.clip(share, _SMALLEST_SHARE, 1.0)).mean())
+
+
+# What neighbouring cells share is kept by the process that runs them.
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: str) -> Dataset:
+    dataset: Dataset = joblib.load(Path(path))
+    return dataset
+
+
+@lru_cache(maxsize=2)
+def _tables(source: Dataset | str, setting: Setting, rate: float, seed: int) -> tuple[Any, Any]:
+    dataset = _loaded(source) if isinstance(source, str) else source
+    return setting.tables(dataset, rate, seed)
+
+
+@lru_cache(maxsize=4)
+def _parted(source: Dataset | str, folds: Folds) -> Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    return folds.split(_loaded(source) if isinstance(source, str) else source)
+
+
+_MOST_KEPT = 32  # methods fitted to complete rows, which are asked again at every rate
+_kept: dict[tuple[str, str, int, Folds], Any] = {}
+
+
+def _fitted(trial: Trial, source: Dataset | str, fold: int, X: Any, train: NDArray[np.intp]) -> Any:
+    dataset = _loaded(source) if isinstance(source, str) else source
+    key = (trial.fingerprint, _spelled(trial.estimator), fold, trial.folds)
+    if trial.trains_on_complete_rows and key in _kept:
+        return _kept[key]
+    model = clone(trial.estimator).fit(X.iloc[train], dataset.y[train])
+    if trial.trains_on_complete_rows:
+        while len(_kept) >= _MOST_KEPT:
+            del _kept[next(iter(_kept))]
+        _kept[key] = model
+    return model

@@ -1,0 +1,189 @@
+"""The program as a process: exit codes, pipes, streams that fail, terminals that have no Unicode, absent packages."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from cli.conftest import fill, flowers
+from cli.running import PROGRAM, SECONDS, environment, run_program
+
+import tritree as library
+
+COMMANDS = ("fit", "predict", "explain", "show", "export", "holes")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a table, its model, and a table of many rows."""
+    place = tmp_path_factory.mktemp("streams")
+    fill(place)
+    return place
+
+
+def test_help_of_every_command_has_examples(folder: Path) -> None:
+    script = (
+        "import sys; from tritree.cli.app import main; "
+        f"sys.exit(sum(main([name, '--help']) for name in {COMMANDS!r}))"
+    )
+    run = run_program(cwd=folder, program=[sys.executable, "-c", script], COLUMNS="200")
+    assert run.code == 0
+    assert run.out.count("Examples:") == len(COMMANDS)
+    for name in COMMANDS:
+        assert f"tritree {name} " in run.out.partition("Examples:")[2]
+
+
+def test_help_fits_on_80_columns_with_all_names_in_full(folder: Path) -> None:
+    run = run_program("fit", "--help", cwd=folder, COLUMNS="80")
+    assert max(map(len, run.out.splitlines())) <= 80
+    assert "…" not in run.out
+    for option in ("--skip-missing-response", "--no-split-on-missing", "--min-samples-leaf"):
+        assert option in run.out
+
+
+def test_program_without_arguments_shows_its_help(folder: Path) -> None:
+    run = run_program(cwd=folder)
+    assert run.code == 0
+    assert all(f" {name} " in run.out for name in COMMANDS)
+
+
+def test_version_is_told(folder: Path) -> None:
+    assert run_program("--version", cwd=folder).out == f"tritree {library.__version__}\n"
+
+
+def test_entry_point_is_the_program(folder: Path) -> None:
+    beside = Path(sysconfig.get_path("scripts")) / ("tritree.exe" if os.name == "nt" else "tritree")
+    found = str(beside) if beside.exists() else shutil.which("tritree")
+    if found is None:
+        pytest.skip("the program is not installed here: no tritree among the scripts")
+    assert run_program("--version", cwd=folder, program=[found]).out == f"tritree {library.__version__}\n"
+
+
+def test_table_is_read_from_the_standard_input_and_predictions_go_to_the_standard_output(
+    folder: Path,
+) -> None:
+    data = (folder / "diabetes.csv").read_bytes()
+    fitted = run_program(
+        *("fit", "-", "-y", "progress", "--drop", "id", "-o", "piped.tritree", "--json"),
+        cwd=folder,
+        stdin=data,
+    )
+    assert fitted.code == 0, fitted
+    assert fitted.err == ""
+    assert json.loads(fitted.out)["rows"] == 442
+    run = run_program("predict", "piped.tritree", "-", "--keep", "id", cwd=folder, stdin=data)
+    assert run.code == 0
+    lines = run.out.splitlines()
+    assert lines[0] == "id,prediction"
+    assert len(lines) == 443
+    assert "tritree: warning: not in training, so ignored: 'progress'" in run.err
+
+
+@pytest.mark.parametrize("kind", ["gzip", "parquet"])
+def test_compressed_tables_and_parquet_come_through_a_pipe_too(kind: str, folder: Path) -> None:
+    import gzip
+    import io
+
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+        buffer = io.BytesIO()
+        flowers().to_parquet(buffer)
+        data = buffer.getvalue()
+    else:
+        data = gzip.compress(flowers().to_csv(index=False).encode())
+    run = run_program("holes", "-", "--json", cwd=folder, stdin=data)
+    assert run.code == 0, run
+    assert json.loads(run.out)["n_rows"] == 150
+
+
+def test_empty_standard_input_is_told(folder: Path) -> None:
+    run = run_program("holes", "-", cwd=folder, stdin=b"")
+    assert run.code == 1
+    assert run.complaint == "tritree: the standard input is empty"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes end otherwise there")
+def test_reader_that_has_enough_is_no_error(folder: Path) -> None:
+    command = [*PROGRAM, "show", "diabetes.tritree", "--rows", "diabetes.csv", "--max-nodes", "none"]
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    assert process.stdout is not None
+    process.stdout.close()  # as head does
+    _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0
+    assert b"Traceback" not in err
+    assert b"Broken" not in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here that is always full")
+def test_full_disk_is_told(folder: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.run(
+            [*PROGRAM, "show", "diabetes.tritree"],
+            cwd=folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            timeout=SECONDS,
+        )
+    assert process.returncode == 1
+    assert process.stderr.decode().splitlines() == [
+        "tritree: cannot write to the standard output: No space left on device"
+    ]
+
+
+def test_stream_without_unicode_gets_plain_signs(folder: Path) -> None:
+    run = run_program("show", "diabetes.tritree", cwd=folder, PYTHONIOENCODING="ascii")
+    assert run.code == 0
+    assert run.out.isascii()
+    assert "|- " in run.out
+    assert ">= " in run.out
+    helped = run_program("fit", "--help", cwd=folder, PYTHONIOENCODING="ascii")
+    assert helped.code == 0
+    assert helped.out.isascii()
+    wrong = run_program("fit", "tür.csv", "-y", "é", cwd=folder, PYTHONIOENCODING="ascii")
+    assert wrong.code == 1
+    assert wrong.complaint == r"tritree: there is no file 't\xfcr.csv'"
+
+
+def test_result_in_a_pipe_has_no_colours_and_no_bars(folder: Path) -> None:
+    run = run_program("predict", "diabetes.tritree", "diabetes.csv", cwd=folder)
+    assert "\x1b" not in run.out + run.err
+    assert run.err == "tritree: warning: not in training, so ignored: 'id', 'progress'\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [(("show", "diabetes.tritree"), 0), (("show", "nosuch.tritree"), 1), (("show",), 2), (("nonsense",), 2)],
+)
+def test_exit_codes_are_those_of_the_process(args: tuple[str, ...], code: int, folder: Path) -> None:
+    assert run_program(*args, cwd=folder).code == code
+
+
+def test_program_without_typer_says_so_in_one_line(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'typer'\", name='typer')\n"
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    run = run_program("--help", cwd=folder, PYTHONPATH=path)
+    assert run.code == 1
+    assert "needs typer" in run.complaint
+    assert run.complaint.endswith("pip install 'tritree[cli]'")
+
+
+def test_help_imports_nothing_heavy_of_its_own(folder: Path) -> None:
+    script = (
+        "import sys, tritree; before = set(sys.modules); "
+        "from tritree.cli.app import main; main(['--help']); "
+        "print('\\n', [name for name in ('numpy', 'pandas', 'sklearn', 'matplotlib', 'scipy') "
+        "if name in set(sys.modules) - before])"
+    )
+    run = run_program(cwd=folder, program=[sys.executable, "-c", script])
+    assert run.out.splitlines()[-1].strip() == "[]"

@@ -1,0 +1,188 @@
+"""The table, the text and the plot of biases show what was simulated and derived, and refuse what they cannot show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tritree.lab.bias import ALL, bias_table, bias_text, expected, limits, plot_bias, printed, simulate, ways
+
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture(scope="module")
+def table() -> Any:
+    return bias_table(q=[0.2, 0.6], n=20, repeats=60)
+
+
+def test_table_has_a_line_for_each_strategy_q_and_parameter(table: Any) -> None:
+    lines = table[["strategy", "q", "parameter"]].itertuples(index=False, name=None)
+    assert list(lines) == [(s, q, parameter) for s in ALL for q in (0.2, 0.6) for parameter in ("a", "b")]
+
+
+def test_table_has_means_and_standard_errors_of_what_was_simulated(table: Any) -> None:
+    sample = simulate("mia", q=0.6, n=20, repeats=60)["b"]
+    line = table.query("strategy == 'mia' and q == 0.6 and parameter == 'b'").iloc[0]
+    assert line["simulated"] == pytest.approx(sample.mean())
+    assert line["error"] == pytest.approx(sample.sem())
+    assert line["z"] == pytest.approx((line["simulated"] - line["expected"]) / line["error"])
+
+
+def test_table_has_the_formulas(table: Any) -> None:
+    line = table.query("strategy == 'majority' and q == 0.6 and parameter == 'a'").iloc[0]
+    example = {"p": 0.3, "q": 0.6, "n": 20, "noise": 0.5}
+    paper = printed("majority", **example)
+    assert line["expected"] == expected("majority", **example).a
+    assert line["limit"] == limits("majority", p=0.3, q=0.6).a
+    assert (line["printed"], line["bound"]) == (paper.estimate.a, paper.bound.a)
+
+
+def test_table_says_nothing_of_what_the_paper_does_not_print(table: Any) -> None:
+    silent = table[table["strategy"].isin(["surrogate", "trinary_mia"])]
+    assert silent[["printed", "bound"]].isna().all(axis=None)
+
+
+def test_distance_is_unknown_where_nothing_has_varied_yet() -> None:
+    lines = bias_table(["majority", "trinary"], q=0.01, n=4, noise=0, repeats=3).set_index(
+        ["strategy", "parameter"]
+    )
+    assert np.isnan(lines.loc[("majority", "b"), "z"])
+    assert lines.loc[("trinary", "b"), "z"] == 0
+
+
+def test_each_simulated_table_is_reported_when_it_is_done() -> None:
+    done = []
+    bias_table("trinary", q=[0.1, 0.2], repeats=7, done=lambda: done.append(1))
+    assert len(done) == 14
+
+
+def test_text_is_aligned_and_has_all_lines(table: Any) -> None:
+    first, *blocks = bias_text(table).split("\n\n")
+    assert first.splitlines()[0] == "q = 0.2, p = 0.3, noise = 0.5: 60 tables of 20 rows"
+    head, *lines = first.splitlines()[1:]
+    assert len(lines) == 12
+    end = head.index("expected") + len("expected")
+    assert all(line[end - 1].isdigit() and line[end : end + 2] == "  " for line in lines)
+    assert len(blocks) == 2
+
+
+def test_text_of_no_estimates_says_so(table: Any) -> None:
+    assert bias_text(table.head(0)) == "no estimates"
+
+
+# ---------------------------------------------------------------------------------------------------------------- plot
+
+
+@pytest.fixture
+def plt() -> Any:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def test_plot_has_a_panel_for_a_and_one_for_b(table: Any, plt: Any) -> None:
+    panels = plot_bias(table)
+    assert [panel.get_title(loc="left") for panel in panels] == ["a = 0, left", "b = 1, right"]
+    panels[0].figure.canvas.draw()
+
+
+def test_plot_lists_all_strategies_and_what_is_printed(table: Any, plt: Any) -> None:
+    _, panel = plot_bias(table)
+    assert [text.get_text() for text in panel.get_legend().texts] == [*ALL, "majority,\nas printed"]
+
+
+def test_points_of_the_plot_are_the_simulated_biases(table: Any, plt: Any) -> None:
+    panels = plot_bias(table)
+    for panel, parameter in zip(panels, ("a", "b"), strict=True):
+        for strategy, points in zip(ALL, panel.containers, strict=True):
+            lines = table[(table["strategy"] == strategy) & (table["parameter"] == parameter)]
+            np.testing.assert_allclose(
+                points.lines[0].get_ydata().astype(float), lines["simulated"] - lines["truth"]
+            )
+
+
+@pytest.mark.parametrize("n", [20, 110])  # drawn finely, and through the points of the table
+def test_lines_of_the_plot_are_the_expected_biases(plt: Any, n: int) -> None:
+    table = bias_table("mia", q=[0.4, 0.2], n=n, repeats=3)
+    for panel, truth, parameter in zip(plot_bias(table), (0, 1), ("a", "b"), strict=True):
+        x, y = panel.lines[0].get_data()
+        lines = table[table["parameter"] == parameter]
+        np.testing.assert_allclose(np.interp(lines["q"], x, y), lines["expected"] - truth, atol=1e-12)
+
+
+def test_plot_is_drawn_where_it_is_asked_for(table: Any, plt: Any) -> None:
+    _, axes = plt.subplots(2, 1)
+    assert list(plot_bias(table, ax=axes)) == list(axes)
+    assert len(plt.get_fignums()) == 1
+
+
+def test_single_axes_are_refused(table: Any, plt: Any) -> None:
+    _, ax = plt.subplots()
+    with pytest.raises(ValueError, match="ax must be two Axes, one for a and one for b, got 1"):
+        plot_bias(table, ax=ax)
+
+
+def test_plot_of_several_settings_is_refused(table: Any, plt: Any) -> None:
+    both = pd.concat([table, table.assign(p=0.5)])
+    with pytest.raises(
+        ValueError, match=r"a plot shows one p, the table has \[0.3, 0.5\]; choose its rows first"
+    ):
+        plot_bias(both)
+
+
+# ----------------------------------------------------------------------------------------------------- what is refused
+
+GIVEN: dict[str, Any] = {"p": 0.3, "q": 0.4, "n": 10}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"p": 0}, "p, the probability of right, must lie between 0 and 1, got 0"),
+        ({"p": float("nan")}, "p, the probability"),
+        ({"q": 1.0}, "q, the probability of missing, must be at least 0 and below 1, got 1.0"),
+        ({"n": 1}, "n must be a whole number of rows, at least 2"),
+        ({"n": 10.5}, "n must be a whole number of rows"),
+        ({"n": True}, "n must be a whole number of rows"),
+        ({"noise": -1}, "noise must be a standard deviation, 0 or more, got -1"),
+        ({"a": 1.0}, "a and b must differ, both are 1.0"),
+        ({"b": float("inf")}, "b must be a finite number, got inf"),
+        ({"n": 10_000}, "too many to sum over"),
+        ({"n": 2, "q": 0.999999}, "both sides are observed in .* of the tables only"),
+    ],
+)
+def test_wrong_number_is_refused_with_its_name(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        expected("mia", **(GIVEN | wrong))
+
+
+@pytest.mark.parametrize("ask", [expected, limits, ways, printed, simulate])
+def test_unknown_strategy_is_refused_with_those_there_are(ask: Any) -> None:
+    with pytest.raises(ValueError, match=r"strategy must be one of trinary, .*, got 'mean'"):
+        ask("mean", **({"p": 0.3, "q": 0.4} if ask is limits else GIVEN))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"repeats": 0}, "repeats must be a whole number, at least 1, got 0"),
+        ({"seed": -1}, "seed must be a whole number, at least 0, got -1"),
+        ({"n": 3, "q": 0.999}, "both sides are observed in .* of the tables only; more rows or a smaller q"),
+        ({"strategies": []}, "no strategy was given; there are majority"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        simulate(**wrong)
+
+
+def test_formula_that_cannot_be_had_is_refused_before_trees_are_fitted() -> None:
+    done: list[int] = []
+    with pytest.raises(ValueError, match=r"n = 10,000 rows are too many .* for 'mia' \(at most 5,000\)"):
+        bias_table(["trinary", "mia"], n=10_000, done=lambda: done.append(1))
+    assert not done
