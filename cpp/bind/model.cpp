@@ -120,8 +120,11 @@ void grow_branches(Model& model, const Vector<std::int32_t>& nodes, const Vector
                    int n_threads) {
     if (nodes.shape(0) != sides.shape(0)) throw nb::value_error("nodes and sides of different lengths");
     std::vector<Wanted> wanted(nodes.shape(0));
-    for (std::size_t w = 0; w < wanted.size(); ++w)
-        wanted[w] = {nodes.data()[w], static_cast<Branch>(sides.data()[w])};
+    for (std::size_t w = 0; w < wanted.size(); ++w) {
+        const std::int32_t side = sides.data()[w];
+        if (side < 0 || side > 2) throw nb::index_error("no such branch");
+        wanted[w] = {nodes.data()[w], static_cast<Branch>(side)};
+    }
     nb::gil_scoped_release release;
     model.grow_branches(std::move(wanted), n_threads);
 }

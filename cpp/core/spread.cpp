@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -28,7 +29,8 @@ class Binning {
         const double per_unit = kBins / (edges.back() / 2 - low);
         for (std::size_t row = 0; row < bin_.size(); ++row) {
             const double at = (target.y[row] / 2 - low) * per_unit;
-            bin_[row] = static_cast<std::uint8_t>(std::clamp(at, 0.0, kBins - 1.0));
+            // written so that a range too small to be told, where `at` may not be a number, is one bin
+            bin_[row] = at > 0 ? static_cast<std::uint8_t>(std::min(at, kBins - 1.0)) : 0;
         }
     }
 
@@ -131,7 +133,9 @@ std::vector<double> edges_of(const Target& target) {
     constexpr std::size_t kEnough = 10'000;
     const std::size_t n = target.y.size(), stride = n / kEnough + 1;
     std::vector<double> y;
-    for (std::size_t row = 0; row < n; row += stride) y.push_back(target.y[row]);
+    for (std::size_t row = 0; row < n; row += stride)
+        if (!target.weighted() || target.weight[row] > 0) y.push_back(target.y[row]);
+    if (y.empty()) y = target.y;
     const auto beyond = static_cast<std::ptrdiff_t>(y.size() / kOutermost);
     std::nth_element(y.begin(), y.begin() + beyond, y.end());
     double low = y[beyond];
@@ -141,7 +145,9 @@ std::vector<double> edges_of(const Target& target) {
         const auto [least, most] = std::minmax_element(target.y.begin(), target.y.end());
         low = *least, high = *most;
     }
-    if (!(low / 2 < high / 2)) {  // one value alone, in the middle
+    const double rounding =
+        64 * std::numeric_limits<double>::epsilon() * std::max(std::abs(low), std::abs(high));
+    if (!(low / 2 + rounding < high / 2)) {  // one value alone, up to rounding, in the middle
         const double room = std::max(std::abs(low) / 4, 0.5);
         low -= low > -1e300 ? room : 0, high += high < 1e300 ? room : 0;
     }
@@ -154,6 +160,7 @@ std::vector<double> edges_of(const Target& target) {
     for (std::size_t b = 0; b <= kBins; ++b) {
         const double right = static_cast<double>(b) / kBins;
         edges[b] = low * (1 - right) + high * right;
+        if (b > 0) edges[b] = std::max(edges[b], edges[b - 1]);
     }
     return edges;
 }

@@ -1,6 +1,7 @@
 """Decision trees that learn from tables with holes."""
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from tritree.errors import (
     ColumnError,
@@ -9,11 +10,14 @@ from tritree.errors import (
     GrowthLimitError,
     ModelFileError,
 )
-from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.files import load
-from tritree.views.holes import plot_holes
 
-__version__ = version("tritree")
+if TYPE_CHECKING:
+    from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
+    from tritree.files import load
+    from tritree.views.holes import plot_holes
+
+    __version__: str
+
 __all__ = [
     "ColumnError",
     "ColumnMatchWarning",
@@ -26,3 +30,28 @@ __all__ = [
     "load",
     "plot_holes",
 ]
+
+# what needs scikit-learn is imported when it is first asked for, so that tritree --help is quick
+_LATER = {
+    "TrinaryTreeClassifier": "tritree.estimators",
+    "TrinaryTreeRegressor": "tritree.estimators",
+    "load": "tritree.files",
+    "plot_holes": "tritree.views.holes",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("tritree")
+    elif name in _LATER:
+        value = getattr(import_module(_LATER[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -130,9 +130,10 @@ class GrowingTree:
         if self._told_cut_short or not self.model.is_detached or not self.model.n_cut_short:
             return
         self._told_cut_short = True
+        n = self.model.n_cut_short
         warn_caller(
-            f"{self.model.n_cut_short:,} rows met a third branch that was not grown while the training rows were there "
-            "and got the value of the node above it; call grow_all() before detach() or save(training_rows=False) to "
+            f"{n:,} {'row' if n == 1 else 'rows'} met a third branch that was not grown while the training rows were "
+            "there and got the value of the node above it; call grow_all() before detach() or save(training_rows=False) to "
             "have every branch",
             CutShortWarning,
         )

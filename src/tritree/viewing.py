@@ -283,15 +283,14 @@ class ViewableTree(BaseTrinaryTree):
         """Return the rows that a page lists, by name, and where they end."""
         if rows is None:
             return [], []
-        cells, ends = self._cells_of(rows)
-        if len(cells) > MAX_ROWS:
+        n_rows = read_table(rows).n_rows
+        if n_rows > MAX_ROWS:
             raise ValueError(
-                f"a page lists at most {MAX_ROWS:,} rows, got {len(cells):,}; choose some, such as rows[:{MAX_ROWS}]"
+                f"a page lists at most {MAX_ROWS:,} rows, got {n_rows:,}; choose some, such as rows[:{MAX_ROWS}]"
             )
+        cells, ends = self._cells_of(rows)
         labels = getattr(rows, "index", None)
-        names = (
-            [str(n) for n in range(len(cells))] if labels is None or callable(labels) else map(str, labels)
-        )
+        names = [str(n) for n in range(n_rows)] if labels is None or callable(labels) else map(str, labels)
         return [(f"row {name}", row) for name, row in zip(names, cells, strict=True)], ends.tolist()
 
     def _draw_page(

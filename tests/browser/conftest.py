@@ -33,16 +33,21 @@ next();
 """
 
 
+def _lacking(what: str) -> None:
+    """Skip the tests, or let them fail where there has to be a browser."""
+    (pytest.fail if os.environ.get("TRITREE_NEEDS_BROWSER") else pytest.skip)(what)
+
+
 @pytest.fixture(scope="session")
 def driver() -> Iterator[Any]:
     """Return a headless browser, the same one for all tests of a worker."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
-        pytest.skip(f"needs a browser on PATH: {', '.join(BROWSERS)}")
+        _lacking(f"needs a browser on PATH: {', '.join(BROWSERS)}")
     chromedriver = shutil.which("chromedriver")
     if chromedriver is None:
-        pytest.skip("needs chromedriver on PATH")
+        _lacking("needs chromedriver on PATH")
     options = webdriver.ChromeOptions()
     options.binary_location = browser
     for option in OPTIONS:

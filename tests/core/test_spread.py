@@ -57,6 +57,29 @@ def test_shares_are_those_of_the_rows_of_each_node(missing: str, weighted: bool)
     assert np.abs(np.cumsum(shares - expected, axis=1)).max() < 1e-6 + 2 / 300
 
 
+@pytest.mark.parametrize("missing", ["trinary", "mia", "fractional"])
+@pytest.mark.parametrize("steps", [1, 2, 7, 39, 300])
+@pytest.mark.parametrize("base", [0.7, -3.0, 1e-310, 1e300, 0.0])
+def test_responses_that_differ_by_rounding_only_survive_a_pickle(
+    base: float, steps: int, missing: str
+) -> None:
+    y = np.full(200, base)
+    y[::3] += steps * np.spacing(base)
+    model = fitted(np.arange(200.0)[:, None], y, missing=missing).detach()
+    again = pickle.loads(pickle.dumps(model))
+    edges, shares = spread_of(again)
+    assert (np.diff(edges) >= 0).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)
+
+
+def test_rows_without_weight_do_not_widen_the_bins() -> None:
+    X, y = simulated(400, 2)
+    weight = np.ones(400)
+    y[:200], weight[:200] = 1e6, 0
+    edges, _ = spread_of(fitted(X, y, weight))
+    assert edges[-1] < 100
+
+
 @given(
     responses=st.lists(st.floats(-1e308, 1e308), min_size=2, max_size=30),
     missing=st.sampled_from(["trinary", "majority", "fractional"]),
@@ -145,4 +168,4 @@ def test_unknown_nodes_and_branches_are_refused() -> None:
         with pytest.raises(IndexError, match="no such branch"):
             core.grow_branches(np.array([bad], np.int32), np.array([2], np.int32), 1)
     with pytest.raises(IndexError, match="no such branch"):
-        core.grow_branches(np.array([0], np.int32), np.array([5], np.int32), 1)
+        core.grow_branches(np.array([0], np.int32), np.array([256], np.int32), 1)

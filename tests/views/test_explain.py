@@ -171,3 +171,15 @@ def test_plot_has_a_bar_per_column_that_moved_something(task: str) -> None:
     best = 0 if why.classes is None else why.classes.index(why.prediction)
     assert len(ax.patches) == sum(moved[best] != 0 for moved in why.contributions.values())
     plt.close(figure)
+
+
+def test_branch_that_was_never_grown_is_not_said_to_be_of_no_help() -> None:
+    model = fitted("regression").detach()
+    asked = model.to_dict()["nodes"][0]["split"]["name"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        [why] = model.explain(TABLE.head(1).assign(**{asked: None}))
+    assert (
+        why.turns[0].reason
+        == f"{asked} is missing: third branch, which was not grown: the node itself answers"
+    )

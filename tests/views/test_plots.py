@@ -300,3 +300,17 @@ def test_absent_matplotlib_is_told_with_the_remedy(monkeypatch: pytest.MonkeyPat
         tritree.plot_holes([[1.0, None]])
     with pytest.raises(ImportError, match=r"pip install tritree\[plot\]"):
         TrinaryTreeRegressor().fit([[1.0], [2.0]], [1.0, 2.0]).plot_importance()
+
+
+@pytest.mark.parametrize("given", ["tree.png", 3], ids=str)
+def test_what_is_no_axes_is_refused_with_the_way_to_save(given):
+    X = np.arange(100.0)[:, None]
+    tree = TrinaryTreeRegressor(max_depth=1).fit(X, X[:, 0] > 30)
+    for draw in (
+        tree.plot,
+        tree.plot_importance,
+        tree.explain(X[:1])[0].plot,
+        lambda ax: tritree.plot_holes(X, ax),
+    ):
+        with pytest.raises(TypeError, match=r"ax must be an Axes of matplotlib, got .*savefig"):
+            draw(given)

@@ -276,7 +276,7 @@ def _ways(
     lacking = f"{name_of(split)} is missing" if state == MISSING else f"{_shown(split, cell)}, {state}"
     missing_to, larger = split["missing_to"], split["larger"]
     if missing_to == "third":
-        yield "third", 1.0, name, f"{lacking}: third branch, {_successor(node, nodes)}"
+        yield "third", 1.0, name, f"{lacking}: third branch{_successor(node, nodes)}"
     elif missing_to == "both":
         for side, share in (("left", split["share"]), ("right", 1 - split["share"])):
             yield (
@@ -336,6 +336,7 @@ def _shown(split: dict[str, Any], cell: Cell) -> str:
 
 
 def _successor(node: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> str:
-    third = node["third"]
-    split = nodes[third]["split"] if isinstance(third, int) else None
-    return "no other column helps" if split is None else f"{name_of(split)} takes over"
+    if not isinstance(node["third"], int):
+        return ""  # nobody knows
+    split = nodes[node["third"]]["split"]
+    return ", no other column helps" if split is None else f", {name_of(split)} takes over"

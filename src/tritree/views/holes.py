@@ -9,6 +9,7 @@ import numpy as np
 from tritree.columns import Content, read_column
 from tritree.parameters import check_int
 from tritree.table import read_table
+from tritree.views.axes import check_axes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +56,7 @@ def plot_holes(table: Any, ax: Any = None, *, max_patterns: int = 20, max_column
 
     check_int("max_patterns", max_patterns, 1)
     check_int("max_columns", max_columns, 1)
+    check_axes(ax)
     return draw_holes(summarise_holes(table, max_patterns=max_patterns), ax, max_columns)
 
 

@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 from importlib.resources import files
+from itertools import pairwise
 from math import isfinite
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,7 @@ def draw_html(
 def framed(page: str, plain: str) -> str:
     """Return a page as a part of a notebook: in a frame of its own, so that neither can disturb the other."""
     return (
-        f'<iframe title="{html.escape(plain)}" sandbox="allow-scripts allow-modals" srcdoc="{html.escape(page)}" '
+        f'<iframe title="{html.escape(plain)}" sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
         f'style="width:100%;height:{_FRAME_HEIGHT}px;border:1px solid #8886;border-radius:8px" loading="lazy"></iframe>'
     )
 
@@ -96,7 +97,7 @@ def page_data(
     edges, values = tree.get("edges"), [tree["nodes"][number]["value"][0] for number in numbers]
     say = number_format(values, _DIGITS)
     for column in columns:
-        column.learn(described)
+        column.learn(described, [cells[column.number] for _, cells in rows])
     return {
         "title": headline(tree),
         "missing": tree["missing"],
@@ -132,43 +133,42 @@ class _Column:
         )
         self._places = {label: place for place, label in enumerate(self.labels or ())}
         self.usual: float | None = None
-        self._thresholds: list[float] = []
+        self._span: list[float] | None = None
 
     def places(self, labels: Sequence[Any]) -> list[int]:
         """Return the numbers of some categories."""
         return [self._places[label] for label in labels]
 
-    def learn(self, nodes: Sequence[dict[str, Any]]) -> None:
-        """Take a value to start with from the splits: one in their middle."""
+    def learn(self, nodes: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> None:
+        """Take a value to start with from the splits, one in their middle; and what a slider should reach."""
         splits = [node["split"] for node in nodes if node["split"] is not None]
+        splits += [surrogate for split in splits for surrogate in split["surrogates"]]
         mine = [split for split in splits if split["column"] == self.number and split["rule"] != "missing"]
         if not mine:
             return
         if self.kind == "categories":
-            self.usual = mine[0][mine[0]["larger"]][0]
+            self.usual = mine[0][mine[0].get("larger", "left")][0]
             return
-        self._thresholds = sorted(split["threshold"] for split in mine)
-        middle = self._thresholds[len(self._thresholds) // 2]
-        self.usual = _rounded(middle, self._room()) if self.labels is None else int(middle)
-
-    def _room(self) -> float:
-        """Return how far beyond the thresholds a value may lie to be of interest."""
-        low, high = self._thresholds[0] / 4, self._thresholds[-1] / 4  # their difference may not be finite
-        return high - low or abs(low) * 2 or 1.0
+        thresholds = sorted({split["threshold"] for split in mine})
+        middle = thresholds[len(thresholds) // 2]
+        room = _room(thresholds)
+        self.usual = _rounded(middle, room) if self.labels is None else int(middle)
+        low, high = thresholds[0] - room, thresholds[-1] + room
+        if thresholds[0] >= 0:
+            low = max(low, 0.0)  # what is counted or measured is seldom less
+        seen = [cell.number for cell in cells if cell.number is not None]
+        low, high = min([low, *seen]), max([high, *seen])
+        if self.labels is None and isfinite(low) and isfinite(high):
+            self._span = [_rounded(low, room), _rounded(high, room)]
 
     def described(self) -> dict[str, Any]:
         """Return the column as the page reads it; ``range`` is where a slider goes."""
-        span = None
-        if self._thresholds and self.labels is None:
-            room = self._room()
-            low, high = self._thresholds[0] - room, self._thresholds[-1] + room
-            span = [_rounded(end, room) for end in (low, high)] if isfinite(low) and isfinite(high) else None
         return {
             "name": self.name,
             "shown": as_name(self.name, 30),
             "kind": self.kind,
             "labels": None if self.labels is None else [str(label) for label in self.labels],
-            "range": span,
+            "range": self._span,
             "usual": self.usual,
         }
 
@@ -179,6 +179,14 @@ class _Column:
         if self.kind == "categories":
             return self._places.get(cell.value)
         return cell.number
+
+
+def _room(thresholds: Sequence[float]) -> float:
+    """Return how far beyond the thresholds a value may lie to be of interest: as far as they are apart."""
+    if len(thresholds) == 1:
+        return abs(thresholds[0]) / 2 or 1.0
+    widest = max(high - low for low, high in pairwise(thresholds))
+    return max(widest, thresholds[-1] / 4 - thresholds[0] / 4)
 
 
 def _rounded(value: float, room: float) -> float:

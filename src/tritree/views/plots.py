@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tritree.views.axes import check_axes
 from tritree.views.notation import as_label, as_name, as_percent, number_format
 from tritree.views.rules import WIDEST_LABEL
 from tritree.views.values import count
@@ -34,6 +35,7 @@ _LINE = 0.3  # inches from one column to the next
 
 def plot_explanation(explanation: Explanation, ax: Any) -> Any:
     """Draw how each column has moved the value, from the root's to the prediction; return the ``Axes``."""
+    check_axes(ax)
     best = 0 if explanation.classes is None else explanation.classes.index(explanation.prediction)
     label = as_label(explanation.prediction, WIDEST_LABEL)
     what = "mean" if explanation.classes is None else f"share of {label}"
@@ -74,6 +76,7 @@ def plot_explanation(explanation: Explanation, ax: Any) -> Any:
 
 def draw_importance(names: Sequence[str], importances: Sequence[float], ax: Any, max_columns: int) -> Any:
     """Draw the importances of columns as bars, the largest first; return the ``Axes``."""
+    check_axes(ax)
     ranked = sorted(range(len(names)), key=lambda column: -importances[column])
     drawn = [column for column in ranked[:max_columns] if importances[column] > 0]
     if ax is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tritree.parameters import check_int
+from tritree.views.axes import check_axes
 from tritree.views.choice import choose
 from tritree.views.layout import MAX_NODES
 
@@ -38,6 +39,7 @@ def draw_tree(
     check_int("max_depth", max_depth, 0, or_none="draws every depth")
     check_int("max_nodes", max_nodes, 1, or_none="draws everything")
     check_int("digits", digits, 1)
+    check_axes(ax)
     picture = Picture(tree, choose(tree["nodes"], max_depth, max_nodes), int(digits), caption)
     if ax is None:
         scale = min(1.0, _MOST / picture.width, _MOST / picture.height)

@@ -196,11 +196,17 @@ function whereIs(node) {
 
 function distribution(node) {
   if (tree.classes) return [panel.shares(node.value)];
-  if (!node.spread) return [];
+  if (!node.spread) return deviation(node);
   const picture = svg("svg", { viewBox: "0 0 300 74", preserveAspectRatio: "none", role: "img", "aria-label": "Responses of the training rows" }, svg("path", { class: "bar", d: barsPath(node.spread, 0, 0, 300, 74) }));
   picture.firstChild.style.fill = "var(--bar)";
   const ends = html("div", { className: "ends" }, html("span", { textContent: tree.ends[0] }), html("span", { textContent: "response" }), html("span", { textContent: tree.ends[1] }));
   return [picture, ends];
+}
+
+/** Return how far the responses are from their mean, where their bins went with the training rows. */
+function deviation({ loss, weight }) {
+  const told = loss !== null && weight > 0;
+  return told ? [html("p", { textContent: `The responses deviate by ${written(Math.sqrt(loss / weight), 4)} from their mean; how they are spread went with the training rows.` })] : [];
 }
 
 function splitWords(node) {
@@ -257,7 +263,7 @@ search.addEventListener("keydown", (event) => {
 function neighbour(key) {
   const node = nodes[state.chosen], kin = (number) => (typeof number === "number" ? number : undefined);
   const thirdOf = (number) => (number !== undefined && thirdOpen(number) ? kin(nodes[number].third) : undefined);
-  if (key === "ArrowDown") return node.split ? (state.daughters.add(node.number), kin(node.left) ?? kin(node.right)) : undefined;
+  if (key === "ArrowDown") return node.split ? kin(node.left) ?? kin(node.right) : undefined;
   if (key === "ArrowRight" && thirdOf(node.number) !== undefined) return node.third;
   if (key === "ArrowLeft" && node.branch === "third") return node.above;
   let head = node;
@@ -279,6 +285,7 @@ function walkTo(number) {
 
 document.getElementById("tree").addEventListener("keydown", (event) => {
   const item = { key: String(state.chosen), node: nodes[state.chosen] };
+  if (event.key === "ArrowDown" && item.node.split && !isOpen(state.chosen)) toggle(item, "daughters");
   if (event.key.startsWith("Arrow")) walkTo(neighbour(event.key));
   else if (event.key === "Enter" || event.key === " ") (toggle(item, "daughters"), walkTo(state.chosen));
   else if (event.key === "m") (toggle(item, "third"), walkTo(state.chosen));
@@ -287,7 +294,7 @@ document.getElementById("tree").addEventListener("keydown", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
-  const keys = { "/": () => search.focus(), "+": () => drawing.zoom(1.25), "=": () => drawing.zoom(1.25), "-": () => drawing.zoom(0.8), f: () => drawing.fit(), M: foldThirds, U: unfoldAll, Escape: hideCard };
+  const keys = { "/": () => search.focus(), "+": () => drawing.zoom(1.25), "=": () => drawing.zoom(1.25), "-": () => drawing.zoom(0.8), f: () => drawing.fit(), F: () => drawing.fit(), M: foldThirds, U: unfoldAll, Escape: hideCard };
   if (!keys[event.key]) return;
   keys[event.key]();
   event.preventDefault();

@@ -193,7 +193,7 @@ class Panel {
       const button = html("button", { type: "button", textContent: this.reason(turn) });
       button.addEventListener("click", () => this.on.focus(turn.to ?? turn.node));
       const part = turn.weight === 1 ? "" : `${asPercent(turn.weight)} of the row, `;
-      const moved = after.value[best] - before.value[best];
+      const moved = turn.weight * (after.value[best] - before.value[best]);
       const value = this.tree.classes ? `${asPercent(after.value[best])} ${this.tree.classes[best]}` : after.shown;
       const step = moved === 0 ? "" : ` (${moved > 0 ? "+" : "−"}${this.tree.classes ? asPercent(Math.abs(moved)) : this.number(Math.abs(moved))})`;
       const then = html("div", { className: "then", textContent: `${part}${countedRows(after.rows)}, ${value}${step}` });
