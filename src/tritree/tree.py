@@ -133,8 +133,8 @@ class GrowingTree:
         n = self.model.n_cut_short
         warn_caller(
             f"{n:,} {'row' if n == 1 else 'rows'} met a third branch that was not grown while the training rows were "
-            "there and got the value of the node above it; call grow_all() before detach() or save(training_rows=False) to "
-            "have every branch",
+            "there and got the value of the node above it; call grow_all() before detach() or "
+            "save(training_rows=False) to have every branch",
             CutShortWarning,
         )
 
