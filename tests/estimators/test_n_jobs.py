@@ -61,9 +61,9 @@ def test_workers_of_joblib_share_the_processors():
     assert taken == [max(1, PROCESSORS // n_workers)] * n_workers
 
 
-def count_tasks() -> int:
-    """Return how many threads this process has."""
-    return sum(1 for _ in Path("/proc/self/task").iterdir())
+def count_helpers() -> int:
+    """Return how many threads this process has that are not Python's own: callers, and those of other libraries."""
+    return sum(1 for _ in Path("/proc/self/task").iterdir()) - threading.active_count()
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are not listed here")
@@ -75,15 +75,14 @@ def test_many_callers_do_not_make_many_threads():
     def count() -> None:
         nonlocal most
         while not done.wait(0.002):
-            most = max(most, count_tasks())
+            most = max(most, count_helpers())
 
     counter = threading.Thread(target=count)
     counter.start()
-    before = count_tasks()
+    before = count_helpers()
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(lambda _: fitted(X, y, n_jobs=2).predict(holed(X)), range(12)))
-    done.set()
-    counter.join()
-    # the callers, a helper that was not there yet, and what else the test runner may start; not a helper per caller
-    assert most <= before + 6 + 1 + 2
+        done.set()  # before the callers end: Python forgets a thread a moment earlier than the system does
+        counter.join()
+    assert most <= before + 1  # one helper that was not there yet, however many callers
     assert all(same_bits(answer, expected) for answer in found)
