@@ -2,14 +2,15 @@
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from tritree.cli import fit_options as of_fit
 from tritree.cli import options
 from tritree.cli.messages import Mendable, put, put_json
-from tritree.cli.tables import Reading, check_column, open_source
+from tritree.cli.reading import reads_a_table
+from tritree.cli.tables import Reading, check_column, open_source, records
 
 __all__ = ["EXAMPLES", "compare"]
 
@@ -59,6 +60,7 @@ StoreFile = Annotated[
 ]
 
 
+@reads_a_table
 def compare(
     table: options.TableFile,
     response: of_fit.Response,
@@ -73,12 +75,8 @@ def compare(
     store: StoreFile = None,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
-    read_as: options.ReadAs = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = ".",
-    encoding: options.Encoding = "utf-8",
-    na: options.Na = None,
-    no_default_na: options.NoDefaultNa = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Compare the strategies on a table: as it is, with more holes in training and test, and in the test only.
 
@@ -87,7 +85,6 @@ def compare(
     from tritree.files import check_place
     from tritree.lab import Dataset, Experiment, Folds, compare_methods, in_both, in_test, write_report
 
-    reading = Reading(read_as, separator, decimal, encoding, tuple(na or ()), not no_default_na)
     shares, deep = shares_of(rates), depth_of(depth)
     if report is not None:
         check_place(report, "the report")  # before the work is done
@@ -116,12 +113,6 @@ def compare(
     put(str(found))
     if report is not None:
         put(f"\n{report}")
-
-
-def records(table: Any) -> list[dict[str, Any]]:
-    """Return the lines of a table as plain data; what is not a number is None."""
-    lines: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
-    return lines
 
 
 def shares_of(text: str) -> list[float]:

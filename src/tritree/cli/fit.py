@@ -10,6 +10,7 @@ from typing import Any
 from tritree.cli import fit_options as of_fit
 from tritree.cli import options
 from tritree.cli.messages import Mendable, put, put_json, working
+from tritree.cli.reading import reads_a_table
 from tritree.cli.tables import Reading, Source, check_column, open_source
 
 __all__ = ["EXAMPLES", "fit"]
@@ -22,6 +23,7 @@ EXAMPLES = (
 )
 
 
+@reads_a_table
 def fit(
     table: options.TableFile,
     response: of_fit.Response,
@@ -44,12 +46,8 @@ def fit(
     no_training_rows: of_fit.NoTrainingRows = False,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
-    read_as: options.ReadAs = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = ".",
-    encoding: options.Encoding = "utf-8",
-    na: options.Na = None,
-    no_default_na: options.NoDefaultNa = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Fit a tree to a table and write it to a model file.
 
@@ -58,7 +56,6 @@ def fit(
     from tritree.cli.response import Roles, take_apart
     from tritree.cli.summary import Summary
 
-    reading = Reading(read_as, separator, decimal, encoding, tuple(na or ()), not no_default_na)
     source = open_source(table, reading)
     output = output or _named_after(table)
     place = _model_place(output, table)

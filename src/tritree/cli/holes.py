@@ -9,6 +9,7 @@ import typer
 from tritree.cli import options
 from tritree.cli.messages import Mendable, put, put_json, working
 from tritree.cli.pictures import Dpi, picture
+from tritree.cli.reading import reads_a_table
 from tritree.cli.tables import Reading, check_column, open_source
 
 __all__ = ["EXAMPLES", "holes"]
@@ -48,6 +49,7 @@ Drop = Annotated[
 ]
 
 
+@reads_a_table
 def holes(
     table: options.TableFile,
     output: Output = None,
@@ -55,17 +57,12 @@ def holes(
     drop: Drop = None,
     dpi: Dpi = 110,
     as_json: options.AsJson = False,
-    read_as: options.ReadAs = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = ".",
-    encoding: options.Encoding = "utf-8",
-    na: options.Na = None,
-    no_default_na: options.NoDefaultNa = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Tell where a table has holes: in which columns, in which patterns, and what goes missing together."""
     from tritree.cli.places import PICTURE_ENDINGS, check_output, format_of, refuse_terminal, write_out
 
-    reading = Reading(read_as, separator, decimal, encoding, tuple(na or ()), not no_default_na)
     form = None if output is None and kind is None else format_of(output, kind, PICTURE_ENDINGS, None)
     source = open_source(table, reading)
     place = check_output(output, "the picture", table)

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 import typer
 
 from tritree.cli import options
-from tritree.cli.compare import StoreFile, records, shares_of
+from tritree.cli.compare import StoreFile, shares_of
 from tritree.cli.messages import Mendable, put, put_json
+from tritree.cli.tables import records
 
 __all__ = ["BIAS_EXAMPLES", "PAPER_EXAMPLES", "bias", "paper"]
 

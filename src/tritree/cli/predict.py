@@ -9,7 +9,8 @@ import typer
 
 from tritree.cli import options
 from tritree.cli.messages import Mendable, put, put_bytes, put_json, working
-from tritree.cli.tables import Reading, open_source
+from tritree.cli.reading import reads_a_table
+from tritree.cli.tables import Reading, open_source, records
 
 __all__ = ["EXPLAIN_EXAMPLES", "PREDICT_EXAMPLES", "explain", "parse_rows", "predict"]
 
@@ -73,6 +74,7 @@ Rows = Annotated[
 ]
 
 
+@reads_a_table
 def predict(
     model: options.ModelFile,
     table: options.TableFile,
@@ -84,12 +86,8 @@ def predict(
     unknown_category: options.UnknownCategory = None,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
-    read_as: options.ReadAs = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = ".",
-    encoding: options.Encoding = "utf-8",
-    na: options.Na = None,
-    no_default_na: options.NoDefaultNa = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Predict the rows of a table, with holes anywhere.
 
@@ -101,7 +99,6 @@ def predict(
     from tritree.cli.places import check_output, check_table_kind, table_bytes, write_out
     from tritree.cli.typed import read_rows
 
-    reading = Reading(read_as, separator, decimal, encoding, tuple(na or ()), not no_default_na)
     tree = open_model(model, n_jobs=n_jobs, unknown_category=unknown_category)
     if probabilities and not hasattr(tree, "classes_"):
         raise Mendable(f"{model!r} predicts numbers, which have no probabilities; leave out --probabilities")
@@ -119,7 +116,7 @@ def predict(
         if as_json:
             put_json({"output": output, "rows": len(result), "columns": list(result.columns)})
     elif as_json:
-        put_json(_records(result))
+        put_json(records(result))
     else:
         put_bytes(table_bytes(result, None))
 
@@ -156,13 +153,7 @@ def _joined(kept: Any, answers: Any) -> Any:
     return import_pandas().concat([kept, answers], axis=1)
 
 
-def _records(frame: Any) -> list[dict[str, Any]]:
-    """Return the rows as plain data, None where a cell is missing."""
-    plain = frame.astype(object)
-    records: list[dict[str, Any]] = plain.where(frame.notna(), None).to_dict("records")
-    return records
-
-
+@reads_a_table
 def explain(
     model: options.ModelFile,
     table: options.TableFile,
@@ -170,18 +161,13 @@ def explain(
     unknown_category: options.UnknownCategory = None,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
-    read_as: options.ReadAs = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = ".",
-    encoding: options.Encoding = "utf-8",
-    na: options.Na = None,
-    no_default_na: options.NoDefaultNa = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Explain predictions: the path of a row through the tree, each turn with its reason."""
     from tritree.cli.models import open_model
     from tritree.cli.typed import read_rows
 
-    reading = Reading(read_as, separator, decimal, encoding, tuple(na or ()), not no_default_na)
     wanted = parse_rows(rows or [])
     tree = open_model(model, n_jobs=n_jobs, unknown_category=unknown_category)
     source = open_source(table, reading)

@@ -9,6 +9,7 @@ import typer
 from tritree.cli import options
 from tritree.cli.messages import Mendable, note, put, working
 from tritree.cli.pictures import Dpi, picture
+from tritree.cli.reading import reads_a_table
 from tritree.cli.tables import Reading, open_source
 
 __all__ = ["EXAMPLES", "show"]
@@ -93,6 +94,7 @@ Rows = Annotated[
 ]
 
 
+@reads_a_table
 def show(
     model: options.ModelFile,
     output: options.OutputFile = None,
@@ -103,12 +105,8 @@ def show(
     digits: Digits = 4,
     dpi: Dpi = 110,
     n_jobs: options.NJobs = None,
-    read_as: options.ReadAs = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = ".",
-    encoding: options.Encoding = "utf-8",
-    na: options.Na = None,
-    no_default_na: options.NoDefaultNa = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Show a tree: as text, as a picture, or as a page to walk through it.
 
@@ -124,7 +122,6 @@ def show(
     tree = open_model(model, n_jobs=n_jobs)
     frame = None
     if rows is not None:
-        reading = Reading(read_as, separator, decimal, encoding, tuple(na or ()), not no_default_na)
         frame = _lead(tree, rows, reading)
     limits: dict[str, Any] = {"max_depth": max_depth, "digits": digits}
     if max_nodes is not None:

@@ -25,6 +25,7 @@ __all__ = [
     "import_pandas",
     "kind_of",
     "open_source",
+    "records",
 ]
 
 #: What a file is by its ending.
@@ -269,3 +270,9 @@ def _refuse_twins(names: Sequence[str], table: str) -> None:
         if name and name in seen:
             raise Mendable(f"the column {name!r} is twice in {table}; rename one of them")
         seen.add(name)
+
+
+def records(table: Any) -> list[dict[str, Any]]:
+    """Return the lines of a table as plain data; what is not a number is None."""
+    lines: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return lines

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tritree.views.explain import Cell
 
-__all__ = ["MAX_NODES", "MAX_ROWS", "NOTEBOOK_NODES", "draw_html", "framed", "page_data"]
+__all__ = ["MAX_NODES", "MAX_ROWS", "NOTEBOOK_NODES", "draw_html", "framed", "page_data", "policy_hash"]
 
 #: Nodes that a page shows unless more are asked for.
 MAX_NODES = 2_000
@@ -61,9 +61,9 @@ def draw_html(
         version=html.escape(version),
         form="compact" if compact else "whole",
         style=style,
-        style_hash=_hash(style),
+        style_hash=policy_hash(style),
         script=script,
-        script_hash=_hash(script),
+        script_hash=policy_hash(script),
         data=_inlined(data),
     )
 
@@ -76,7 +76,7 @@ def framed(page: str, plain: str) -> str:
     )
 
 
-def _hash(text: str) -> str:
+def policy_hash(text: str) -> str:
     """Return what a page's policy says of the one script, or style, that may be used."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
@@ -234,6 +234,7 @@ class _PageNodes:
         if node["split"] is not None:
             page["split"] = self._split(node["split"])
             page["said"] = dict(self._rules.branches(node))
+            page["conditions"] = dict(zip(("left", "right"), self._rules.sides(node["split"]), strict=True))
             page["full"] = dict(self._in_full(node["split"]))
             if node["split"]["surrogates"]:
                 page["stand_ins"] = self._rules.surrogates(node["split"])

@@ -31,20 +31,21 @@ class Rules:
     def branches(self, node: dict[str, Any]) -> list[tuple[str, str]]:
         """Return the branches of a node that has a split, with the rule that leads into each."""
         split = node["split"]
-        name = name_of(split)
-        left, right = (f"{name} {condition}" for condition in self.conditions(split))
+        left, right = (f"{name_of(split)} {side}" for side in self.sides(split))
+        if split["missing_to"] == "both" and split["rule"] != "missing":
+            left += f", and {as_percent(split['share'])} of each missing row"
+            right += f", and {as_percent(1 - split['share'])} of each missing row"
+        return [("left", left), ("right", right), ("third", self._third(node))]
+
+    def sides(self, split: dict[str, Any]) -> tuple[str, str]:
+        """Return what leads left and what leads right, without the name of the column."""
+        left, right = self.conditions(split)
         missing_to = split["missing_to"]
         if missing_to == "surrogates" and not split["surrogates"]:
             missing_to = split["larger"]
-        if split["rule"] != "missing":
-            if missing_to == "left":
-                left += " or missing"
-            elif missing_to == "right":
-                right += " or missing"
-            elif missing_to == "both":
-                left += f", and {as_percent(split['share'])} of each missing row"
-                right += f", and {as_percent(1 - split['share'])} of each missing row"
-        return [("left", left), ("right", right), ("third", self._third(node))]
+        if split["rule"] == "missing":
+            return left, right
+        return left + " or missing" * (missing_to == "left"), right + " or missing" * (missing_to == "right")
 
     def surrogates(self, split: dict[str, Any]) -> str:
         """Return which other columns decide when the value is missing, in their order, as far as there is room."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import sys
 from importlib.resources import files
@@ -17,6 +15,7 @@ import pandas as pd
 from tritree.files import check_place, write_whole
 from tritree.lab.ranks import checked
 from tritree.lab.report.sections import sections, size
+from tritree.views.html import policy_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,9 +91,9 @@ def draw_report(
         version=html.escape(__version__),
         sections="\n".join(sections(table, dict(about), _versions(), reference, reading)),
         style=style,
-        style_hash=_hash(style),
+        style_hash=policy_hash(style),
         script=script,
-        script_hash=_hash(script),
+        script_hash=policy_hash(script),
     )
 
 
@@ -109,8 +108,3 @@ def _versions() -> dict[str, str]:
         "pandas": pd.__version__,
         "matplotlib": mpl.__version__,
     }
-
-
-def _hash(text: str) -> str:
-    """Return what the page's policy says of the one script, or style, that may be used."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -78,12 +78,11 @@ class Wording:
     def _conditions(self, node: dict[str, Any]) -> list[list[str]]:
         """Return what leads left and what leads right, in lines."""
         split = node["split"]
+        sides = [self._lines(side) for side in self.rules.sides(split)]
         if split["missing_to"] == "both":
-            shares = [f"and {as_percent(share)} of missing" for share in (split["share"], 1 - split["share"])]
-            conditions = self.rules.conditions(split)
-            return [[*self._lines(text), share] for text, share in zip(conditions, shares, strict=True)]
-        name = name_of(split) + " "
-        return [self._lines(rule.removeprefix(name)) for _, rule in self.rules.branches(node)[:2]]
+            for side, share in zip(sides, (split["share"], 1 - split["share"]), strict=True):
+                side.append(f"and {as_percent(share)} of missing")
+        return sides
 
     def _lines(self, condition: str) -> list[str]:
         """Return a condition in lines as wide as a box, or wider if they would be many."""

@@ -80,7 +80,7 @@ const NOT_HERE = {
 
 function makeItem(child, above, branch) {
   const place = { above, branch, children: {}, said: "all rows", condition: "" };
-  if (above) Object.assign(place, { said: above.node.said[branch], condition: conditionOf(above.node, columns, branch) });
+  if (above) Object.assign(place, { said: above.node.said[branch], condition: branch === "third" ? "missing" : above.node.conditions[branch] });
   if (typeof child !== "number") {
     const ghost = child === "ungrown" ? (tree.detached ? "was not grown" : "not grown yet") : "not in this page";
     return { ...place, key: `${above.key}.${branch}`, node: above.node, ghost, remedy: NOT_HERE[child], label: `${place.said}: ${NOT_HERE[child]}` };

@@ -207,10 +207,10 @@ class Panel {
   reason(turn) {
     const { nodes, columns } = this.tree, node = nodes[turn.node], { split } = node;
     const name = columns[split.column].shown, cell = this.row[split.column];
-    if (turn.known) return split.rule === "missing" ? `${name} is observed` : `${name} = ${this.shown(split.column)}: ${conditionOf(node, columns, turn.branch)}`;
+    if (turn.known) return split.rule === "missing" ? `${name} is observed` : `${name} = ${this.shown(split.column)}: ${node.conditions[turn.branch]}`;
     const lacking = cell === null ? `${name} is missing` : cell === UNSEEN ? `${name} was never seen in training` : `${name} = ${this.shown(split.column)}, never seen in this node`;
     if (turn.branch === "third") return `${lacking}: third branch, ${this.successor(turn.to)}`;
-    if (split.missing_to === "both") return `${lacking}: ${turn.branch} (${conditionOf(node, columns, turn.branch)})`;
+    if (split.missing_to === "both") return `${lacking}: ${turn.branch} (${node.conditions[turn.branch]})`;
     if (turn.by !== split.column) return `${lacking}: ${columns[turn.by].shown} = ${this.shown(turn.by)} stands in, ${turn.branch}`;
     if (split.missing_to === "surrogates") return `${lacking}, and no stand-in is known: ${turn.branch}, the larger side`;
     return cell === null ? `${lacking}: ${turn.branch}, where its missing values go` : `${lacking}: ${turn.branch}, the larger side`;
@@ -226,11 +226,4 @@ class Panel {
     const { labels } = this.tree.columns[j];
     return labels ? labels[this.row[j]] ?? "(never seen in training)" : String(Number(this.row[j].toPrecision(Number.isInteger(this.row[j]) ? 17 : 8)));
   }
-}
-
-/** Return what holds on a branch of a node, without the name of the column, and without the part of rows that go both ways. */
-function conditionOf(node, columns, branch) {
-  if (branch === "third") return "missing";
-  const name = columns[node.split.column].shown, said = node.said[branch].replace(/, and [<>]?\d+% of each missing row$/, "");
-  return said.startsWith(`${name} `) ? said.slice(name.length + 1) : said;
 }
