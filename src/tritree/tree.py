@@ -115,7 +115,8 @@ class GrowingTree:
             nodes, sides = _fewest_holes(self.snapshot())
             if not len(nodes):
                 return
-            self.model.grow_branches(nodes[:room], sides[:room], n_threads)
+            step = min(room, _MOST_NODES)  # Ctrl-C is heard between two of them
+            self.model.grow_branches(nodes[:step], sides[:step], n_threads)
 
     def _in_full(self) -> str:
         """Return in words how large the tree may become."""
