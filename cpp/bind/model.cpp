@@ -39,22 +39,25 @@ const char* name_of(T value, const Names& names) {
 }
 
 Settings settings_of(const std::string& missing, const std::string& criterion, int n_classes, int max_depth,
-                     std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates) {
+                     std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates,
+                     bool missing_counts_twice = false) {
     const Settings settings{named(missing, kStrategies),
                             named(criterion, kCriteria),
                             n_classes,
                             max_depth,
                             min_samples_leaf,
                             split_on_missing,
-                            max_surrogates};
+                            max_surrogates,
+                            missing_counts_twice};
     if (const char* wrong = settings.validate()) throw nb::value_error(wrong);
     return settings;
 }
 
 void make_settings(Settings* self, const std::string& missing, const std::string& criterion, int n_classes,
-                   int max_depth, std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates) {
+                   int max_depth, std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates,
+                   bool missing_counts_twice) {
     new (self) Settings(settings_of(missing, criterion, n_classes, max_depth, min_samples_leaf,
-                                    split_on_missing, max_surrogates));
+                                    split_on_missing, max_surrogates, missing_counts_twice));
 }
 
 /// Let Ctrl-C end a long call.
@@ -254,7 +257,7 @@ void bind_model(nb::module_& m) {
     nb::class_<Settings>(m, "Settings")
         .def("__init__", &make_settings, nb::kw_only(), nb::arg("missing"), nb::arg("criterion"),
              nb::arg("n_classes"), nb::arg("max_depth"), nb::arg("min_samples_leaf"),
-             nb::arg("split_on_missing"), nb::arg("max_surrogates"));
+             nb::arg("split_on_missing"), nb::arg("max_surrogates"), nb::arg("missing_counts_twice") = false);
     nb::class_<Model>(m, "Model")
         .def("__init__", &make_model, nb::arg("codes"), nb::arg("response"), nb::arg("weight").none(),
              nb::arg("settings"), nb::arg("n_threads"))

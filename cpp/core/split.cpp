@@ -138,7 +138,9 @@ class Search {
         const double share = static_cast<double>(left[0]) / static_cast<double>(left[0] + right[0]);
         const double missing = members(missing_.data());
         const double needed = static_cast<double>(settings_.min_samples_leaf) - kMembershipSlack;
-        if (members(left) + share * missing < needed || members(right) + (1 - share) * missing < needed)
+        const double joins_left = settings_.missing_counts_twice ? 1 : share;
+        const double joins_right = settings_.missing_counts_twice ? 1 : 1 - share;
+        if (members(left) + joins_left * missing < needed || members(right) + joins_right * missing < needed)
             return;
         loss_.load(left, left_side_.data());
         loss_.load(right, right_side_.data());

@@ -32,6 +32,7 @@ class Settings:
         min_samples_leaf: int,
         split_on_missing: bool,
         max_surrogates: int,
+        missing_counts_twice: bool = False,
     ) -> None: ...
 
 @final

@@ -25,6 +25,7 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
     """What both estimators share; the subclass reads the response."""
 
     _criteria: ClassVar[tuple[str, ...]]
+    _missing_counts_twice: ClassVar[bool] = False  # the laboratory repeats runs in which it did
 
     def __init__(
         self,
@@ -64,7 +65,8 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         codec, columns = Codec.learn(table, self.categorical_features)
         classes, response = self._read_response(y, table.n_rows)
         weight = check_weights(sample_weight, table.n_rows)
-        settings = parameters.settings(0 if classes is None else len(classes))
+        n_classes = 0 if classes is None else len(classes)
+        settings = parameters.settings(n_classes, missing_counts_twice=self._missing_counts_twice)
         n_threads = count_threads(self.n_jobs)
         with infinite_values_named(codec):
             codes = _core.Codes(columns, codec.n_categories, parameters.n_bins, n_threads)

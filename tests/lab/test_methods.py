@@ -10,7 +10,9 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tritree.lab.methods import AuthorClassifier, DiscardIncomplete, Methods
+from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
+from tritree.lab.author import AuthorClassifier, AuthorRegressor
+from tritree.lab.methods import DiscardIncomplete, Methods
 
 N = 60
 TABLE = pd.DataFrame({"a": np.arange(N, dtype=float), "b": np.arange(N) % 7.0})
@@ -24,9 +26,18 @@ def test_strategies_get_the_depth_and_the_options() -> None:
 
 
 def test_criterion_is_for_classes_only() -> None:
-    methods = Methods({"x": "trinary"}, criterion="entropy_times_rows")
-    assert methods.make("x", "classification", 2).criterion == "entropy_times_rows"
+    methods = Methods({"x": "trinary"}, criterion="gini")
+    assert methods.make("x", "classification", 2).criterion == "gini"
     assert methods.make("x", "regression", 2).criterion == "squared_error"
+
+
+def test_trees_grow_as_the_authors_only_where_asked() -> None:
+    for as_author, kinds in (
+        (True, (AuthorRegressor, AuthorClassifier)),
+        (False, (TrinaryTreeRegressor, TrinaryTreeClassifier)),
+    ):
+        methods = Methods({"x": "fractional"}, as_author=as_author)
+        assert tuple(type(methods.make("x", task, 2)) for task in ("regression", "classification")) == kinds
 
 
 def test_estimators_are_taken_as_they_are() -> None:
@@ -105,8 +116,16 @@ def test_criterion_of_the_papers_runs_takes_the_split_it_should(seed: int) -> No
     X = rng.integers(0, 8, size=(80, 3)).astype(float)
     y = (X[:, 0] + rng.normal(scale=3, size=80) > 4).astype(int)
     X[rng.random(X.shape) < 0.25] = np.nan
-    model = AuthorClassifier(
-        missing="trinary", max_depth=1, min_samples_leaf=4, criterion="entropy_times_rows"
-    )
+    model = AuthorClassifier(missing="trinary", max_depth=1, min_samples_leaf=4)
     tree = model.fit(X, y).tree_
     assert (tree.column[0], tree.threshold[0]) == brute_force(X, y, 4)
+
+
+@pytest.mark.parametrize(("kind", "splits"), [(TrinaryTreeRegressor, False), (AuthorRegressor, True)])
+def test_missing_rows_count_on_both_sides_in_the_papers_runs_only(kind: type, splits: bool) -> None:
+    # three observed on the left, seven on the right, ten missing: by their shares six and fourteen rows,
+    # counted twice thirteen and seventeen
+    X = np.array([[0.0]] * 3 + [[1.0]] * 7 + [[np.nan]] * 10)
+    y = np.nan_to_num(X[:, 0], nan=0.7)
+    tree = kind(missing="fractional", min_samples_leaf=7).fit(X, y)
+    assert (tree.tree_.column[0] == 0) == splits

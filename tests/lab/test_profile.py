@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tritree import ColumnError, plot_holes
+from tritree import plot_holes
 from tritree.lab import ampute, profile
 
 pd = pytest.importorskip("pandas")
@@ -175,6 +175,9 @@ def test_lazy_frame_is_collected_once():
     assert len(caught) == 1
 
 
-def test_column_that_cannot_be_read_is_named():
-    with pytest.raises(ColumnError, match="column 'joined' holds dates"):
-        profile(make_frame().assign(joined=pd.date_range("2020", periods=500)))
+def test_columns_that_no_tree_takes_are_told_of_too():
+    joined = pd.Series(pd.date_range("2020", periods=500)).where(np.arange(500) >= 40)
+    found = profile(make_frame().assign(joined=joined))
+    assert (found.columns[-1].name, found.columns[-1].missing) == ("joined", 40)
+    assert found.complete_rows <= 460
+    assert "joined" not in found.little.columns

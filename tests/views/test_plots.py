@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from models import simulated
 
 import tritree
-from tritree import ColumnError, TrinaryTreeRegressor
+from tritree import TrinaryTreeRegressor
 from tritree.views.holes import summarise_holes
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -112,10 +113,22 @@ def test_column_without_names_is_called_as_in_the_other_views() -> None:
     assert [column["name"] for column in summarise_holes([[1.0, None]])["columns"]] == ["x0", "x1"]
 
 
-def test_column_that_the_estimators_refuse_is_refused_by_name() -> None:
+def test_columns_that_the_estimators_refuse_have_holes_too() -> None:
+    day, span = datetime(2024, 5, 1), timedelta(hours=3)
+    values = {"date": day, "span": span, "list": [1, 2], "record": {"a": 1}, "bytes": b"x"}
+    data = {name: [None, value, None] for name, value in values.items()}
+    for library in ("pandas", "polars", "pyarrow"):
+        module = pytest.importorskip(library)
+        table = (module.table if library == "pyarrow" else module.DataFrame)(data)
+        assert [column["missing"] for column in summarise_holes(table)["columns"]] == [2] * 5, library
+
+
+def test_dates_in_an_array_or_as_categories_have_holes_too() -> None:
     pd = pytest.importorskip("pandas")
-    with pytest.raises(ColumnError, match="column 'sold' holds dates"):
-        tritree.plot_holes(pd.DataFrame({"sold": [pd.Timestamp("2024-05-01")]}))
+    dates = np.array([["2024-05-01"], ["NaT"], ["NaT"]], dtype="M8[D]")
+    assert summarise_holes(dates)["columns"][0]["missing"] == 2
+    categories = pd.DataFrame({"day": pd.Categorical([date(2024, 5, 1), None, None])})
+    assert summarise_holes(categories)["columns"][0]["missing"] == 2
 
 
 # ---------------------------------------------------------------------------------------------- the picture of holes

@@ -20,9 +20,6 @@ EXAMPLES = (
     ("tritree holes houses.csv --json | jq .complete_rows", "for programs"),
 )
 
-#: What pandas calls objects that a column may hold.
-_SIMPLE = ("string", "boolean", "integer", "floating", "mixed-integer-float", "decimal", "empty")
-
 Output = Annotated[
     str | None,
     typer.Option(
@@ -87,18 +84,4 @@ def profile_of(frame: Any) -> Any:
     """Return the profile of a table: it has ``__str__``, ``to_dict`` and ``plot``."""
     from tritree.lab.profile import profile
 
-    return profile(_with_simple_columns(frame))
-
-
-def _with_simple_columns(frame: Any) -> Any:
-    """Return the table with columns that no tree takes as simple ones with the same holes: they have holes, too."""
-    import pandas as pd
-
-    simple = {}
-    for name in frame.columns:
-        column = frame[name]
-        if column.dtype.kind in "Mm":  # dates as days since the first
-            simple[name] = (column - column.min()) / pd.Timedelta(days=1)
-        elif column.dtype == object and pd.api.types.infer_dtype(column) not in _SIMPLE:
-            simple[name] = column.notna().map({True: "something", False: None})
-    return frame.assign(**simple)
+    return profile(frame)

@@ -42,6 +42,7 @@ MECHANISMS = ("mcar", "im", "mar", "mnar", "predictive")
 #: Which values may go first.
 DIRECTIONS = ("largest", "smallest")
 
+_ROUNDING = 1e-6  # by how much a product may be off, in cells
 _MOST_NAMES = 8  # columns that a message lists
 
 
@@ -59,7 +60,7 @@ def ampute(
     """Return a copy of a table with holes: in each column an exact share of its values, chosen by a mechanism.
 
     Every column gives each of its rows a score, and noise that depends on the seed and on the column's position. The
-    ``round(rate * n)`` of its ``n`` observed cells with the highest sum lose their value. So the share is exact in
+    ``floor(rate * n)`` of its ``n`` observed cells with the highest sum lose their value. So the share is exact in
     each column, and with the same seed the holes of a higher rate contain those of a lower one.
 
     Parameters
@@ -137,8 +138,13 @@ def ampute(
         noise = stream(seed, NOISE, position).permutation(read.n_rows)
         rows = np.flatnonzero(~np.isnan(numbers_of(column)))
         score = _score(column, position, noise, given, settings)
-        holes[position] = highest(score, noise, rows, round(rate * len(rows)))
+        holes[position] = highest(score, noise, rows, _share(rate, len(rows)))
     return punch(table, holes)
+
+
+def _share(rate: float, n: int) -> int:
+    """Return how many of n cells a rate is, in whole ones; 0.29 of 100 is 29, though a computer has a little less."""
+    return math.floor(rate * n + _ROUNDING)
 
 
 @dataclass(frozen=True, slots=True)

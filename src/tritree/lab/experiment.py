@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ class Experiment:
             return self._tidy(trials, store)
 
     def _trials(self) -> list[Trial]:
-        """Return every cell; those of one table with its holes are neighbours."""
+        """Return every cell; those that share a table with holes, or a fit to complete rows, are neighbours."""
         for dataset in self.datasets:
             if dataset.name not in self.depths:
                 self.depths[dataset.name] = self._depth_of(dataset)
@@ -137,10 +138,15 @@ class Experiment:
             )
             for dataset in self.datasets
             for setting in self.settings
-            for rate in self.rates
-            for seed in self.seeds  # type: ignore[union-attr]
-            for name in self._methods.names
+            for rate, seed, name in self._order(setting)
         ]
+
+    def _order(self, setting: Setting) -> Iterator[tuple[float, int, str]]:
+        tables = list(product(self.rates, self.seeds))  # type: ignore[arg-type]
+        names = self._methods.names
+        if setting.train is None:
+            return ((rate, seed, name) for name, (rate, seed) in product(names, tables))
+        return ((rate, seed, name) for (rate, seed), name in product(tables, names))
 
     def _depth_of(self, dataset: Dataset) -> int | None:
         depth = self.depth.get(dataset.name, TUNED) if hasattr(self.depth, "get") else self.depth

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
+from tritree.lab.author import AuthorClassifier, AuthorRegressor
 from tritree.parameters import STRATEGIES
 
 if TYPE_CHECKING:
@@ -17,18 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DISCARD", "AuthorClassifier", "DiscardIncomplete", "Methods"]
+__all__ = ["DISCARD", "DiscardIncomplete", "Methods"]
 
 #: The baseline that learns from complete rows only.
 DISCARD = "discard"
 
 _MIN_SAMPLES_LEAF = 20
-
-
-class AuthorClassifier(TrinaryTreeClassifier):
-    """The classifier with one criterion more: that of the runs behind the paper's figure."""
-
-    _criteria: ClassVar[tuple[str, ...]] = ("entropy", "gini", "entropy_times_rows")
 
 
 class DiscardIncomplete(BaseEstimator):  # type: ignore[misc]
@@ -94,10 +89,11 @@ class Methods:
     """The methods by name, each an estimator that is yet to be fitted.
 
     A method is the name of a strategy, "discard", or an estimator of scikit-learn's kind. Strategies and the baseline
-    get the depth of the data set and the options given; an estimator is taken as it is.
+    get the depth of the data set and the options given; an estimator is taken as it is. ``as_author`` lets trees grow
+    as they did in the runs behind the paper's figure.
     """
 
-    def __init__(self, methods: Mapping[str, Any], **options: Any) -> None:
+    def __init__(self, methods: Mapping[str, Any], *, as_author: bool = False, **options: Any) -> None:
         unknown = [name for name, method in methods.items() if not _is_method(method)]
         if unknown:
             names = ", ".join(map(repr, (*STRATEGIES, DISCARD)))
@@ -106,6 +102,8 @@ class Methods:
                 "fit and predict"
             )
         self._methods = dict(methods)
+        self._regressor = AuthorRegressor if as_author else TrinaryTreeRegressor
+        self._classifier = AuthorClassifier if as_author else TrinaryTreeClassifier
         self._options = {"min_samples_leaf": _MIN_SAMPLES_LEAF, "n_jobs": 1} | options
 
     @property
@@ -130,10 +128,10 @@ class Methods:
         options = dict(self._options)
         criterion = options.pop("criterion", None)
         if task == "regression":
-            return TrinaryTreeRegressor(missing=strategy, max_depth=depth, **options)
+            return self._regressor(missing=strategy, max_depth=depth, **options)
         if criterion is not None:
             options["criterion"] = criterion
-        return AuthorClassifier(missing=strategy, max_depth=depth, **options)
+        return self._classifier(missing=strategy, max_depth=depth, **options)
 
 
 def _is_method(method: Any) -> bool:

@@ -7,6 +7,7 @@ what                 the text                                    the author's ru
 ===================  ==========================================  =================================================
 IM, numbers          the largest values are removed first        the smallest values are
 MIA, TrinaryMIA      missing against observed is a split, too    missing joins the left or the right side only
+FC, the least leaf   a row with a hole counts by its shares      it counts wholly on both sides
 cross-entropy        summed over the rows of a node              that sum times the rows of the node, in the search
 Wheat seeds          classes                                     a regression on 1, 2 and 3
 excess loss          loss / loss without holes                   that ratio less one
@@ -73,9 +74,7 @@ def paper_experiment(
     """
     check_choice("reading", reading, READINGS)
     as_author = reading == "author"
-    options: dict[str, Any] = {"split_on_missing": not as_author}
-    if as_author:
-        options["criterion"] = "entropy_times_rows"
+    options: dict[str, Any] = {"split_on_missing": not as_author, "as_author": as_author}
     return Experiment(
         datasets=[load(name, data_dir, as_author=as_author) for name in datasets],
         settings=(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.columns import Content, read_column
+from tritree.columns import Column, Content
 from tritree.lab.little import LittleTest, little_test
 from tritree.lab.profile_views import as_html, as_text, headline
 from tritree.lab.punch import in_memory
 from tritree.lab.scores import numbers_of
 from tritree.parameters import check_int
 from tritree.table import read_table
-from tritree.views.holes import summarise_holes
+from tritree.views.holes import is_hole, read_any, summarise_holes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,7 +116,7 @@ def profile(table: Any) -> Profile:
     ----------
     table : table of shape (n_rows, n_columns)
         A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads. A cell is missing
-        if it is so to the estimators.
+        if it is so to the estimators; columns that they refuse, such as dates, have holes as well.
 
     Returns
     -------
@@ -175,11 +175,10 @@ def _rows_and_numbers(table: Any) -> tuple[int, dict[int, NDArray[np.float64]]]:
     complete = np.ones(read.n_rows, dtype=bool)
     numeric = {}
     for position in range(read.n_columns):
-        column = read_column(read.column(position), read.label(position))
-        numbers = numbers_of(column)
-        complete &= ~np.isnan(numbers)
-        if column.content is Content.NUMBERS and not column.is_category:
-            numeric[position] = numbers
+        column = read_any(read, position)
+        complete &= ~is_hole(column)
+        if isinstance(column, Column) and column.content is Content.NUMBERS and not column.is_category:
+            numeric[position] = numbers_of(column)
     return int(np.count_nonzero(complete)), numeric
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.columns import Content, read_column
+from tritree.columns import Column, Content, is_missing, read_column
+from tritree.errors import ColumnError
 from tritree.parameters import check_int
 from tritree.table import read_table
 from tritree.views.axes import check_axes
@@ -14,10 +15,9 @@ from tritree.views.axes import check_axes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tritree.columns import Column
-    from tritree.table import Table
+    from tritree.table import RawColumn, Table
 
-__all__ = ["plot_holes", "summarise_holes"]
+__all__ = ["is_hole", "plot_holes", "read_any", "summarise_holes"]
 
 _WORD = 64  # columns whose holes fit into a word
 _MOST_TOGETHER = 200  # columns that are compared with each other: their pairs grow with the square
@@ -33,7 +33,7 @@ def plot_holes(table: Any, ax: Any = None, *, max_patterns: int = 20, max_column
     ----------
     table : table of shape (n_rows, n_columns)
         A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads. A cell is missing
-        if it is so to the estimators.
+        if it is so to the estimators; columns that they refuse, such as dates, have holes as well.
     ax : matplotlib Axes, default=None
         The area to draw in; it is divided into panels. None makes a figure.
     max_patterns : int, default=20
@@ -93,20 +93,46 @@ def _word(table: Table, begin: int, missing: NDArray[np.int64]) -> NDArray[np.ui
     """Return the holes of up to 64 columns as bits of a number per row; count them on the way."""
     word = np.zeros(table.n_rows, dtype=np.uint64)
     for position in range(begin, min(begin + _WORD, table.n_columns)):
-        holes = _is_missing(read_column(table.column(position), table.label(position)))
+        holes = is_hole(read_any(table, position))
         missing[position] = np.count_nonzero(holes)
         if missing[position]:
             word |= holes.astype(np.uint64) << np.uint64(position - begin)
     return word
 
 
-def _is_missing(column: Column) -> NDArray[np.bool_]:
+def read_any(table: Table, position: int) -> Column | RawColumn:
+    """Return a column with its content, or as it is if no tree takes it: dates and lists have holes, too."""
+    raw = table.column(position)
+    try:
+        return read_column(raw, table.label(position))
+    except ColumnError:
+        return raw
+
+
+def is_hole(column: Column | RawColumn) -> NDArray[np.bool_]:
+    """Return which cells of a column are missing."""
+    if not isinstance(column, Column):
+        return _is_hole_of_any(column.values, coded=column.labels is not None)
     if column.content is Content.NOTHING:
         return np.ones(len(column.values), dtype=bool)
     missing: NDArray[np.bool_] = (
         column.values < 0 if column.content is Content.TEXT else np.isnan(column.values)
     )
     return missing
+
+
+def _is_hole_of_any(values: NDArray[Any], *, coded: bool) -> NDArray[np.bool_]:
+    if coded:
+        return np.asarray(values < 0)
+    if values.dtype.kind in "Mm":
+        return np.asarray(np.isnat(values))
+    if values.dtype.kind == "O":
+        return np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=len(values))
+    if values.dtype.kind == "f":
+        return np.asarray(
+            np.isnan(values).reshape(len(values), -1).all(axis=1)
+        )  # records may be rows of numbers
+    return np.zeros(len(values), dtype=bool)
 
 
 def _patterns(words: NDArray[np.uint64], n_rows: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
