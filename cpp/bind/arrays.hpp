@@ -56,5 +56,6 @@ std::vector<ColumnView> view_columns(const nb::object& columns, std::size_t n_ro
 void bind_codes(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_model(nb::module_& m);
+void bind_boosting(nb::module_& m);
 
 }  // namespace tritree::bind

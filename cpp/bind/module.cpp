@@ -7,4 +7,5 @@ NB_MODULE(_core, m) {
     tritree::bind::bind_codes(m);
     tritree::bind::bind_tree(m);
     tritree::bind::bind_model(m);
+    tritree::bind::bind_boosting(m);
 }

@@ -12,6 +12,7 @@ from tritree.errors import (
 )
 
 if TYPE_CHECKING:
+    from tritree.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
     from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
     from tritree.files import load
     from tritree.views.holes import plot_holes
@@ -24,6 +25,8 @@ __all__ = [
     "CutShortWarning",
     "GrowthLimitError",
     "ModelFileError",
+    "TrinaryBoostingClassifier",
+    "TrinaryBoostingRegressor",
     "TrinaryTreeClassifier",
     "TrinaryTreeRegressor",
     "__version__",
@@ -33,6 +36,8 @@ __all__ = [
 
 # what needs scikit-learn is imported when it is first asked for, so that tritree --help is quick
 _LATER = {
+    "TrinaryBoostingClassifier": "tritree.boosting",
+    "TrinaryBoostingRegressor": "tritree.boosting",
     "TrinaryTreeClassifier": "tritree.estimators",
     "TrinaryTreeRegressor": "tritree.estimators",
     "load": "tritree.files",

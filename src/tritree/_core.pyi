@@ -161,3 +161,90 @@ class Model:
     def is_detached(self) -> bool: ...
     def __getstate__(self) -> dict[str, Any]: ...
     def __setstate__(self, state: dict[str, Any]) -> None: ...
+
+class Plan:
+    """How boosted trees are grown, as one frozen object."""
+
+    def __init__(
+        self,
+        *,
+        missing: str,
+        max_depth: int,
+        max_leaf_nodes: int,
+        min_samples_leaf: int,
+        l2: float,
+        max_features: float,
+        monotonic: list[int],
+        third_depth_extra: int,
+        third_rows: int,
+        max_third_nodes: int,
+        seed: int,
+    ) -> None: ...
+
+class Ensemble:
+    """Boosted trees that grow while they predict: ``n_outputs`` trees per round."""
+
+    def __init__(self, codes: Codes, plan: Plan, baseline: list[float]) -> None: ...
+    def keep_background(
+        self, codes: Codes, weight: NDArray[np.float64] | None, most: int, n_threads: int
+    ) -> None:
+        """Keep at most so many of the coded rows to grow third branches from."""
+
+    def predict(
+        self, columns: Columns, n_rows: int, begin: int, end: int, n_threads: int
+    ) -> NDArray[np.float64]:
+        """Return the sums over the trees of some rounds, (n_rows, n_outputs); from the first on with the baseline."""
+
+    def apply(self, columns: Columns, n_rows: int, n_threads: int) -> NDArray[np.int32]:
+        """Return the node that each row ends in, one column per tree."""
+
+    def tree(self, number: int) -> dict[str, Any]:
+        """Return the arrays of one tree."""
+
+    def state(self, with_background: bool) -> dict[str, Any]:
+        """Return all of it as arrays and plain numbers."""
+
+    @staticmethod
+    def from_state(state: dict[str, Any]) -> Ensemble:
+        """Return the ensemble of a state; a ValueError says what is wrong with it."""
+
+    def keep_rounds(self, n_rounds: int) -> None:
+        """Drop the rounds after so many."""
+
+    def detach(self) -> None:
+        """Drop the background rows."""
+
+    @property
+    def n_trees(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def n_nodes(self) -> int: ...
+    @property
+    def n_grown(self) -> int: ...
+    @property
+    def n_cut_short(self) -> int: ...
+    @property
+    def is_detached(self) -> bool: ...
+
+class Booster:
+    """Adds rounds of trees to an ensemble, each fitted to what the ones before have left of a loss."""
+
+    def __init__(
+        self,
+        data: Codes | Columns,
+        ensemble: Ensemble,
+        loss: str,
+        quantile: float,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        learning_rate: float,
+        subsample: float,
+        raw: NDArray[np.float64] | None,
+        n_threads: int,
+    ) -> None: ...
+    def boost(self) -> None:
+        """Add a round."""
+
+    def raw(self) -> NDArray[np.float64]:
+        """Return the predictions of the training rows, one output after the other."""

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.codec import Codec, infinite_values_named
-from tritree.parameters import UNKNOWN_CATEGORY, Parameters, check_choice, check_int, count_threads
+from tritree.parameters import Parameters, check_int, count_threads
 from tritree.response import check_weights
-from tritree.table import Table, read_matrix, read_table
+from tritree.table import read_table
+from tritree.tabular import TabularEstimator
 from tritree.tree import GrowingTree
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["BaseTrinaryTree"]
 
 
-class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
+class BaseTrinaryTree(TabularEstimator):
     """What both estimators share; the subclass reads the response."""
 
     _criteria: ClassVar[tuple[str, ...]]
@@ -52,13 +52,6 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
         self.max_surrogates = max_surrogates
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         parameters = self._checked_parameters()
         table = read_table(X)
@@ -74,15 +67,8 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
 
         # nothing is assigned before this line, so that a fit that failed leaves an earlier one as it was
         self._tree = GrowingTree(model)
-        self._codec = codec
         self._missing = self.missing
-        self.n_features_in_ = table.n_columns
-        if classes is not None:
-            self.classes_ = classes
-        if codec.names is not None:
-            self.feature_names_in_ = np.asarray(codec.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._remember(codec, classes)
         return self
 
     def _checked_parameters(self) -> Parameters:
@@ -102,21 +88,6 @@ class BaseTrinaryTree(BaseEstimator):  # type: ignore[misc]
 
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         raise NotImplementedError
-
-    def _encode(self, X: Any) -> tuple[_core.Columns, int, int]:
-        """Return what the core asks of a table to predict: its columns, its rows and the threads to use."""
-        check_is_fitted(self)
-        codec, n_threads = self._codec, count_threads(self.n_jobs)
-        check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
-        matrix = read_matrix(X, codec.keys, len(codec.columns)) if codec.is_plain else None
-        if matrix is not None:
-            return matrix, len(matrix), n_threads
-        table: Table = read_table(X)
-        columns = codec.encode(table, type(self).__name__, refuse_unknown=self.unknown_category == "error")
-        return columns, table.n_rows, n_threads
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_tree")
 
     def _values(self, X: Any) -> NDArray[np.float64]:
         """Return the values of the rows, one column per output."""

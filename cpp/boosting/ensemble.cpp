@@ -1,0 +1,175 @@
+#include "ensemble.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace tritree::boosting {
+namespace {
+
+constexpr std::size_t kBlock = 512;  // rows that are led together: their codes stay in the nearest cache
+
+}  // namespace
+
+std::size_t Ensemble::n_trees() const {
+    const Reading lock(mutex_);
+    return trees_.size();
+}
+
+std::int64_t Ensemble::n_nodes() const {
+    const Reading lock(mutex_);
+    return std::accumulate(trees_.begin(), trees_.end(), std::int64_t{0},
+                           [](std::int64_t sum, const BoostedTree& tree) {
+                               return sum + static_cast<std::int64_t>(tree.size());
+                           });
+}
+
+std::int64_t Ensemble::n_grown() const {
+    const Reading lock(mutex_);
+    return std::accumulate(trees_.begin(), trees_.end(), std::int64_t{0},
+                           [](std::int64_t sum, const BoostedTree& tree) {
+                               return sum + static_cast<std::int64_t>(tree.size()) - tree.n_fitted;
+                           });
+}
+
+bool Ensemble::is_detached() const {
+    const Reading lock(mutex_);
+    return background_ == nullptr;
+}
+
+void Ensemble::set_background(std::shared_ptr<const Background> background) {
+    const Writing lock(mutex_);
+    background_ = std::move(background);
+}
+
+std::shared_ptr<const Background> Ensemble::background() const {
+    const Reading lock(mutex_);
+    return background_;
+}
+
+void Ensemble::add(std::vector<BoostedTree> trees) {
+    const Writing lock(mutex_);
+    for (BoostedTree& tree : trees) trees_.push_back(std::move(tree));
+}
+
+void Ensemble::keep_rounds(std::size_t n_rounds) {
+    const Writing lock(mutex_);
+    trees_.resize(std::min(trees_.size(), n_rounds * n_outputs()));
+}
+
+/// Say whether a node has an answer: it is a leaf, or all there will ever be.
+bool Ensemble::is_answer(const BoostedTree& tree, std::int32_t node) const {
+    return tree.steps[static_cast<std::size_t>(node)].is_leaf() || background_ == nullptr ||
+           static_cast<std::int64_t>(tree.size()) - tree.n_fitted >= plan_.max_third_nodes;
+}
+
+/// Lead rows down trees, block by block, and have `take(first_row, tree, nodes)` see where they got to.
+template <class F>
+void Ensemble::lead_all(const CodeRows& rows, std::size_t begin, std::size_t end, int n_threads,
+                        F&& take) const {
+    const int n = threads_for(10 * rows.n_rows() * (end - begin), n_threads);
+    parallel_blocks(rows.n_rows(), kBlock, n, [&](std::size_t first, std::size_t last) {
+        std::array<std::int32_t, kBlock> at;
+        for (std::size_t number = begin; number < end; ++number) {
+            std::fill_n(at.begin(), last - first, 0);
+            trees_[number].lead(rows, first, last, at.data());
+            take(first, number, std::span<const std::int32_t>(at.data(), last - first));
+        }
+    });
+}
+
+/// Return the numbers of the trees that rows need more of.
+std::vector<std::size_t> Ensemble::find_wanting(const CodeRows& rows, std::size_t begin, std::size_t end,
+                                                int n_threads) const {
+    std::vector<std::atomic<bool>> wanting(end);
+    lead_all(rows, begin, end, n_threads,
+             [&](std::size_t, std::size_t number, std::span<const std::int32_t> at) {
+                 if (wanting[number].load(std::memory_order_relaxed)) return;
+                 const BoostedTree& tree = trees_[number];
+                 if (!std::all_of(at.begin(), at.end(), [&](auto node) { return is_answer(tree, node); }))
+                     wanting[number].store(true, std::memory_order_relaxed);
+             });
+    std::vector<std::size_t> found;
+    for (std::size_t number = begin; number < end; ++number)
+        if (wanting[number].load()) found.push_back(number);
+    return found;
+}
+
+void Ensemble::grow_for(const CodeRows& rows, std::span<const std::size_t> wanting, int n_threads) {
+    const Writing lock(mutex_);
+    if (background_ == nullptr) return;
+    parallel_for(wanting.size(), n_threads, [&](std::size_t i) {
+        if (wanting[i] >= trees_.size()) return;
+        BoostedTree& tree = trees_[wanting[i]];
+        std::vector<std::int32_t> at(rows.n_rows(), 0);
+        std::vector<std::uint32_t> all(rows.n_rows());
+        std::iota(all.begin(), all.end(), 0u);
+        ThirdGrower(tree, *background_, bins_, plan_).lead(rows, all, at.data());
+    });
+}
+
+/// Grow what rows need of the trees of some rounds.
+void Ensemble::prepare(const CodeRows& rows, std::size_t begin, std::size_t end, int n_threads,
+                       const std::function<void()>& between) {
+    if (!plan_.has_third()) return;
+    std::vector<std::size_t> wanting;
+    {
+        const Reading lock(mutex_);
+        if (background_ != nullptr) wanting = find_wanting(rows, begin, end, n_threads);
+    }
+    const auto some = static_cast<std::size_t>(2 * std::max(n_threads, 1));
+    for (std::size_t first = 0; first < wanting.size(); first += some) {
+        if (between) between();
+        grow_for(rows, std::span(wanting).subspan(first, std::min(some, wanting.size() - first)), n_threads);
+    }
+}
+
+void Ensemble::add_to(const CodeRows& rows, std::size_t begin, std::size_t end, double* raw, int n_threads,
+                      const std::function<void()>& between) {
+    const std::size_t k = n_outputs();
+    for (bool grown = false;; grown = true) {
+        std::atomic<bool> wants{false};
+        {
+            const Reading lock(mutex_);
+            std::vector<double> sums(raw, raw + rows.n_rows() * k);  // tree after tree, as they were fitted
+            std::atomic<std::int64_t> cut_short{0};
+            lead_all(
+                rows, begin * k, std::min(end * k, trees_.size()), n_threads,
+                [&](std::size_t first, std::size_t number, std::span<const std::int32_t> at) {
+                    const BoostedTree& tree = trees_[number];
+                    double* const into = sums.data() + first * k + number % k;
+                    std::int64_t short_here = 0;
+                    for (std::size_t i = 0; i < at.size(); ++i) {
+                        into[i * k] += tree.values[static_cast<std::size_t>(at[i])];
+                        short_here += !tree.steps[static_cast<std::size_t>(at[i])].is_leaf();
+                    }
+                    if (short_here == 0) return;
+                    cut_short += short_here;
+                    if (!std::all_of(at.begin(), at.end(), [&](auto node) { return is_answer(tree, node); }))
+                        wants = true;
+                });
+            if (!wants || grown) {
+                std::copy(sums.begin(), sums.end(), raw);
+                n_cut_short_ += cut_short;
+                return;
+            }
+        }
+        prepare(rows, begin * k, std::min(end * k, n_trees()), n_threads, between);
+    }
+}
+
+void Ensemble::apply(const CodeRows& rows, std::size_t begin, std::size_t end, std::int32_t* nodes,
+                     int n_threads, const std::function<void()>& between) {
+    const std::size_t k = n_outputs();
+    const std::size_t first_tree = begin * k, last_tree = std::min(end * k, n_trees());
+    prepare(rows, first_tree, last_tree, n_threads, between);
+    const Reading lock(mutex_);
+    const std::size_t width = last_tree - first_tree;
+    lead_all(rows, first_tree, last_tree, n_threads,
+             [&](std::size_t first, std::size_t number, std::span<const std::int32_t> at) {
+                 for (std::size_t i = 0; i < at.size(); ++i)
+                     nodes[(first + i) * width + number - first_tree] = at[i];
+             });
+}
+
+}  // namespace tritree::boosting

@@ -1,0 +1,105 @@
+#include "loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/parallel.hpp"
+
+namespace tritree::boosting {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 13;
+
+struct Derivatives {
+    double first, second;
+};
+
+double sigmoid(double x) {
+    if (x >= 0) return 1 / (1 + std::exp(-x));
+    const double e = std::exp(x);
+    return e / (1 + e);
+}
+
+/// Fill in what `at(i)` says of the rows, times their weights.
+template <class F>
+void fill(const Loss& loss, std::span<double> first, std::span<double> second, int n_threads, F&& at) {
+    parallel_blocks(loss.n_rows(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            const Derivatives d = at(i);
+            const double weight = loss.weight.empty() ? 1 : loss.weight[i];
+            first[i] = weight * d.first;
+            if (!second.empty()) second[i] = weight * d.second;
+        }
+    });
+}
+
+}  // namespace
+
+void Loss::differentiate(std::span<const double> raw, int output, std::span<double> first,
+                         std::span<double> second, int n_threads) const {
+    const std::size_t n = n_rows();
+    switch (kind) {
+        case LossKind::SquaredError:
+            return fill(*this, first, second, n_threads,
+                        [&](std::size_t i) { return Derivatives{raw[i] - y[i], 1}; });
+        case LossKind::AbsoluteError:
+            return fill(*this, first, second, n_threads,
+                        [&](std::size_t i) { return Derivatives{raw[i] < y[i] ? -1.0 : 1.0, 1}; });
+        case LossKind::Quantile:
+            return fill(*this, first, second, n_threads, [&](std::size_t i) {
+                return Derivatives{raw[i] < y[i] ? -quantile : 1 - quantile, 1};
+            });
+        case LossKind::Poisson:
+            return fill(*this, first, second, n_threads, [&](std::size_t i) {
+                const double mean = std::exp(raw[i]);
+                return Derivatives{mean - y[i], mean};
+            });
+        case LossKind::Gamma:
+            return fill(*this, first, second, n_threads, [&](std::size_t i) {
+                const double share = y[i] * std::exp(-raw[i]);
+                return Derivatives{1 - share, share};
+            });
+        case LossKind::LogLoss:
+            return fill(*this, first, second, n_threads, [&](std::size_t i) {
+                const double share = sigmoid(raw[i]);
+                return Derivatives{share - y[i], share * (1 - share)};
+            });
+        case LossKind::Softmax:
+            return fill(*this, first, second, n_threads, [&](std::size_t i) {
+                double most = raw[i], total = 0;
+                for (int k = 1; k < n_outputs; ++k)
+                    most = std::max(most, raw[i + static_cast<std::size_t>(k) * n]);
+                for (int k = 0; k < n_outputs; ++k)
+                    total += std::exp(raw[i + static_cast<std::size_t>(k) * n] - most);
+                const double share = std::exp(raw[i + static_cast<std::size_t>(output) * n] - most) / total;
+                return Derivatives{share - (y[i] == output ? 1 : 0), share * (1 - share)};
+            });
+    }
+}
+
+double Loss::quantile_left(std::span<const double> raw, std::span<const std::uint32_t> rows) const {
+    const double wanted = kind == LossKind::AbsoluteError ? 0.5 : quantile;
+    std::vector<std::pair<double, double>> left;
+    left.reserve(rows.size());
+    double total = 0;
+    for (const std::uint32_t row : rows) {
+        const double w = weight.empty() ? 1 : weight[row];
+        left.emplace_back(y[row] - raw[row], w);
+        total += w;
+    }
+    if (left.empty()) return 0;
+    std::sort(left.begin(), left.end());
+    if (weight.empty()) {  // between two neighbours, as NumPy has it
+        const double place = wanted * static_cast<double>(left.size() - 1);
+        const auto below = static_cast<std::size_t>(place);
+        const std::size_t above = std::min(below + 1, left.size() - 1);
+        return std::lerp(left[below].first, left[above].first, place - static_cast<double>(below));
+    }
+    double sum = 0;
+    for (const auto& [value, w] : left)
+        if ((sum += w) >= wanted * total) return value;
+    return left.back().first;
+}
+
+}  // namespace tritree::boosting

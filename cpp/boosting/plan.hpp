@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/settings.hpp"
+
+namespace tritree::boosting {
+
+/// How boosted trees are grown, as one frozen object.
+struct Plan {
+    Strategy missing = Strategy::TrinaryMia;
+    int max_depth = 6;
+    std::int64_t max_leaf_nodes = 0;  ///< 0 is no limit
+    std::int64_t min_samples_leaf = 20;
+    double l2 = 0;
+    bool split_on_missing = true;
+    double max_features = 1;             ///< the share of columns that a node may use
+    std::vector<std::int8_t> monotonic;  ///< per column 1, -1 or 0; empty if no column is bound
+    int third_depth_extra = 0;
+    std::int64_t third_rows = 1000;         ///< the most rows that a third branch is fitted to
+    std::int64_t max_third_nodes = 100000;  ///< of one tree
+    std::uint64_t seed = 0;
+
+    bool has_third() const { return missing == Strategy::Trinary || missing == Strategy::TrinaryMia; }
+    bool is_bound(std::size_t column) const { return !monotonic.empty() && monotonic[column] != 0; }
+    const char* validate(std::size_t n_columns) const;
+};
+
+/// Between which a node's values must lie, so that trees rise or fall with a column.
+struct Bounds {
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+};
+
+/// Return a number that is as good as random, and depends on both.
+inline std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t x = a + 0x9e3779b97f4a7c15u * (b + 1);
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+}  // namespace tritree::boosting

@@ -1,0 +1,245 @@
+#include "third.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tritree::boosting {
+namespace {
+
+constexpr std::size_t kMostKept = std::size_t{1} << 23;  // rows of parts; they can be found again
+
+/// A third branch is fitted to answers of the tree itself, in which there is no noise to be fitted by
+/// mistake: smaller leaves are better, as trials have shown.
+constexpr std::int64_t kMinSamplesLeaf = 2;
+
+}  // namespace
+
+ThirdGrower::ThirdGrower(BoostedTree& tree, const Background& background, const Bins& bins, const Plan& plan)
+    : tree_(tree), background_(background), bins_(bins), plan_(plan) {
+    plan_.l2 = 0;
+    plan_.max_features = 1;
+    plan_.min_samples_leaf = std::min(plan_.min_samples_leaf, kMinSamplesLeaf);
+}
+
+void ThirdGrower::lead(const CodeRows& codes, std::span<const std::uint32_t> rows, std::int32_t* at) {
+    std::vector<std::uint32_t> left(rows.begin(), rows.end());
+    std::vector<std::int32_t> standing(at, at + rows.size());
+    std::vector<std::size_t> place(rows.size());
+    std::iota(place.begin(), place.end(), std::size_t{0});
+    for (;;) {
+        tree_.lead(codes, left, standing.data());
+        std::size_t n_left = 0;
+        for (std::size_t i = 0; i < left.size(); ++i) {
+            at[place[i]] = standing[i];
+            if (tree_.steps[static_cast<std::size_t>(standing[i])].is_leaf()) continue;
+            left[n_left] = left[i];
+            standing[n_left] = standing[i];
+            place[n_left++] = place[i];
+        }
+        left.resize(n_left);
+        standing.resize(n_left);
+        place.resize(n_left);
+        if (n_left == 0 || is_full()) return;
+        grow_wanted(standing);
+    }
+}
+
+void ThirdGrower::grow_wanted(std::span<const std::int32_t> at) {
+    std::vector<std::int32_t> wanted;
+    for (const std::int32_t node : at)
+        if (tree_.wants_third(node)) wanted.push_back(node);
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    for (const std::int32_t node : wanted)
+        if (tree_.wants_third(node) && !is_full()) grow(node);
+}
+
+bool ThirdGrower::is_full() const {
+    return static_cast<std::int64_t>(tree_.size()) - tree_.n_fitted >= plan_.max_third_nodes;
+}
+
+void ThirdGrower::grow(std::int32_t node) {
+    Part third;
+    {
+        const Part& part = part_of(node);
+        third.rows = sample(node, part);
+        const std::int32_t column = tree_.steps[static_cast<std::size_t>(node)].column;
+        std::copy_if(part.columns.begin(), part.columns.end(), std::back_inserter(third.columns),
+                     [&](std::int32_t other) { return other != column; });
+    }
+    const std::vector<double> target = answers(node, third.rows);
+    const Info& parent = tree_.infos[static_cast<std::size_t>(node)];
+    Info info;
+    info.parent = node;
+    info.depth = parent.depth;
+    info.path = mixed(parent.path, 2);
+    info.bounds = parent.bounds;
+    third.root = tree_.add_leaf(tree_.values[static_cast<std::size_t>(node)], info);
+    fit(third, target);
+    tree_.set_third(node, third.root);
+    n_kept_ += third.rows.size();
+    parts_.insert_or_assign(third.root, std::move(third));
+}
+
+/// Return the rows that a third branch is fitted to: those of the node whose value is observed, or if there
+/// are too many every so-many-th of them in the order of the nodes below, from a place that the path says.
+std::vector<std::uint32_t> ThirdGrower::sample(std::int32_t node, const Part& part) const {
+    const Step& step = tree_.steps[static_cast<std::size_t>(node)];
+    const Range range = part.ranges[static_cast<std::size_t>(node - part.root)];
+    std::vector<std::uint32_t> rows;
+    rows.reserve(range.size());
+    background_.rows.visit([&](const auto* codes) {
+        for (std::size_t i = range.begin; i < range.end; ++i) {
+            const auto code = codes[part.rows[i] * background_.rows.width() + step.column];
+            if (code != step.missing) rows.push_back(part.rows[i]);
+        }
+    });
+    const auto most = static_cast<std::size_t>(plan_.third_rows), n = rows.size();
+    if (n <= most) return rows;
+    const std::size_t shift = tree_.infos[static_cast<std::size_t>(node)].path % n;
+    for (std::size_t i = 0; i < most; ++i) rows[i] = rows[(i * n + shift) / most];
+    rows.resize(most);
+    return rows;
+}
+
+/// Return what the left and right branch of a node say of rows whose value is observed.
+std::vector<double> ThirdGrower::answers(std::int32_t node, const std::vector<std::uint32_t>& rows) {
+    std::vector<std::int32_t> at(rows.size());
+    const std::size_t column = tree_.steps[static_cast<std::size_t>(node)].column;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        at[i] = tree_.next(node, background_.rows.at(rows[i], column));
+    lead(background_.rows, rows, at.data());  // rows may have holes of their own
+    std::vector<double> found(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) found[i] = tree_.values[static_cast<std::size_t>(at[i])];
+    return found;
+}
+
+/// Grow a third branch below its root, the newest node, by squared error.
+void ThirdGrower::fit(Part& part, const std::vector<double>& target) {
+    const std::size_t n = part.rows.size();
+    part.ranges.assign(1, {0, n});
+    if (n == 0) return;  // the root keeps the mean of its parent
+    const std::size_t width = background_.rows.width();
+    CodeRows local(n, bins_);  // close together, they stay in the cache
+    std::vector<double> first(n), second;
+    if (!background_.weight.empty()) second.resize(n);
+    double total = 0, weights = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double weight = second.empty() ? 1 : background_.weight[part.rows[i]];
+        if (!second.empty()) second[i] = weight;
+        total += weight * target[i];
+        weights += weight;
+    }
+    const double center = weights > 0 ? total / weights : 0;
+    for (std::size_t i = 0; i < n; ++i) first[i] = (center - target[i]) * (second.empty() ? 1 : second[i]);
+    local.visit([&](auto* into) {
+        background_.rows.visit([&](const auto* from) {
+            for (std::size_t i = 0; i < n; ++i)
+                std::copy_n(from + part.rows[i] * width, width, into + i * width);
+        });
+    });
+    Gradients gradients;
+    gradients.fill(first, second, n, 1);
+    Info& info = tree_.infos[static_cast<std::size_t>(part.root)];
+    info.bounds.low -= center;
+    info.bounds.high -= center;
+    std::vector<std::uint32_t> order(n);
+    std::iota(order.begin(), order.end(), 0u);
+    TreeGrower grower({local}, bins_, gradients, plan_, 1);
+    grower.grow(tree_, order, part.columns, plan_.max_depth + plan_.third_depth_extra, plan_.max_leaf_nodes);
+    for (std::size_t i = 0; i < grower.ranges.size(); ++i) {
+        const std::size_t node = static_cast<std::size_t>(part.root) + i;
+        Info& grown = tree_.infos[node];
+        tree_.values[node] += center;
+        grown.bounds.low += center;
+        grown.bounds.high += center;
+    }
+    tree_.average(part.root);
+    std::vector<std::uint32_t> rows(n);
+    for (std::size_t i = 0; i < n; ++i) rows[i] = part.rows[order[i]];
+    part.rows = std::move(rows);
+    part.ranges = std::move(grower.ranges);
+}
+
+std::int32_t ThirdGrower::root_of(std::int32_t node) const {
+    for (;;) {
+        const std::int32_t parent = tree_.infos[static_cast<std::size_t>(node)].parent;
+        if (parent < 0) return node;
+        const Step& step = tree_.steps[static_cast<std::size_t>(parent)];
+        if (step.next[0] != node && step.next[1] != node) return node;
+        node = parent;
+    }
+}
+
+std::int32_t ThirdGrower::end_of(std::int32_t root) const {
+    if (root == 0) return tree_.n_fitted;
+    auto node = static_cast<std::size_t>(root) + 1;
+    for (; node < tree_.size(); ++node) {
+        const std::int32_t parent = tree_.infos[node].parent;
+        const Step& step = tree_.steps[static_cast<std::size_t>(parent)];
+        const auto number = static_cast<std::int32_t>(node);
+        if (parent < root || (step.next[0] != number && step.next[1] != number)) break;
+    }
+    return static_cast<std::int32_t>(node);
+}
+
+const ThirdGrower::Part& ThirdGrower::part_of(std::int32_t node) {
+    const std::int32_t root = root_of(node);
+    if (const auto known = parts_.find(root); known != parts_.end()) return known->second;
+    if (n_kept_ > kMostKept) {
+        parts_.clear();
+        n_kept_ = 0;
+    }
+    Part part = arranged(root);
+    n_kept_ += part.rows.size();
+    return parts_.insert_or_assign(root, std::move(part)).first->second;
+}
+
+ThirdGrower::Part ThirdGrower::arranged(std::int32_t root) {
+    Part part;
+    part.root = root;
+    if (root == 0) {
+        part.rows.resize(background_.rows.n_rows());
+        std::iota(part.rows.begin(), part.rows.end(), 0u);
+        part.columns.resize(bins_.n_columns());
+        std::iota(part.columns.begin(), part.columns.end(), 0);
+    } else {
+        const std::int32_t parent = tree_.infos[static_cast<std::size_t>(root)].parent;
+        const Part& above = part_of(parent);
+        part.rows = sample(parent, above);
+        const std::int32_t column = tree_.steps[static_cast<std::size_t>(parent)].column;
+        std::copy_if(above.columns.begin(), above.columns.end(), std::back_inserter(part.columns),
+                     [&](std::int32_t other) { return other != column; });
+    }
+    arrange(part);
+    return part;
+}
+
+/// Put the rows of a part into the order of its nodes, as they were when it was grown.
+void ThirdGrower::arrange(Part& part) const {
+    const std::int32_t end = end_of(part.root);
+    part.ranges.assign(static_cast<std::size_t>(end - part.root), {});
+    part.ranges[0] = {0, part.rows.size()};
+    std::array<std::vector<std::uint32_t>, 3> sides;
+    for (std::int32_t node = part.root; node < end; ++node) {
+        const Step& step = tree_.steps[static_cast<std::size_t>(node)];
+        if (step.is_leaf()) continue;
+        const Range range = part.ranges[static_cast<std::size_t>(node - part.root)];
+        for (auto& side : sides) side.clear();
+        for (std::size_t i = range.begin; i < range.end; ++i) {
+            const std::int32_t to = tree_.next(node, background_.rows.at(part.rows[i], step.column));
+            sides[to == step.next[0] ? 0 : to == step.next[1] ? 1 : 2].push_back(part.rows[i]);
+        }
+        std::size_t at = range.begin;
+        for (int side = 0; side < 3; ++side) {
+            if (side < 2)
+                part.ranges[static_cast<std::size_t>(step.next[side] - part.root)] = {
+                    at, at + sides[side].size()};
+            at = static_cast<std::size_t>(
+                std::copy(sides[side].begin(), sides[side].end(), part.rows.begin() + at) -
+                part.rows.begin());
+        }
+    }
+}
+
+}  // namespace tritree::boosting

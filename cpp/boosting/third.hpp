@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "boosted_tree.hpp"
+#include "tree_grower.hpp"
+
+namespace tritree::boosting {
+
+/// Training rows that are kept to grow third branches from.
+struct Background {
+    CodeRows rows;
+    std::vector<double> weight;  ///< empty if every row weighs 1
+};
+
+/// Grows third branches of one tree.
+///
+/// The third branch of a split on a column is fitted to what the split's own left and right branches say of
+/// the node's rows whose value is observed, by the other columns. It depends on the tree, on the background
+/// rows and on the node's path only: not on the order in which branches are asked for.
+class ThirdGrower {
+  public:
+    ThirdGrower(BoostedTree& tree, const Background& background, const Bins& bins, const Plan& plan);
+
+    /// Lead rows from where they stand to where they end, growing the branches that they need.
+    void lead(const CodeRows& codes, std::span<const std::uint32_t> rows, std::int32_t* at);
+
+  private:
+    /// A binary part of the tree with the background rows that are in it: the fitted part, or a third branch.
+    struct Part {
+        std::int32_t root = 0;
+        std::vector<std::int32_t> columns;  ///< that it may use
+        std::vector<std::uint32_t> rows;    ///< in the order of its nodes
+        std::vector<Range> ranges;          ///< of its nodes
+    };
+
+    void grow_wanted(std::span<const std::int32_t> at);
+    void grow(std::int32_t node);
+    const Part& part_of(std::int32_t node);
+    Part arranged(std::int32_t root);
+    void arrange(Part& part) const;
+    std::vector<std::uint32_t> sample(std::int32_t node, const Part& part) const;
+    std::vector<double> answers(std::int32_t node, const std::vector<std::uint32_t>& rows);
+    void fit(Part& part, const std::vector<double>& target);
+    bool is_full() const;
+    std::int32_t root_of(std::int32_t node) const;
+    std::int32_t end_of(std::int32_t root) const;
+
+    BoostedTree& tree_;
+    const Background& background_;
+    const Bins& bins_;
+    Plan plan_;                                     // that of a third branch: nothing holds its values back
+    std::unordered_map<std::int32_t, Part> parts_;  // by root
+    std::size_t n_kept_ = 0;                        // rows of these
+};
+
+}  // namespace tritree::boosting

@@ -1,0 +1,173 @@
+#include "tree_grower.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+
+#include "core/parallel.hpp"
+
+namespace tritree::boosting {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 14;  // rows that are parted together
+
+/// Return some of the columns, as a number that is as good as random has it.
+std::vector<std::int32_t> chosen(std::span<const std::int32_t> columns, double share, std::uint64_t random) {
+    std::vector<std::int32_t> some(columns.begin(), columns.end());
+    const auto n =
+        std::max<std::size_t>(1, static_cast<std::size_t>(share * static_cast<double>(some.size())));
+    for (std::size_t i = 0; i < n; ++i) std::swap(some[i], some[i + mixed(random, i) % (some.size() - i)]);
+    some.resize(n);
+    std::sort(some.begin(), some.end());
+    return some;
+}
+
+}  // namespace
+
+std::pair<std::size_t, std::size_t> part_rows(const CodedRows& data, std::span<std::uint32_t> rows,
+                                              const Cut& cut, std::uint32_t missing, int n_threads) {
+    const std::size_t n = rows.size(), n_blocks = (n + kBlock - 1) / kBlock;
+    std::vector<std::uint8_t> side_of(missing + 2);
+    for (std::uint32_t code = 0; code < side_of.size(); ++code)
+        side_of[code] = static_cast<std::uint8_t>(cut.branch(code, missing));
+    static thread_local Items<std::uint8_t> own_sides;
+    static thread_local Items<std::uint32_t> own_parted;
+    Items<std::uint8_t>& sides = own_sides;  // threads below are to use those of this one
+    Items<std::uint32_t>& parted = own_parted;
+    sides.resize(n);
+    parted.resize(n);
+    std::vector<std::array<std::size_t, 3>> counts(n_blocks);
+    const auto column = static_cast<std::size_t>(cut.column);
+    const auto find_sides = [&](const auto* codes, std::size_t stride) {
+        parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+            std::array<std::size_t, 3> count{};
+            for (std::size_t i = begin; i < end; ++i) {
+                sides[i] = side_of[codes[rows[i] * stride]];
+                ++count[sides[i]];
+            }
+            counts[begin / kBlock] = count;
+        });
+    };
+    if (data.columns != nullptr)
+        data.columns->columns[column].visit([&](const auto* codes) { find_sides(codes, 1); });
+    else
+        data.rows.visit([&](const auto* codes) { find_sides(codes + column, data.rows.width()); });
+    std::array<std::size_t, 3> place{}, total{};
+    for (const auto& count : counts)
+        for (int side = 0; side < 3; ++side) total[side] += count[side];
+    place = {0, total[0], total[0] + total[1]};
+    for (auto& count : counts)
+        for (int side = 0; side < 3; ++side) place[side] += std::exchange(count[side], place[side]);
+    parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        std::array<std::size_t, 3> at = counts[begin / kBlock];
+        for (std::size_t i = begin; i < end; ++i) parted[at[sides[i]]++] = rows[i];
+    });
+    parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        std::copy(parted.begin() + begin, parted.begin() + end, rows.begin() + begin);
+    });
+    return {total[0], total[0] + total[1]};
+}
+
+bool TreeGrower::may_split(const BoostedTree& tree, const Sprout& sprout, int max_depth) const {
+    return tree.infos[static_cast<std::size_t>(sprout.node)].depth < max_depth &&
+           static_cast<std::int64_t>(sprout.range.size()) >= 2 * plan_.min_samples_leaf;
+}
+
+void TreeGrower::count(Sprout& sprout, std::span<const std::uint32_t> rows) const {
+    count_rows(data_.rows, bins_, rows.subspan(sprout.range.begin, sprout.range.size()), gradients_,
+               sprout.histogram, n_threads_);
+}
+
+void TreeGrower::look_for_cut(const BoostedTree& tree, Sprout& sprout,
+                              std::span<const std::int32_t> columns) const {
+    const Info& info = tree.infos[static_cast<std::size_t>(sprout.node)];
+    const NodeSums node{sprout.total, info.bounds};
+    if (plan_.max_features < 1) {
+        const auto some = chosen(columns, plan_.max_features, mixed(info.path, 3));
+        sprout.cut = best_cut(sprout.histogram, bins_, some, node, gradients_.unit, plan_);
+    } else {
+        sprout.cut = best_cut(sprout.histogram, bins_, columns, node, gradients_.unit, plan_);
+    }
+}
+
+std::array<TreeGrower::Sprout, 2> TreeGrower::split(BoostedTree& tree, Sprout& sprout,
+                                                    std::span<std::uint32_t> rows, int max_depth) {
+    const Cut& cut = *sprout.cut;
+    const auto own = rows.subspan(sprout.range.begin, sprout.range.size());
+    const auto [right_at, third_at] =
+        part_rows(data_, own, cut, bins_.columns[static_cast<std::size_t>(cut.column)].missing(), n_threads_);
+    tree.split(sprout.node, cut, bins_, plan_);
+    const Step& step = tree.steps[static_cast<std::size_t>(sprout.node)];
+    const std::size_t begin = sprout.range.begin;
+    std::array<Sprout, 2> daughters;
+    daughters[0] = {step.next[0], {begin, begin + right_at}, cut.left, {}, {}};
+    daughters[1] = {step.next[1], {begin + right_at, begin + third_at}, cut.right, {}, {}};
+    for (const Sprout& daughter : daughters) {
+        tree.infos[static_cast<std::size_t>(daughter.node)].rows =
+            static_cast<std::int64_t>(daughter.range.size());
+        ranges.push_back(daughter.range);
+    }
+    const bool left_is_smaller = daughters[0].range.size() <= daughters[1].range.size();
+    Sprout& smaller = daughters[left_is_smaller ? 0 : 1];
+    Sprout& larger = daughters[left_is_smaller ? 1 : 0];
+    const bool smaller_may = may_split(tree, smaller, max_depth);
+    if (!may_split(tree, larger, max_depth)) return daughters;  // then the smaller may not either
+    const Range third{begin + third_at, sprout.range.end};
+    if (smaller_may || smaller.range.size() + third.size() < larger.range.size()) count(smaller, rows);
+    if (!smaller.histogram.empty() && third.size() < larger.range.size()) {
+        larger.histogram = std::move(sprout.histogram);
+        subtract(larger.histogram, smaller.histogram);
+        if (third.size() > 0) {
+            Sprout others{0, third, {}, {}, {}};
+            count(others, rows);
+            subtract(larger.histogram, others.histogram);
+        }
+    } else {
+        count(larger, rows);
+    }
+    if (!smaller_may) smaller.histogram = {};
+    return daughters;
+}
+
+void TreeGrower::grow(BoostedTree& tree, std::span<std::uint32_t> rows, std::span<const std::int32_t> columns,
+                      int max_depth, std::int64_t max_leaf_nodes) {
+    const auto root = static_cast<std::int32_t>(tree.size()) - 1;
+    ranges.assign(1, {0, rows.size()});
+    Sprout first{root, {0, rows.size()}, {}, {}, {}};
+    first.total = sum_rows(rows, gradients_, n_threads_);
+    Info& info = tree.infos[static_cast<std::size_t>(root)];
+    info.rows = static_cast<std::int64_t>(rows.size());
+    tree.values[static_cast<std::size_t>(root)] =
+        best_value(gradients_.unit.read(first.total), plan_, info.bounds);
+    std::vector<Sprout> sprouts;  // a heap by gain where leaves are counted, or else in their order
+    const auto before = [&](const Sprout& a, const Sprout& b) {
+        return a.cut->gain != b.cut->gain ? a.cut->gain < b.cut->gain : a.node > b.node;
+    };
+    const auto add = [&](Sprout sprout) {
+        look_for_cut(tree, sprout, columns);
+        if (!sprout.cut) return;
+        sprouts.push_back(std::move(sprout));
+        if (max_leaf_nodes > 0) std::push_heap(sprouts.begin(), sprouts.end(), before);
+    };
+    if (may_split(tree, first, max_depth) && !columns.empty()) {
+        count(first, rows);
+        add(std::move(first));
+    }
+    std::int64_t n_leaves = 1;
+    std::size_t next = 0;
+    while (next < sprouts.size() && (max_leaf_nodes == 0 || n_leaves < max_leaf_nodes)) {
+        Sprout sprout;
+        if (max_leaf_nodes > 0) {
+            std::pop_heap(sprouts.begin(), sprouts.end(), before);
+            sprout = std::move(sprouts.back());
+            sprouts.pop_back();
+        } else {
+            sprout = std::move(sprouts[next++]);
+        }
+        ++n_leaves;
+        for (Sprout& daughter : split(tree, sprout, rows, max_depth))
+            if (!daughter.histogram.empty()) add(std::move(daughter));
+    }
+}
+
+}  // namespace tritree::boosting

@@ -1,0 +1,284 @@
+"""What both boosting estimators do: the flow from a table to trees, and from rows to their answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from tritree import _core
+from tritree.boosting.callbacks import CallbackSupport, FitWatch
+from tritree.boosting.parameters import Parameters
+from tritree.boosting.rounds import Patience, Validation
+from tritree.boosting.training import Rows
+from tritree.codec import Codec, infinite_values_named
+from tritree.errors import CutShortWarning, warn_caller
+from tritree.parameters import count_threads
+from tritree.progress import bar
+from tritree.response import check_weights
+from tritree.table import read_table
+from tritree.tabular import TabularEstimator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from tritree.boosting.losses import Loss
+
+__all__ = ["BaseTrinaryBoosting"]
+
+
+class BaseTrinaryBoosting(CallbackSupport, TabularEstimator):  # type: ignore[misc]
+    """What both estimators share; the subclass reads the response and knows the loss."""
+
+    _losses: ClassVar[tuple[str, ...]]
+    _ensemble: _core.Ensemble
+    _told_cut_short: bool
+
+    def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
+        raise NotImplementedError
+
+    def _make_loss(self, classes: NDArray[Any] | None) -> Loss:
+        raise NotImplementedError
+
+    def _weigh(
+        self,
+        classes: NDArray[Any] | None,  # noqa: ARG002
+        y: NDArray[np.float64],  # noqa: ARG002
+        weight: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64] | None:
+        """Return the weights of rows, those of their classes included."""
+        return weight
+
+    def _loss_answer(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what sums over trees mean."""
+        return self._make_loss(getattr(self, "classes_", None)).answer(raw)
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
+    ) -> Self:
+        parameters = Parameters(self.get_params(deep=False))
+        parameters.check(self._losses)
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val belong together; give both or neither")
+        n_threads, goes_on = count_threads(self.n_jobs), self.warm_start and hasattr(self, "_ensemble")
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(2**31 - 1))
+        codec, classes, rows = self._read(X, y, sample_weight, goes_on=goes_on)
+        loss = self._make_loss(classes)
+        validation = None
+        if X_val is not None:
+            validation = Validation(
+                loss, self._read_validation(X_val, y_val, sample_weight_val, codec, classes)
+            )
+        elif self.early_stopping is True:
+            rows, aside = rows.set_aside(self.validation_fraction, random, by_class=classes is not None)
+            validation = Validation(loss, aside)
+        with infinite_values_named(codec):
+            ensemble = self._ensemble if goes_on else None
+            booster, ensemble = self._begin(
+                codec, rows, loss, parameters.plan(codec, seed), ensemble, n_threads
+            )
+        fitted = {"_ensemble": ensemble, "_codec": codec, "_told_cut_short": False}
+        if classes is not None:
+            fitted["classes_"] = classes
+        watch = FitWatch(self, self.max_iter, X, y)
+        try:
+            self._add_rounds(
+                lambda: watch.run(booster.boost, lambda: fitted), ensemble, validation, n_threads
+            )
+        finally:
+            # also if Ctrl-C has ended it: the trees so far are good
+            if ensemble.n_trees:
+                self.__dict__.update(fitted)
+                self.validation_loss_ = None if validation is None else np.array(validation.losses)
+                self._remember(codec, classes)
+        watch.end(lambda: fitted)
+        return self
+
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, *, goes_on: bool
+    ) -> tuple[Codec, NDArray[Any] | None, Rows]:
+        """Return what the training table teaches about columns and classes, and its rows."""
+        table = read_table(X)
+        classes, response = self._read_response(y, table.n_rows)
+        weight = self._weigh(classes, response, check_weights(sample_weight, table.n_rows))
+        if goes_on:
+            self._check_same_classes(classes)
+            return (
+                self._codec,
+                classes,
+                Rows(self._codec.encode(table, type(self).__name__), response, weight),
+            )
+        codec, columns = Codec.learn(table, self.categorical_features)
+        return codec, classes, Rows(columns, response, weight)
+
+    def _read_validation(
+        self, X: Any, y: Any, sample_weight: Any, codec: Codec, classes: NDArray[Any] | None
+    ) -> Rows:
+        table = read_table(X)
+        found, numbers = self._read_response(y, table.n_rows)
+        if classes is not None and found is not None:
+            unknown = [label for label in found.tolist() if label not in classes.tolist()]
+            if unknown:
+                raise ValueError(f"y_val holds the class {unknown[0]!r}, which y does not; drop such rows")
+            numbers = np.searchsorted(classes, found)[numbers.astype(np.intp)].astype(np.float64)
+        weight = self._weigh(classes, numbers, check_weights(sample_weight, table.n_rows))
+        return Rows(codec.encode(table, type(self).__name__), numbers, weight)
+
+    def _begin(
+        self,
+        codec: Codec,
+        rows: Rows,
+        loss: Loss,
+        plan: _core.Plan,
+        ensemble: _core.Ensemble | None,
+        n_threads: int,
+    ) -> tuple[_core.Booster, _core.Ensemble]:
+        """Return what adds rounds, and what it adds them to: a new ensemble, or one that is there."""
+        data: Any = rows.columns
+        so_far = None
+        if ensemble is None:
+            data = _core.Codes(rows.columns, codec.n_categories, int(self.max_bins), n_threads)
+            ensemble = _core.Ensemble(data, plan, loss.begin(rows.y, rows.weight).tolist())
+            ensemble.keep_background(data, rows.weight, int(self.background_rows), n_threads)
+        else:
+            n_rounds = ensemble.n_trees // loss.n_outputs
+            raw = ensemble.predict(rows.columns, len(rows), 0, n_rounds, n_threads)
+            so_far = np.ascontiguousarray(raw.T).ravel()
+        pace = float(self.learning_rate), float(self.subsample)
+        booster = _core.Booster(
+            data, ensemble, loss.name, loss.quantile, rows.y, rows.weight, *pace, so_far, n_threads
+        )
+        return booster, ensemble
+
+    def _add_rounds(
+        self,
+        boost: Callable[[], bool],
+        ensemble: _core.Ensemble,
+        validation: Validation | None,
+        n_threads: int,
+    ) -> None:
+        """Add rounds until there are enough, or until they help no more; ``boost`` says when to stop, too."""
+        first = ensemble.n_trees // ensemble.n_outputs
+        patience = Patience(int(self.n_iter_no_change), float(self.tol))
+        stops_early = validation is not None and self.early_stopping is not False
+        with bar(max(self.max_iter - first, 0), "rounds", shown=bool(self.verbose)) as show:
+            for done in range(first + 1, self.max_iter + 1):
+                stop = boost()
+                show()
+                if validation is not None:
+                    lost = validation.measure(ensemble, done, n_threads)
+                    stop |= stops_early and patience.is_over(lost, done)
+                if stop:
+                    break
+        if stops_early and patience.best_round:
+            ensemble.keep_rounds(patience.best_round)
+
+    def _check_same_classes(self, classes: NDArray[Any] | None) -> None:
+        if classes is not None and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                "warm_start goes on with the classes of the first fit, and y has others; set warm_start=False"
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        if "_ensemble" in state:
+            state = state | {"_ensemble": self._ensemble.state(with_background=True)}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if isinstance(state.get("_ensemble"), dict):
+            state = state | {"_ensemble": _core.Ensemble.from_state(state["_ensemble"])}
+        super().__setstate__(state)
+
+    @property
+    def n_iter_(self) -> int:
+        """Rounds that were kept."""
+        check_is_fitted(self)
+        return self._ensemble.n_trees // self._ensemble.n_outputs
+
+    @property
+    def n_nodes_(self) -> int:
+        """Nodes of all trees as they are now."""
+        check_is_fitted(self)
+        return self._ensemble.n_nodes
+
+    @property
+    def n_grown_(self) -> int:
+        """Nodes of third branches, which were grown because a row needed them."""
+        check_is_fitted(self)
+        return self._ensemble.n_grown
+
+    @property
+    def n_cut_short_(self) -> int:
+        """How often a row came to a third branch that could not be grown any more, and got the node's mean."""
+        check_is_fitted(self)
+        return self._ensemble.n_cut_short
+
+    def _raw(self, X: Any) -> NDArray[np.float64]:
+        columns, n_rows, n_threads = self._encode(X)
+        with infinite_values_named(self._codec):
+            raw = self._ensemble.predict(columns, n_rows, 0, self.n_iter_, n_threads)
+        self._tell_cut_short()
+        return raw
+
+    def _staged_raw(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        columns, n_rows, n_threads = self._encode(X)
+        raw: Any = 0
+        for done in range(self.n_iter_):
+            with infinite_values_named(self._codec):
+                raw = raw + self._ensemble.predict(columns, n_rows, done, done + 1, n_threads)
+            yield raw
+
+    def _tell_cut_short(self) -> None:
+        n = self._ensemble.n_cut_short
+        if n and not self._told_cut_short:
+            self._told_cut_short = True
+            why = (
+                "the background rows are gone (detach()); call grow_for() with rows like them before"
+                if self._ensemble.is_detached
+                else "a tree has all the nodes it may have; raise max_third_nodes"
+            )
+            warn_caller(
+                f"{n:,} times a row met a third branch that was not grown, and got the mean of the node: {why}",
+                CutShortWarning,
+            )
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the number of the node each row ends in, one column per tree.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows, with holes or without.
+        """
+        columns, n_rows, n_threads = self._encode(X)
+        with infinite_values_named(self._codec):
+            return self._ensemble.apply(columns, n_rows, n_threads)
+
+    def grow_for(self, X: Any) -> Self:
+        """Return the estimator with the third branches grown that rows like these need.
+
+        Rows to come that lack the same fields are then answered without growing anything, also after `detach`.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows with holes where they are expected.
+        """
+        self.apply(X)
+        return self
+
+    def detach(self) -> Self:
+        """Return the estimator without the background rows.
+
+        From now on a third branch that was not grown answers with the mean of the node it belongs to; the first time
+        that happens a `CutShortWarning` says so.
+        """
+        check_is_fitted(self)
+        self._ensemble.detach()
+        return self

@@ -1,0 +1,124 @@
+"""The parameters of boosting, checked, and as the core takes them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tritree import _core
+from tritree.codec import MAX_CATEGORIES
+from tritree.parameters import UNKNOWN_CATEGORY, check_choice, check_int, count_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tritree.codec import Codec
+
+__all__ = ["MISSING", "Parameters"]
+
+#: How boosting may handle missing values.
+MISSING = ("trinary_mia", "trinary", "mia", "majority")
+
+_NO_LIMIT = 2**31 - 1
+_DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, None: 0}
+
+
+def check_number(
+    name: str, value: Any, least: float, most: float = math.inf, *, open_below: bool = False
+) -> None:
+    """Raise a ValueError unless the parameter is a finite number within its bounds."""
+    is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    if is_number and math.isfinite(value) and least <= value <= most and not (open_below and value == least):
+        return
+    lower = f"above {least:g}" if open_below else f"of at least {least:g}"
+    upper = "" if most == math.inf else f" and at most {most:g}"
+    raise ValueError(f"{name} must be a number {lower}{upper}, got {value!r}")
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of one fit."""
+
+    values: Mapping[str, Any]
+
+    def check(self, losses: tuple[str, ...]) -> None:
+        """Raise a ValueError naming the first parameter that cannot be, and what it may be."""
+        v = self.values
+        check_choice("loss", v["loss"], losses)
+        check_choice("missing", v["missing"], MISSING)
+        check_choice("unknown_category", v["unknown_category"], UNKNOWN_CATEGORY)
+        check_number("learning_rate", v["learning_rate"], 0, open_below=True)
+        check_int("max_iter", v["max_iter"], 1)
+        check_int("max_depth", v["max_depth"], 1, or_none="no limit")
+        check_int("max_leaf_nodes", v["max_leaf_nodes"], 2, or_none="no limit")
+        check_int("min_samples_leaf", v["min_samples_leaf"], 1)
+        check_number("l2_regularization", v["l2_regularization"], 0)
+        check_number("subsample", v["subsample"], 0, 1, open_below=True)
+        check_number("max_features", v["max_features"], 0, 1, open_below=True)
+        check_int("max_bins", v["max_bins"], 2, MAX_CATEGORIES)
+        check_int("background_rows", v["background_rows"], 1)
+        check_int("third_rows", v["third_rows"], 1)
+        check_int("third_depth_extra", v["third_depth_extra"], 0)
+        check_int("max_third_nodes", v["max_third_nodes"], 0)
+        check_int("n_iter_no_change", v["n_iter_no_change"], 1)
+        check_number("validation_fraction", v["validation_fraction"], 0, 1, open_below=True)
+        check_number("tol", v["tol"], 0)
+        if "quantile" in v:
+            check_number("quantile", v["quantile"], 0, 1)
+        stopping = v["early_stopping"]
+        if not isinstance(stopping, (bool, np.bool_)) and (
+            not isinstance(stopping, str) or stopping != "auto"
+        ):
+            raise ValueError(f"early_stopping must be True, False or 'auto', got {v['early_stopping']!r}")
+        count_threads(v["n_jobs"])
+
+    def plan(self, codec: Codec, seed: int) -> _core.Plan:
+        """Return how the core is to grow trees."""
+        v = self.values
+        return _core.Plan(
+            missing=v["missing"],
+            max_depth=_NO_LIMIT // 2 if v["max_depth"] is None else min(int(v["max_depth"]), _NO_LIMIT // 2),
+            max_leaf_nodes=0 if v["max_leaf_nodes"] is None else int(v["max_leaf_nodes"]),
+            min_samples_leaf=int(v["min_samples_leaf"]),
+            l2=float(v["l2_regularization"]),
+            max_features=float(v["max_features"]),
+            monotonic=directions(v["monotonic_cst"], codec),
+            third_depth_extra=min(int(v["third_depth_extra"]), _NO_LIMIT // 2),
+            third_rows=int(v["third_rows"]),
+            max_third_nodes=min(int(v["max_third_nodes"]), _NO_LIMIT),
+            seed=seed,
+        )
+
+
+def directions(constraints: Any, codec: Codec) -> list[int]:
+    """Return per column 1 if answers must not fall with it, -1 if they must not rise, else 0; [] if all are free."""
+    if constraints is None:
+        return []
+    names = [column.label for column in codec.columns]
+    if hasattr(constraints, "items"):
+        if codec.keys is None:
+            raise ValueError(
+                "monotonic_cst has column names, and X has none; give a list with one entry per column"
+            )
+        unknown = [name for name in constraints if name not in codec.keys]
+        if unknown:
+            raise ValueError(f"monotonic_cst has {unknown[0]!r}, which is no column of X")
+        listed = [constraints.get(key, 0) for key in codec.keys]
+    else:
+        listed = list(np.asarray(constraints, dtype=object).tolist())
+        if len(listed) != len(names):
+            raise ValueError(
+                f"monotonic_cst has {len(listed)} entries, X has {len(names)} columns; give one for each"
+            )
+    found = []
+    for name, column, value in zip(names, codec.columns, listed, strict=True):
+        if isinstance(value, (list, dict)) or value not in _DIRECTIONS:
+            raise ValueError(f"monotonic_cst of {name} must be 1, -1 or 0, got {value!r}")
+        if _DIRECTIONS[value] and column.categories is not None and column.order is None:
+            raise ValueError(f"monotonic_cst binds {name}, whose categories have no order; give it 0")
+        found.append(_DIRECTIONS[value])
+    return found if any(found) else []

@@ -1,0 +1,43 @@
+"""What a fit of boosting is given, read and checked: rows to train with, and rows to validate with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Rows"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows with their responses: numbers, or the numbers of classes."""
+
+    #: As the core takes them; None where nothing is observed.
+    columns: Sequence[Any]
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def part(self, rows: NDArray[np.intp]) -> Rows:
+        """Return some of the rows."""
+        columns: list[Any] = [
+            None if column is None else np.ascontiguousarray(column[rows]) for column in self.columns
+        ]
+        return Rows(columns, self.y[rows], None if self.weight is None else self.weight[rows])
+
+    def set_aside(self, share: float, random: Any, *, by_class: bool) -> tuple[Rows, Rows]:
+        """Return most of the rows, and a share of them to validate with: of every class, if there are classes."""
+        train, test = train_test_split(
+            np.arange(len(self)), test_size=share, random_state=random, stratify=self.y if by_class else None
+        )
+        return self.part(np.sort(train)), self.part(np.sort(test))

@@ -1,0 +1,350 @@
+"""The slow twin of boosting: trees and third branches grown straight from their definitions, one row at a time.
+
+A row is a list of codes, None where it is missing; codes of a numeric column are ranks of its values. Nothing is
+shared between branches. Sums are whole numbers in the unit of the node's tree, as in the core, so that answers agree
+bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Row = list[int | None]
+
+MASK = 2**64 - 1
+THIRD_LEAF = 2  # the fewest rows on either side of a split in a third branch
+
+
+def mixed(a: int, b: int) -> int:
+    x = (a + 0x9E3779B97F4A7C15 * (b + 1)) & MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How trees are grown."""
+
+    n_codes: list[int]  # per column
+    categorical: list[bool]
+    missing: str = "trinary_mia"
+    max_depth: int = 3
+    min_samples_leaf: int = 5
+    l2: float = 0.0
+    monotonic: list[int] = field(default_factory=list)
+    third_depth_extra: int = 0
+    third_rows: int = 1000
+    seed: int = 0
+
+    def direction(self, column: int) -> int:
+        return self.monotonic[column] if self.monotonic else 0
+
+
+@dataclass
+class Node:
+    path: int
+    depth: int
+    columns: list[int]  # that its third branches may use, and itself
+    low: float
+    high: float
+    n_rows: int = 0
+    value: float = 0.0
+    column: int | None = None  # None in a leaf
+    left_codes: set[int] = field(default_factory=set)
+    right_codes: set[int] = field(default_factory=set)
+    missing_to: str = ""
+    larger: str = "right"
+    left: Node | None = None
+    right: Node | None = None
+    third: Node | None = None
+    rows: list[int] = field(default_factory=list)  # background rows, in the order of the leaves below
+
+
+@dataclass
+class Sums:
+    first: int = 0
+    second: int = 0
+    rows: int = 0
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.first + other.first, self.second + other.second, self.rows + other.rows)
+
+
+@dataclass
+class Cut:
+    column: int
+    left_codes: set[int]
+    right_codes: set[int]
+    missing_to: str
+    larger: str
+    left: Sums
+    right: Sums
+    staying: Sums  # rows that keep the node's value: those that go third
+
+
+def scale_for(most: float, bits: int) -> float:
+    return math.ldexp(1.0, bits - math.frexp(most)[1]) if most > 0 else 1.0
+
+
+class Fit:
+    """A binary tree fitted to derivatives by the rules; second derivatives are 1 unless weights are given."""
+
+    def __init__(
+        self, rules: Rules, rows: list[Row], first: list[float], weight: list[float] | None, leaf: int
+    ):
+        self.rules, self.rows, self.leaf = rules, rows, leaf
+        bits = len(rows).bit_length()
+        scale = scale_for(max(map(abs, first), default=0.0), min(30, 61 - bits))
+        self.first = [round(g * scale) for g in first]
+        self.unit = 1 / scale
+        self.constant = weight is None
+        self.second, self.second_unit = [1] * len(rows), 1.0
+        if weight is not None:
+            room = min(max(62 - bits - bits, 1), 30)
+            second_scale = scale_for(max(weight), room)
+            self.second = [round(w * second_scale) for w in weight]
+            self.second_unit = 1 / second_scale
+
+    def sums(self, members: list[int]) -> Sums:
+        return Sums(sum(self.first[i] for i in members), sum(self.second[i] for i in members), len(members))
+
+    def read(self, sums: Sums) -> tuple[float, float]:
+        return float(sums.first) * self.unit, float(sums.second) * self.second_unit
+
+    def value(self, sums: Sums, l2: float, node: Node) -> float:
+        first, second = self.read(sums)
+        return min(max(-first / (second + l2) if second + l2 > 0 else 0.0, node.low), node.high)
+
+    def grow(self, node: Node, members: list[int], l2: float, max_depth: int) -> None:
+        node.n_rows = len(members)
+        node.value = self.value(self.sums(members), l2, node)
+        if node.depth >= max_depth or len(members) < 2 * self.leaf:
+            return
+        best = self.search(node, members, l2)
+        if best is None:
+            return
+        node.column, node.missing_to, node.larger = best.column, best.missing_to, best.larger
+        node.left_codes, node.right_codes = best.left_codes, best.right_codes
+        left = [i for i in members if side(node, self.rows[i]) == "left"]
+        right = [i for i in members if side(node, self.rows[i]) == "right"]
+        bounds = [[node.low, node.high], [node.low, node.high]]
+        direction = self.rules.direction(node.column)
+        if direction:
+            values = [self.value(self.sums(part), l2, node) for part in (left, right)]
+            middle = (values[0] + values[1]) / 2
+            bounds[0][1 if direction > 0 else 0] = middle
+            bounds[1][0 if direction > 0 else 1] = middle
+        for number, (name, part) in enumerate((("left", left), ("right", right))):
+            child = Node(mixed(node.path, number), node.depth + 1, node.columns, *bounds[number])
+            setattr(node, name, child)
+            # the value is that of the cut, which the node's own bounds limit, not the daughter's
+            self.grow(child, part, l2, max_depth)
+            if child.column is None:
+                child.value = self.value(self.sums(part), l2, node)
+
+    def search(self, node: Node, members: list[int], l2: float) -> Cut | None:
+        total = self.sums(members)
+        node_value = self.value(total, l2, node)
+        node_fall = self.fall(total, node_value, l2)
+        best, most = None, 0.0
+        for column in node.columns:
+            for cut in self.cuts(column, members, total):
+                gain = self.gain(node, cut, node_value, node_fall, l2)
+                if gain is not None and gain > most:
+                    best, most = cut, gain
+        return best
+
+    def cuts(self, column: int, members: list[int], total: Sums) -> Iterator[Cut]:
+        """Yield every cut of a column, in the order in which the first of equals is taken."""
+        cells: dict[int | None, Sums] = {}
+        for i in members:
+            code = self.rows[i][column]
+            cells[code] = cells.get(code, Sums()) + self.sums([i])
+        missing = cells.pop(None, Sums())
+        order = self.in_order(column, cells, total)
+        everything = set(order) if self.rules.categorical[column] else set(range(self.rules.n_codes[column]))
+        for n_left in range(1, len(order)):
+            left_codes = set(order[:n_left])
+            if not self.rules.categorical[column]:  # a threshold also parts codes that the node has not seen
+                left_codes = set(range(order[n_left - 1] + 1))
+            left = sum((cells[c] for c in order[:n_left]), Sums())
+            right = sum((cells[c] for c in order[n_left:]), Sums())
+            larger = "left" if left.rows > right.rows else "right"
+            codes = (left_codes, everything - left_codes)
+            for to in self.ways(missing, larger):
+                with_missing = {
+                    "left": (left + missing, right, Sums()),
+                    "right": (left, right + missing, Sums()),
+                    "third": (left, right, missing),
+                }
+                yield Cut(column, *codes, to, larger, *with_missing[to])
+        may = self.rules.missing in ("mia", "trinary_mia") and not self.rules.direction(column)
+        if may and missing.rows and order:
+            observed = sum(cells.values(), Sums())
+            yield Cut(column, set(), everything, "left", "right", missing, observed, Sums())
+
+    def in_order(self, column: int, cells: dict[int, Sums], total: Sums) -> list[int]:
+        if not self.rules.categorical[column]:
+            return sorted(cells)
+        smoothing = 10 * self.read(total)[1] / total.rows
+
+        def key(code: int) -> tuple[float, int]:
+            first, second = self.read(cells[code])
+            return -first / (second + smoothing), code
+
+        return sorted(cells, key=key)
+
+    def ways(self, missing: Sums, larger: str) -> list[str]:
+        kind = self.rules.missing
+        if kind == "trinary" or (kind == "trinary_mia" and not missing.rows):
+            return ["third"]
+        if kind == "majority" or not missing.rows:
+            return [larger]
+        return ["left", "right"] if kind == "mia" else ["left", "third", "right"]
+
+    def fall(self, sums: Sums, value: float, l2: float) -> float:
+        first, second = self.read(sums)
+        return -(2 * first * value + (second + l2) * value * value)
+
+    def gain(self, node: Node, cut: Cut, node_value: float, node_fall: float, l2: float) -> float | None:
+        sides = (cut.left, cut.right)
+        if min(s.rows for s in sides) < self.leaf:
+            return None
+        if not self.constant and min(self.read(s)[1] for s in sides) < 1e-3:
+            return None
+        if self.rules.monotonic:
+            values = [self.value(s, l2, node) for s in sides]
+            if self.rules.direction(cut.column) * (values[1] - values[0]) < 0:
+                return None
+            reached = self.fall(sides[0], values[0], l2) + self.fall(sides[1], values[1], l2)
+        else:
+            (a, b), (c, d) = self.read(sides[0]), self.read(sides[1])
+            reached = a * a / (b + l2) + c * c / (d + l2)
+        first, second = self.read(cut.staying)
+        kept = -(2 * first * node_value + second * node_value * node_value)
+        gain = (reached + kept if cut.staying.rows else reached) - node_fall
+        return gain if gain > 1e-12 * (abs(reached) + abs(node_fall)) else None
+
+
+def side(node: Node, row: Row) -> str:
+    code = row[node.column]
+    if code is None:
+        return node.missing_to
+    if code in node.left_codes:
+        return "left"
+    if code in node.right_codes:
+        return "right"
+    return "third" if node.missing_to == "third" else node.larger
+
+
+def average(node: Node) -> float:
+    if node.column is not None:
+        left, right = average(node.left), average(node.right)
+        n, m = float(node.left.n_rows), float(node.right.n_rows)
+        node.value = (n * left + m * right) / (n + m)
+    return node.value
+
+
+class BoostedTwin:
+    """Boosting by squared error."""
+
+    def __init__(
+        self, rules: Rules, rows: list[Row], y: list[float], learning_rate: float, n_rounds: int
+    ) -> None:
+        self.rules, self.background = rules, rows
+        self.begin = float(np.mean(y))
+        self.trees: list[Node] = []
+        raw = [self.begin] * len(y)
+        for number in range(n_rounds):
+            fit = Fit(rules, rows, [r - t for r, t in zip(raw, y, strict=True)], None, rules.min_samples_leaf)
+            root = Node(mixed(rules.seed, number), 0, list(range(len(rules.n_codes))), -math.inf, math.inf)
+            fit.grow(root, list(range(len(rows))), rules.l2, rules.max_depth)
+            shrink(root, learning_rate)
+            average(root)
+            self.arrange(root, list(range(len(rows))))
+            self.trees.append(root)
+            raw = [r + self.answer(root, row) for r, row in zip(raw, rows, strict=True)]
+
+    def predict(self, row: Row) -> float:
+        total = self.begin
+        for tree in self.trees:
+            total += self.answer(tree, row)
+        return total
+
+    def answer(self, node: Node, row: Row) -> float:
+        while node.column is not None:
+            to = side(node, row)
+            if to == "third":
+                if node.third is None:
+                    node.third = self.grow_third(node)
+                node = node.third
+            else:
+                node = node.left if to == "left" else node.right
+        return node.value
+
+    def arrange(self, node: Node, rows: list[int]) -> list[int]:
+        """Give every node its background rows, in the order of the leaves below it."""
+        if node.column is not None:
+            sides = [side(node, self.background[i]) for i in rows]
+            parts = {
+                name: [i for i, to in zip(rows, sides, strict=True) if to == name]
+                for name in ("left", "right", "third")
+            }
+            rows = (
+                self.arrange(node.left, parts["left"])
+                + self.arrange(node.right, parts["right"])
+                + parts["third"]
+            )
+        node.rows = rows
+        return rows
+
+    def grow_third(self, node: Node) -> Node:
+        """Return the third branch: a tree of the other columns, fitted to what left and right say."""
+        rules = self.rules
+        rows = [i for i in node.rows if self.background[i][node.column] is not None]
+        if len(rows) > rules.third_rows:
+            n, shift = len(rows), node.path % len(rows)
+            rows = [rows[(i * n + shift) // rules.third_rows] for i in range(rules.third_rows)]
+        columns = [c for c in node.columns if c != node.column]
+        third = Node(mixed(node.path, 2), node.depth, columns, node.low, node.high, value=node.value)
+        if not rows:
+            return third
+        said = []
+        for i in rows:
+            row = self.background[i]
+            said.append(self.answer(node.left if side(node, row) == "left" else node.right, row))
+        center = sum_in_order(said) / len(said)
+        third.low, third.high = third.low - center, third.high - center
+        local = [self.background[i] for i in rows]
+        fit = Fit(rules, local, [center - t for t in said], None, min(rules.min_samples_leaf, THIRD_LEAF))
+        fit.grow(third, list(range(len(rows))), 0.0, rules.max_depth + rules.third_depth_extra)
+        shift_by(third, center)
+        average(third)
+        self.arrange(third, rows)
+        return third
+
+
+def sum_in_order(numbers: list[float]) -> float:
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
+
+
+def shrink(node: Node, rate: float) -> None:
+    node.value, node.low, node.high = node.value * rate, node.low * rate, node.high * rate
+    if node.column is not None:
+        shrink(node.left, rate)
+        shrink(node.right, rate)
+
+
+def shift_by(node: Node, center: float) -> None:
+    node.value, node.low, node.high = node.value + center, node.low + center, node.high + center
+    if node.column is not None:
+        shift_by(node.left, center)
+        shift_by(node.right, center)

@@ -1,0 +1,120 @@
+"""Boosted trees and their third branches are, bit for bit, what the definitions make of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from boosted_twin import BoostedTwin, Row, Rules
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.utils import check_random_state
+
+from tritree import TrinaryBoostingRegressor
+
+STRATEGIES = ("trinary_mia", "trinary", "mia", "majority")
+
+
+def seed_of(random_state: int) -> int:
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def rows_of(X: np.ndarray) -> list[Row]:
+    return [[None if np.isnan(v) else int(v) for v in row] for row in X]
+
+
+def compare(
+    X: np.ndarray, y: np.ndarray, Z: np.ndarray, categorical: list[bool], n_rounds: int = 4, **parameters: Any
+) -> None:
+    """Check that estimator and twin give the same answers; X holds codes, every one of them somewhere."""
+    names = {"l2_regularization": "l2", "monotonic_cst": "monotonic"}
+    rules = Rules(
+        n_codes=[int(np.nanmax(column)) + 1 for column in X.T],
+        categorical=categorical,
+        seed=seed_of(0),
+        **{names.get(name, name): value for name, value in parameters.items()},
+    )
+    twin = BoostedTwin(rules, rows_of(X), y.tolist(), 0.3, n_rounds)
+    model = TrinaryBoostingRegressor(
+        max_iter=n_rounds, learning_rate=0.3, categorical_features=categorical, random_state=0, **parameters
+    ).fit(X, y)
+    expected = np.array([twin.predict(row) for row in rows_of(Z)])
+    np.testing.assert_array_equal(model.predict(Z), expected)
+
+
+def make(
+    seed: int, holes: float, n: int = 60, n_columns: int = 4
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a training table of codes, a response and rows to predict."""
+    random = np.random.default_rng(seed)
+    X = random.integers(0, [6, 3, 9, 4][:n_columns], size=(n, n_columns)).astype(float)
+    y = np.round(X[:, 0] * 2 - X[:, 1] ** 2 + random.normal(size=n) * 2, 2)
+    Z = random.permuted(X, axis=0)
+    Z[random.random(Z.shape) < 0.5] = np.nan
+    X[random.random(X.shape) < holes] = np.nan
+    for j, top in enumerate([6, 3, 9, 4][:n_columns]):
+        X[:top, j] = np.arange(top)  # every code is there
+    return X, y, Z
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_answers_are_those_of_the_definitions(missing: str, holes: float) -> None:
+    for seed in range(3):
+        X, y, Z = make(seed, holes)
+        compare(X, y, Z, [False] * 4, missing=missing, max_depth=3, min_samples_leaf=5)
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_categories_are_parted_by_the_definitions(missing: str, holes: float) -> None:
+    X, y, Z = make(7, holes)
+    compare(X, y, Z, [True, False, True, False], missing=missing, max_depth=2, min_samples_leaf=3)
+
+
+def test_third_branches_are_fitted_to_every_so_many_th_row() -> None:
+    X, y, Z = make(1, 0.1, n=90)
+    compare(X, y, Z, [False] * 4, max_depth=3, min_samples_leaf=5, third_rows=17)
+
+
+def test_third_branches_may_be_deeper() -> None:
+    X, y, Z = make(2, 0.1)
+    compare(X, y, Z, [False] * 4, max_depth=2, min_samples_leaf=5, third_depth_extra=2)
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+def test_bound_columns_hold_values_within_their_bounds(holes: float) -> None:
+    X, y, Z = make(3, holes)
+    compare(X, y, Z, [False] * 4, max_depth=3, min_samples_leaf=4, monotonic_cst=[1, -1, 0, 1])
+
+
+def test_values_are_drawn_to_zero() -> None:
+    X, y, Z = make(4, 0.2)
+    compare(X, y, Z, [False] * 4, max_depth=3, min_samples_leaf=2, l2_regularization=3.5)
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_answers_are_those_of_the_definitions_whatever_the_table(data: st.DataObject) -> None:
+    n, p = data.draw(st.integers(4, 40)), data.draw(st.integers(1, 3))
+    n_codes = [data.draw(st.integers(2, 4)) for _ in range(p)]
+    cells = st.one_of(st.none(), st.integers(0, 3))
+    table = [[data.draw(cells) for _ in range(p)] for _ in range(n)]
+    X = np.array(
+        [[np.nan if c is None else min(c, k - 1) for c, k in zip(row, n_codes, strict=True)] for row in table]
+    )
+    for j, k in enumerate(n_codes):
+        X[:k, j] = np.arange(k)[:n]
+    y = np.array(data.draw(st.lists(st.integers(-50, 50), min_size=n, max_size=n)), dtype=float)
+    Z = np.where(np.random.default_rng(n).random(X.shape) < 0.4, np.nan, X)
+    compare(
+        X,
+        y,
+        Z,
+        [data.draw(st.booleans()) for _ in range(p)],
+        n_rounds=2,
+        missing=data.draw(st.sampled_from(STRATEGIES)),
+        max_depth=data.draw(st.integers(1, 3)),
+        min_samples_leaf=data.draw(st.integers(1, 4)),
+    )
