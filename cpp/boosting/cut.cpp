@@ -192,6 +192,7 @@ const char* Plan::validate(std::size_t n_columns) const {
     if (!(max_features > 0) || max_features > 1) return "max_features out of range";
     if (!monotonic.empty() && monotonic.size() != n_columns) return "constraints of other columns";
     if (third_depth_extra < 0 || third_rows < 1 || max_third_nodes < 0) return "settings out of range";
+    if (max_depth > kMostDepth || third_depth_extra > kMostDepth) return "settings out of range";
     return nullptr;
 }
 

@@ -8,6 +8,9 @@
 
 namespace tritree::boosting {
 
+/// No limit of depth is above it, so that two of them can be added up.
+inline constexpr int kMostDepth = 1 << 30;
+
 /// How boosted trees are grown, as one frozen object.
 struct Plan {
     Strategy missing = Strategy::TrinaryMia;

@@ -89,6 +89,12 @@ class BaseTrinaryTree(TabularEstimator):
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         raise NotImplementedError
 
+    def _restore(self, fields: Any, arrays: Any, codec: Codec, n_classes: int) -> None:
+        """Take over the tree of a model file."""
+        from tritree.restore import restore_tree
+
+        self._tree, self._missing = restore_tree(fields, arrays, codec, n_classes)
+
     def _values(self, X: Any) -> NDArray[np.float64]:
         """Return the values of the rows, one column per output."""
         request = self._encode(X)

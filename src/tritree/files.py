@@ -21,9 +21,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.base import BaseTrinaryTree
-    from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
+    from tritree.tabular import TabularEstimator
 
-__all__ = ["FORMAT_VERSION", "check_place", "load", "save", "write_whole"]
+__all__ = [
+    "FORMAT_VERSION",
+    "check_place",
+    "describe_estimator",
+    "load",
+    "save",
+    "write_model",
+    "write_whole",
+]
 
 #: The version of the files written here. It rises when an older tritree could misread them.
 FORMAT_VERSION = 1
@@ -54,7 +62,17 @@ def save(model: BaseTrinaryTree, path: Any, training_rows: bool | None) -> None:
     arrays = {f"{part}.{name}": array for part in PARTS for name, array in _arrays(state, part).items()}
     if model._tree._importances is not None:
         arrays["importances"] = model._tree._importances
-    about = json.dumps(_about(model, state), allow_nan=False)
+    more = {
+        "settings": state["settings"],
+        "n_fitted": state["n_fitted"],
+        "n_rows": state["growth"]["n_rows"] if "growth" in state else None,
+    }
+    write_model(path, describe_estimator(model, "") | more, arrays)
+
+
+def write_model(path: Any, description: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Write what is to be known of a model, and its arrays, to a file."""
+    about = json.dumps(description, allow_nan=False)
     check_description(Fields(json.loads(about), "the model"))
     _write(path, about, arrays)
 
@@ -63,19 +81,16 @@ def _arrays(state: Mapping[str, Any], part: str) -> dict[str, NDArray[Any]]:
     return {name: array for name, array in state.get(part, {}).items() if isinstance(array, np.ndarray)}
 
 
-def _about(model: BaseTrinaryTree, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is to be known about the arrays, as JSON has it."""
+def describe_estimator(model: TabularEstimator, kind: str) -> dict[str, Any]:
+    """Return what is to be known about any estimator: its parameters, columns and classes, as JSON has them."""
     from tritree import __version__
 
     codec, classes = model._codec, getattr(model, "classes_", None)
     return {
         "format": FORMAT_VERSION,
         "tritree": __version__,
-        "estimator": "regressor" if classes is None else "classifier",
+        "estimator": kind + ("regressor" if classes is None else "classifier"),
         "parameters": {name: _plain(value, name) for name, value in model.get_params(deep=False).items()},
-        "settings": state["settings"],
-        "n_fitted": state["n_fitted"],
-        "n_rows": state["growth"]["n_rows"] if "growth" in state else None,
         "names": None if codec.keys is None else [_plain(key, "a column name") for key in codec.keys],
         "columns": [
             {
@@ -97,6 +112,10 @@ def _class_type(classes: NDArray[Any]) -> str:
 
 def _plain(value: Any, what: str) -> Any:
     """Return a value as JSON keeps it: text, numbers, truth values, lists of them."""
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return None  # where it stands now is not where it stood when the model was fitted
+    if isinstance(value, dict):  # whose keys need not be text
+        return {"pairs": [[_plain(key, what), _plain(item, what)] for key, item in value.items()]}
     if hasattr(value, "tolist"):  # NumPy's arrays and numbers, pandas' series
         value = value.tolist()
     if isinstance(value, (list, tuple)):
@@ -165,7 +184,7 @@ def _digest(about: str, arrays: Mapping[str, NDArray[Any]]) -> str:
     return found.hexdigest()
 
 
-def load(path: Any) -> TrinaryTreeRegressor | TrinaryTreeClassifier:
+def load(path: Any) -> Any:
     """Return the estimator that ``save`` has written to a file.
 
     Loading runs no code from the file, whoever made it: a file that is damaged, altered, made by hand or by a newer
@@ -178,9 +197,9 @@ def load(path: Any) -> TrinaryTreeRegressor | TrinaryTreeClassifier:
 
     Returns
     -------
-    TrinaryTreeRegressor or TrinaryTreeClassifier
-        The estimator as it was saved, which predicts the same bit for bit. If the training rows are in the file, it
-        goes on growing.
+    estimator
+        Of the class that was saved; it predicts the same bit for bit. If the training rows are in the file, it goes on
+        growing.
 
     Raises
     ------

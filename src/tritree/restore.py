@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,7 +12,6 @@ from tritree import _core
 from tritree.codec import Codec, LearnedColumn
 from tritree.columns import Content
 from tritree.errors import ModelFileError
-from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
 from tritree.tree import GrowingTree
 
 if TYPE_CHECKING:
@@ -19,9 +19,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PARTS", "Fields", "check_description", "first_line", "restore"]
+__all__ = ["PARTS", "Fields", "check_description", "first_line", "restore", "restore_tree"]
 
-_ESTIMATORS = {"regressor": TrinaryTreeRegressor, "classifier": TrinaryTreeClassifier}
+#: Where the estimators of a file are, by what it calls them
+_ESTIMATORS = {
+    "regressor": ("tritree.estimators", "TrinaryTreeRegressor"),
+    "classifier": ("tritree.estimators", "TrinaryTreeClassifier"),
+    "boosting regressor": ("tritree.boosting", "TrinaryBoostingRegressor"),
+    "boosting classifier": ("tritree.boosting", "TrinaryBoostingClassifier"),
+}
 #: The parts of a core's state whose entries are arrays; all else about a model is in its JSON
 PARTS = ("tree", "spread", "growth")
 #: NumPy's types of classes that are numbers
@@ -74,41 +80,47 @@ class Fields:
 def check_description(fields: Fields) -> None:
     """Raise a ValueError if what is to be written could not be restored, before it takes the place of an old file."""
     try:
-        _read_parameters(fields.object("parameters"), _ESTIMATORS[fields.take("estimator", str)])
+        _read_parameters(fields.object("parameters"), _estimator_of(fields))
         _read_codec(fields)
         _read_classes(fields)
     except ModelFileError as error:
         raise ValueError(f"a model file cannot keep this estimator: {error}") from None
 
 
-def restore(fields: Fields, arrays: dict[str, NDArray[Any]]) -> TrinaryTreeRegressor | TrinaryTreeClassifier:
+def restore(fields: Fields, arrays: dict[str, NDArray[Any]]) -> Any:
     """Return the estimator of a file, every part of it checked."""
+    estimator = _read_parameters(fields.object("parameters"), _estimator_of(fields))
+    codec, classes = _read_codec(fields), _read_classes(fields)
+    if (classes is None) != fields.take("estimator", str).endswith("regressor"):
+        raise ModelFileError("its classes do not fit its estimator")
+    estimator._restore(fields, arrays, codec, 0 if classes is None else len(classes))
+    estimator._remember(codec, classes)
+    return estimator
+
+
+def _estimator_of(fields: Fields) -> type[Any]:
     kind = fields.take("estimator", str)
     if kind not in _ESTIMATORS:
         raise ModelFileError(f"an unknown estimator, {kind[:40]!r}")
-    estimator = _read_parameters(fields.object("parameters"), _ESTIMATORS[kind])
-    codec = _read_codec(fields)
+    module, name = _ESTIMATORS[kind]
+    found: type[Any] = getattr(import_module(module), name)
+    return found
+
+
+def restore_tree(
+    fields: Fields, arrays: dict[str, NDArray[Any]], codec: Codec, n_classes: int
+) -> tuple[GrowingTree, str]:
+    """Return the tree of a file, and its strategy."""
     settings = fields.take("settings", dict)
-    classes = _read_classes(fields)
-    n_classes = 0 if classes is None else len(classes)
-    if (classes is None) != (kind == "regressor") or settings.get("n_classes") != n_classes:
+    if settings.get("n_classes") != n_classes:
         raise ModelFileError("its classes do not fit its estimator")
     model = _read_model(fields, settings, arrays, len(codec.columns))
     if not _fits(model.tree(), codec) or not _are_codes_of(codec, arrays):
         raise ModelFileError("a split that does not fit its column, or a value that is no number")
-
-    estimator._codec = codec
-    estimator._tree = GrowingTree(model)
-    estimator._missing = settings["missing"]
-    estimator.n_features_in_ = len(codec.columns)
-    if classes is not None:
-        estimator.classes_ = classes
-    if codec.names is not None:
-        estimator.feature_names_in_ = np.asarray(codec.names, dtype=object)
+    tree = GrowingTree(model)
     if "importances" in arrays:
-        estimator._tree._importances = _read_importances(arrays["importances"], len(codec.columns))
-    fitted: TrinaryTreeRegressor | TrinaryTreeClassifier = estimator
-    return fitted
+        tree._importances = _read_importances(arrays["importances"], len(codec.columns))
+    return tree, settings["missing"]
 
 
 def _read_parameters(fields: Fields, kind: type[Any]) -> Any:
@@ -116,13 +128,26 @@ def _read_parameters(fields: Fields, kind: type[Any]) -> Any:
     if unknown:
         raise ModelFileError(f"parameters of another version: {', '.join(sorted(unknown))[:200]}")
     # one that a later version has added takes its default
-    values = {name: fields.take(name, str, int, float, bool, list, type(None)) for name in fields.names()}
+    values = {name: _read_parameter(fields, name) for name in fields.names()}
     estimator = kind(**values)
     try:
         estimator._checked_parameters()
     except (ValueError, TypeError) as error:
         raise ModelFileError(first_line(error)) from error
     return estimator
+
+
+def _read_parameter(fields: Fields, name: str) -> Any:
+    value = fields.take(name, str, int, float, bool, list, dict, type(None))
+    if not isinstance(value, dict):
+        return value
+    pairs = Fields(value, repr(name)).take("pairs", list)
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise ModelFileError(f"{name!r} has entries that are no pairs")
+    try:
+        return dict(pairs)
+    except TypeError as error:
+        raise ModelFileError(f"{name!r} has entries that are no pairs") from error
 
 
 def _read_codec(fields: Fields) -> Codec:

@@ -60,8 +60,7 @@ class BaseTrinaryBoosting(CallbackSupport, TabularEstimator):  # type: ignore[mi
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
     ) -> Self:
-        parameters = Parameters(self.get_params(deep=False))
-        parameters.check(self._losses)
+        parameters = self._checked_parameters()
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together; give both or neither")
         n_threads, goes_on = count_threads(self.n_jobs), self.warm_start and hasattr(self, "_ensemble")
@@ -98,6 +97,11 @@ class BaseTrinaryBoosting(CallbackSupport, TabularEstimator):  # type: ignore[mi
                 self._remember(codec, classes)
         watch.end(lambda: fitted)
         return self
+
+    def _checked_parameters(self) -> Parameters:
+        parameters = Parameters(self.get_params(deep=False))
+        parameters.check(self._losses)
+        return parameters
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any, *, goes_on: bool
@@ -272,6 +276,46 @@ class BaseTrinaryBoosting(CallbackSupport, TabularEstimator):  # type: ignore[mi
         """
         self.apply(X)
         return self
+
+    def save(self, path: Any, *, background_rows: bool | None = None) -> None:
+        """Write the fitted estimator to a file that `tritree.load` reads without running code.
+
+        The file is put in its place when it is whole, so that a crash leaves the old one.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write; a file that is there is replaced.
+        background_rows : bool or None, default=None
+            Whether the file holds the background rows, coded, so that third branches go on growing after loading. None
+            keeps them if they are there. Without them the file shows no training row, but a third branch that was
+            not grown answers with the mean of its node: call `grow_for` before.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryBoostingRegressor, load
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = TrinaryBoostingRegressor(max_iter=10).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder, "model.tritree"))
+        ...     load(Path(folder, "model.tritree")).n_iter_
+        10
+        """
+        from tritree.boosting.files import save
+
+        check_is_fitted(self)
+        save(self, path, background=background_rows)
+
+    def _restore(self, fields: Any, arrays: Any, codec: Codec, n_classes: int) -> None:
+        """Take over the trees of a model file."""
+        from tritree.boosting.files import restore_ensemble
+
+        self._ensemble = restore_ensemble(fields, arrays, codec, n_classes)
+        self._told_cut_short = False
+        self.validation_loss_ = None
 
     def detach(self) -> Self:
         """Return the estimator without the background rows.

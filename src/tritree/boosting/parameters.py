@@ -23,7 +23,7 @@ __all__ = ["MISSING", "Parameters"]
 #: How boosting may handle missing values.
 MISSING = ("trinary_mia", "trinary", "mia", "majority")
 
-_NO_LIMIT = 2**31 - 1
+_NO_LIMIT = 2**30  # for the core
 _DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, None: 0}
 
 
@@ -81,13 +81,13 @@ class Parameters:
         v = self.values
         return _core.Plan(
             missing=v["missing"],
-            max_depth=_NO_LIMIT // 2 if v["max_depth"] is None else min(int(v["max_depth"]), _NO_LIMIT // 2),
+            max_depth=_NO_LIMIT if v["max_depth"] is None else min(int(v["max_depth"]), _NO_LIMIT),
             max_leaf_nodes=0 if v["max_leaf_nodes"] is None else int(v["max_leaf_nodes"]),
             min_samples_leaf=int(v["min_samples_leaf"]),
             l2=float(v["l2_regularization"]),
             max_features=float(v["max_features"]),
             monotonic=directions(v["monotonic_cst"], codec),
-            third_depth_extra=min(int(v["third_depth_extra"]), _NO_LIMIT // 2),
+            third_depth_extra=min(int(v["third_depth_extra"]), _NO_LIMIT),
             third_rows=int(v["third_rows"]),
             max_third_nodes=min(int(v["max_third_nodes"]), _NO_LIMIT),
             seed=seed,
