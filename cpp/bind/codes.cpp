@@ -4,6 +4,7 @@
 
 #include "arrays.hpp"
 #include "core/parallel.hpp"
+#include "core/state.hpp"
 
 namespace tritree::bind {
 
@@ -93,6 +94,35 @@ std::vector<std::uint32_t> n_codes_of(const SharedCodes& shared) {
     return n;
 }
 
+/// Call `f(name, array)` for the arrays that hold codes.
+template <class State, class F>
+void each_codes_array(State& state, F&& f) {
+    f("column_is_categorical", state.column_is_categorical);
+    f("column_n_codes", state.column_n_codes);
+    f("codes_narrow", state.narrow);
+    f("codes_wide", state.wide);
+    f("code_smallest", state.smallest);
+    f("code_largest", state.largest);
+}
+
+nb::dict codes_state(const SharedCodes& shared) {
+    GrowthState state = save_codes(*shared.codes);
+    nb::dict arrays;
+    each_codes_array(state, [&](const char* name, auto& data) { arrays[name] = hand_over(std::move(data)); });
+    arrays["n_rows"] = state.n_rows;
+    return arrays;
+}
+
+void set_codes_state(SharedCodes* self, const nb::dict& arrays) {
+    GrowthState state;
+    state.n_rows = nb::cast<std::int64_t>(arrays["n_rows"]);
+    each_codes_array(state, [&](const char* name, auto& data) {
+        using Item = typename std::remove_reference_t<decltype(data)>::value_type;
+        data = copy_in(nb::cast<Vector<Item>>(arrays[name], false));
+    });
+    new (self) SharedCodes{std::make_shared<const Codes>(load_codes(state))};
+}
+
 }  // namespace
 
 void bind_codes(nb::module_& m) {
@@ -113,7 +143,9 @@ void bind_codes(nb::module_& m) {
         .def_prop_ro("n_rows", [](const SharedCodes& shared) { return shared.codes->n_rows; })
         .def_prop_ro("n_codes", &n_codes_of)
         .def("codes", &codes_of, nb::arg("column"))
-        .def("bounds", &bounds_of, nb::arg("column"));
+        .def("bounds", &bounds_of, nb::arg("column"))
+        .def("__getstate__", &codes_state)
+        .def("__setstate__", &set_codes_state);
 }
 
 }  // namespace tritree::bind

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,9 +39,12 @@ const char* name_of(T value, const Names& names) {
         ->first;
 }
 
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
 Settings settings_of(const std::string& missing, const std::string& criterion, int n_classes, int max_depth,
                      std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates,
-                     bool missing_counts_twice = false) {
+                     bool missing_counts_twice = false, double max_features = 1, std::uint64_t seed = 0,
+                     std::int64_t max_grown = kNoLimit) {
     const Settings settings{named(missing, kStrategies),
                             named(criterion, kCriteria),
                             n_classes,
@@ -48,16 +52,21 @@ Settings settings_of(const std::string& missing, const std::string& criterion, i
                             min_samples_leaf,
                             split_on_missing,
                             max_surrogates,
-                            missing_counts_twice};
+                            missing_counts_twice,
+                            max_features,
+                            seed,
+                            max_grown};
     if (const char* wrong = settings.validate()) throw nb::value_error(wrong);
     return settings;
 }
 
 void make_settings(Settings* self, const std::string& missing, const std::string& criterion, int n_classes,
                    int max_depth, std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates,
-                   bool missing_counts_twice) {
-    new (self) Settings(settings_of(missing, criterion, n_classes, max_depth, min_samples_leaf,
-                                    split_on_missing, max_surrogates, missing_counts_twice));
+                   bool missing_counts_twice, double max_features, std::uint64_t seed,
+                   std::int64_t max_grown) {
+    new (self)
+        Settings(settings_of(missing, criterion, n_classes, max_depth, min_samples_leaf, split_on_missing,
+                             max_surrogates, missing_counts_twice, max_features, seed, max_grown));
 }
 
 /// Let Ctrl-C end a long call.
@@ -66,9 +75,9 @@ void check_signals() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-void make_model(Model* self, const SharedCodes& shared, const nb::object& response,
-                const std::optional<Vector<double>>& weight, const Settings& settings, int n_threads) {
-    const Codes& codes = *shared.codes;
+/// Return the responses and weights of a table's rows.
+Target read_target(const Codes& codes, const nb::object& response,
+                   const std::optional<Vector<double>>& weight, const Settings& settings) {
     Target target;
     target.n_classes = settings.n_classes;
     if (settings.n_classes > 0) {
@@ -83,6 +92,21 @@ void make_model(Model* self, const SharedCodes& shared, const nb::object& respon
     if (target.n_rows() != codes.n_rows || codes.n_rows == 0 ||
         (weight && target.weight.size() != codes.n_rows))
         throw nb::value_error("columns, response and weights of different lengths");
+    return target;
+}
+
+void make_model(Model* self, const SharedCodes& shared, const nb::object& response,
+                const std::optional<Vector<double>>& weight, const Settings& settings, int n_threads,
+                const std::optional<Vector<std::uint32_t>>& in_bag) {
+    const Codes& codes = *shared.codes;
+    Target target = read_target(codes, response, weight, settings);
+    if (in_bag) {
+        target.in_bag = copy_in(*in_bag);
+        for (std::size_t i = 0; i < target.in_bag.size(); ++i)
+            if (target.in_bag[i] >= codes.n_rows || (i > 0 && target.in_bag[i] < target.in_bag[i - 1]))
+                throw nb::value_error("rows out of range, or out of order");
+        if (target.in_bag.empty()) throw nb::value_error("no rows");
+    }
     nb::gil_scoped_release release;
     new (self) Model(shared.codes, std::move(target), settings, n_threads, &check_signals);
 }
@@ -166,10 +190,25 @@ nb::dict settings_dict(const Settings& s) {
     settings["min_samples_leaf"] = s.min_samples_leaf;
     settings["split_on_missing"] = s.split_on_missing;
     settings["max_surrogates"] = s.max_surrogates;
+    if (s.max_features < 1) settings["max_features"] = s.max_features;  // of members of a forest
+    if (s.seed != 0) settings["seed"] = s.seed;
+    if (s.max_grown != kNoLimit) settings["max_grown"] = s.max_grown;
     return settings;
 }
 
-nb::dict get_state(const Model& model) {
+nb::dict growth_dict(GrowthState& growth) {
+    nb::dict arrays;
+    each_growth_array(growth,
+                      [&](const char* name, auto& data) { arrays[name] = hand_over(std::move(data)); });
+    each_member_array(growth, [&](const char* name, auto& data) {
+        if (!data.empty()) arrays[name] = hand_over(std::move(data));
+    });
+    arrays["n_rows"] = growth.n_rows;
+    return arrays;
+}
+
+/// Return all of a model; without its table if it is a member of a forest, which holds that for all.
+nb::dict state_of(const Model& model, bool with_table) {
     Tree tree;
     Spread spread;
     std::optional<GrowthState> growth;
@@ -178,24 +217,21 @@ nb::dict get_state(const Model& model) {
         model.inspect([&](const Tree& grown, const Spread& left, const Grower* grower) {
             tree = grown;
             spread = left;
-            if (grower != nullptr) growth = save_growth(*grower);
+            if (grower != nullptr) growth = save_growth(*grower, with_table);
         });
     }
-    nb::dict state, arrays, more;
+    nb::dict state, arrays;
     state["settings"] = settings_dict(model.settings());
     state["n_columns"] = model.n_columns();
     state["n_fitted"] = model.n_fitted();
     each_array(tree, [&](const char* name, auto& data) { arrays[name] = hand_over(std::move(data)); });
     state["tree"] = arrays;
     if (!spread.edges.empty()) state["spread"] = spread_dict(std::move(spread));
-    if (growth) {
-        each_growth_array(*growth,
-                          [&](const char* name, auto& data) { more[name] = hand_over(std::move(data)); });
-        more["n_rows"] = growth->n_rows;
-        state["growth"] = more;
-    }
+    if (growth) state["growth"] = growth_dict(*growth);
     return state;
 }
+
+nb::dict get_state(const Model& model) { return state_of(model, true); }
 
 /// Return an entry of a state as it must be, without converting it.
 template <class T>
@@ -212,13 +248,34 @@ void read_array(const nb::dict& from, const char* name, std::vector<T>& into) {
     into = copy_in(entry<Vector<T>>(from, name));
 }
 
-void set_state(Model* self, const nb::dict& state) {
-    const auto fields = entry<nb::dict>(state, "settings");
-    const Settings settings =
-        settings_of(entry<std::string>(fields, "missing"), entry<std::string>(fields, "criterion"),
-                    entry<int>(fields, "n_classes"), entry<int>(fields, "max_depth"),
-                    entry<std::int64_t>(fields, "min_samples_leaf"), entry<bool>(fields, "split_on_missing"),
-                    entry<int>(fields, "max_surrogates"));
+template <class T>
+T entry_or(const nb::dict& from, const char* name, T otherwise) {
+    return from.contains(name) ? entry<T>(from, name) : otherwise;
+}
+
+Settings read_settings(const nb::dict& fields) {
+    return settings_of(
+        entry<std::string>(fields, "missing"), entry<std::string>(fields, "criterion"),
+        entry<int>(fields, "n_classes"), entry<int>(fields, "max_depth"),
+        entry<std::int64_t>(fields, "min_samples_leaf"), entry<bool>(fields, "split_on_missing"),
+        entry<int>(fields, "max_surrogates"), false, entry_or<double>(fields, "max_features", 1),
+        entry_or<std::uint64_t>(fields, "seed", 0), entry_or<std::int64_t>(fields, "max_grown", kNoLimit));
+}
+
+GrowthState read_growth(const nb::dict& fields) {
+    GrowthState growth;
+    each_growth_array(growth, [&](const char* name, auto& data) { read_array(fields, name, data); });
+    each_member_array(growth, [&](const char* name, auto& data) {
+        if (fields.contains(name)) read_array(fields, name, data);
+    });
+    growth.n_rows = entry<std::int64_t>(fields, "n_rows");
+    return growth;
+}
+
+/// Take up a model again; `load(growth, tree, settings)` returns its grower.
+template <class F>
+void restore(Model* self, const nb::dict& state, F&& load) {
+    const Settings settings = read_settings(entry<nb::dict>(state, "settings"));
     const auto n_columns = entry<std::int32_t>(state, "n_columns");
     Tree tree;
     tree.n_outputs = settings.n_outputs();
@@ -229,13 +286,9 @@ void set_state(Model* self, const nb::dict& state) {
     const auto n_nodes = static_cast<std::int32_t>(tree.size());
     std::unique_ptr<Grower> grower;
     if (state.contains("growth")) {
-        const auto more = entry<nb::dict>(state, "growth");
-        GrowthState growth;
-        each_growth_array(growth, [&](const char* name, auto& data) { read_array(more, name, data); });
-        growth.n_rows = entry<std::int64_t>(more, "n_rows");
-        if (growth.column_n_codes.size() != static_cast<std::size_t>(n_columns))
+        grower = load(read_growth(entry<nb::dict>(state, "growth")), std::move(tree), settings);
+        if (grower->codes().columns.size() != static_cast<std::size_t>(n_columns))
             throw nb::value_error("codes of another number of columns");
-        grower = load_growth(growth, std::move(tree), settings);
         tree = Tree{};
     }
     Spread spread;
@@ -251,16 +304,37 @@ void set_state(Model* self, const nb::dict& state) {
     new (self) Model(std::move(tree), std::move(grower), std::move(spread), settings, n_columns, n_fitted);
 }
 
+void set_state(Model* self, const nb::dict& state) {
+    restore(self, state, [&](const GrowthState& growth, Tree tree, const Settings& settings) {
+        // before the codes are looked into: check_places reads columns by their number
+        if (growth.column_n_codes.size() != static_cast<std::size_t>(entry<std::int32_t>(state, "n_columns")))
+            throw nb::value_error("codes of another number of columns");
+        return load_growth(growth, std::move(tree), settings);
+    });
+}
+
+/// Take up a member of a forest again, with the table that the forest holds.
+void set_member_state(Model* self, const nb::dict& state, const SharedCodes& shared,
+                      const nb::object& response, const std::optional<Vector<double>>& weight) {
+    restore(self, state, [&](const GrowthState& growth, Tree tree, const Settings& settings) {
+        if (shared.codes->columns.size() != static_cast<std::size_t>(entry<std::int32_t>(state, "n_columns")))
+            throw nb::value_error("codes of another number of columns");
+        return load_growth(growth, shared.codes, read_target(*shared.codes, response, weight, settings),
+                           std::move(tree), settings);
+    });
+}
+
 }  // namespace
 
 void bind_model(nb::module_& m) {
     nb::class_<Settings>(m, "Settings")
         .def("__init__", &make_settings, nb::kw_only(), nb::arg("missing"), nb::arg("criterion"),
              nb::arg("n_classes"), nb::arg("max_depth"), nb::arg("min_samples_leaf"),
-             nb::arg("split_on_missing"), nb::arg("max_surrogates"), nb::arg("missing_counts_twice") = false);
+             nb::arg("split_on_missing"), nb::arg("max_surrogates"), nb::arg("missing_counts_twice") = false,
+             nb::arg("max_features") = 1.0, nb::arg("seed") = 0, nb::arg("max_grown") = kNoLimit);
     nb::class_<Model>(m, "Model")
         .def("__init__", &make_model, nb::arg("codes"), nb::arg("response"), nb::arg("weight").none(),
-             nb::arg("settings"), nb::arg("n_threads"))
+             nb::arg("settings"), nb::arg("n_threads"), nb::arg("in_bag").none() = nb::none())
         .def("predict", &predict, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
         .def("apply", &apply, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
         .def("grow_some", &Model::grow_some, nb::arg("max_new_nodes"), nb::arg("n_threads"),
@@ -278,6 +352,9 @@ void bind_model(nb::module_& m) {
         .def_prop_ro("n_ungrown", &Model::n_ungrown, nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("n_cut_short", &Model::n_cut_short)
         .def_prop_ro("is_detached", &Model::is_detached, nb::call_guard<nb::gil_scoped_release>())
+        .def("member_state", [](const Model& model) { return state_of(model, false); })
+        .def("__setstate__", &set_member_state, nb::arg("state"), nb::arg("codes"), nb::arg("response"),
+             nb::arg("weight").none())
         .def("__getstate__", &get_state)
         .def("__setstate__", &set_state);
 }

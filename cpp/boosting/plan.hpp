@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/random.hpp"
 #include "core/settings.hpp"
 
 namespace tritree::boosting {
@@ -36,13 +37,5 @@ struct Bounds {
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();
 };
-
-/// Return a number that is as good as random, and depends on both.
-inline std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-    std::uint64_t x = a + 0x9e3779b97f4a7c15u * (b + 1);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
 
 }  // namespace tritree::boosting

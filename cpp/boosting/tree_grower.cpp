@@ -11,17 +11,6 @@ namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 14;  // rows that are parted together
 
-/// Return some of the columns, as a number that is as good as random has it.
-std::vector<std::int32_t> chosen(std::span<const std::int32_t> columns, double share, std::uint64_t random) {
-    std::vector<std::int32_t> some(columns.begin(), columns.end());
-    const auto n =
-        std::max<std::size_t>(1, static_cast<std::size_t>(share * static_cast<double>(some.size())));
-    for (std::size_t i = 0; i < n; ++i) std::swap(some[i], some[i + mixed(random, i) % (some.size() - i)]);
-    some.resize(n);
-    std::sort(some.begin(), some.end());
-    return some;
-}
-
 }  // namespace
 
 std::pair<std::size_t, std::size_t> part_rows(const CodedRows& data, std::span<std::uint32_t> rows,
@@ -83,7 +72,7 @@ void TreeGrower::look_for_cut(const BoostedTree& tree, Sprout& sprout,
     const Info& info = tree.infos[static_cast<std::size_t>(sprout.node)];
     const NodeSums node{sprout.total, info.bounds};
     if (plan_.max_features < 1) {
-        const auto some = chosen(columns, plan_.max_features, mixed(info.path, 3));
+        const auto some = draw_columns(columns, plan_.max_features, mixed(info.path, 3));
         sprout.cut = best_cut(sprout.histogram, bins_, some, node, gradients_.unit, plan_);
     } else {
         sprout.cut = best_cut(sprout.histogram, bins_, columns, node, gradients_.unit, plan_);

@@ -31,8 +31,8 @@ Grower::Grower(std::shared_ptr<const Codes> codes, Target target, const Settings
 
 Sprout Grower::make_root() {
     Sprout root;
-    all_rows_.resize(codes_.n_rows);
-    std::iota(all_rows_.begin(), all_rows_.end(), 0u);
+    all_rows_ = target_.counted_rows();
+    root.base.path = settings_.seed;
     if (settings_.missing == Strategy::Fractional)
         root.shared = {all_rows_, std::vector<double>(all_rows_.size(), 1.0)};
     root.base.rows = all_rows_;
@@ -48,8 +48,30 @@ Sprout Grower::make_daughter(std::int32_t node, Branch side) const {
     daughter.parent_frame = &from.frame;
     daughter.base.branch = {node, side};
     daughter.base.unusable = from.unusable;
+    daughter.base.path = path_below(from, rung, side);
     for (std::int32_t k = 0; k < rung; ++k) daughter.base.unusable.push_back(from.ladder[k].column);
     return daughter;
+}
+
+/// Find the rungs beyond the first of bases that only know that one, before third branches are opened there.
+void Grower::complete_ladders(std::span<const Wanted> wanted, int n_threads) {
+    std::vector<std::int32_t> numbers;
+    for (const auto& [node, side] : wanted)
+        if (side == Branch::Third && bases[places[node].base].partial) numbers.push_back(places[node].base);
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    for (const std::int32_t number : numbers) rows_of(number);
+    std::vector<std::vector<Rung>> rest(numbers.size());
+    parallel_for(numbers.size(), n_threads, [&](std::size_t i) {
+        const Base& base = bases[numbers[i]];
+        rest[i] = scanner().scan_rest(base, frame_above(base));
+    });
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        Base& base = bases[numbers[i]];
+        make_room(base.ladder, rest[i].size());
+        for (Rung& rung : rest[i]) base.ladder.push_back(std::move(rung));
+        base.partial = false;
+    }
 }
 
 void Grower::open_third(std::int32_t node) {
@@ -191,6 +213,7 @@ void Grower::grow_wanted(std::vector<Wanted> wanted, int n_threads) {
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     std::erase_if(wanted, [&](const Wanted& w) { return tree.child(w.node, w.side) != kUngrown; });
+    complete_ladders(wanted, n_threads);
     for (const auto& [node, side] : wanted)
         if (side == Branch::Third) open_third(node);
     std::erase_if(wanted, [](const Wanted& w) { return w.side == Branch::Third; });
@@ -426,9 +449,9 @@ void Grower::drop_old_rows() {
 }
 
 void Grower::restore_rows() {
-    all_rows_.resize(codes_.n_rows);
-    std::iota(all_rows_.begin(), all_rows_.end(), 0u);
+    all_rows_ = target_.counted_rows();
     bases[0].rows = all_rows_;
+    bases[0].path = settings_.seed;
     // Parents come before their children.
     for (std::int32_t node = 0; node < static_cast<std::int32_t>(tree.size()); ++node) {
         const auto& [number, rung] = places[node];
@@ -445,6 +468,7 @@ void Grower::restore_rows() {
             if (child < 0 || places[child].base == kNone) continue;
             Base& below = bases[places[child].base];
             below.branch = {node, side};
+            below.path = path_below(base, rung, side);
             if (first_rung)
                 below.rows = side == Branch::Left ? base.rows.first(base.parts.left)
                                                   : base.rows.subspan(base.parts.left, base.parts.right);

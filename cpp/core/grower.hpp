@@ -10,6 +10,7 @@
 
 #include "base.hpp"
 #include "codes.hpp"
+#include "random.hpp"
 #include "scan.hpp"
 #include "tree.hpp"
 
@@ -57,6 +58,13 @@ class Grower {
     std::vector<Family> make_families(std::vector<Sprout>& daughters, const std::vector<Histograms>& parents,
                                       std::int32_t first) const;
     void open_third(std::int32_t node);
+    void complete_ladders(std::span<const Wanted> wanted, int n_threads);
+    const Frame* frame_above(const Base& base) const {
+        return base.branch.node == kNone ? nullptr : &bases[places[base.branch.node].base].frame;
+    }
+    static std::uint64_t path_below(const Base& base, std::int32_t rung, Branch side) {
+        return mixed(base.path, 1 + 2 * static_cast<std::uint64_t>(rung) + (side == Branch::Right ? 1 : 0));
+    }
     void grow_wanted(std::vector<Wanted> wanted, int n_threads);
     std::vector<Wanted> find_ungrown(std::int64_t at_most);
     const Scanner& scanner() const { return complete_ ? complete_scanner_ : scanner_; }

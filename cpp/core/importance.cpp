@@ -85,8 +85,7 @@ std::vector<double> importances_grown(Grower& grower, int n_threads) {
     const Codes& codes = grower.codes();
     const Tree& tree = grower.tree;
     std::vector<double> reduction(codes.columns.size(), 0.0);
-    Rows all(codes.n_rows);
-    std::iota(all.begin(), all.end(), 0u);
+    Rows all = grower.target().counted_rows();
     std::vector<std::pair<std::int32_t, Rows>> standing;  // rows that have come to a node
     standing.emplace_back(0, std::move(all));
     while (!standing.empty()) {

@@ -100,6 +100,7 @@ std::vector<Wanted> Model::lead(const RowsToPredict& table, int n_threads, const
                                 std::vector<Standing>& pending) {
     const Reading lock(mutex_);
     const Tree& grown = tree();
+    const bool grows = grower_ && static_cast<std::int64_t>(grown.size()) - n_fitted_ < settings_.max_grown;
     // a mark per branch that is wanted: whoever wants it too marks it again
     std::vector<std::atomic<std::uint8_t>> marks(3 * grown.size());
     parallel_blocks(pending.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
@@ -110,11 +111,11 @@ std::vector<Wanted> Model::lead(const RowsToPredict& table, int n_threads, const
                 marks[3 * static_cast<std::size_t>(node) + static_cast<std::size_t>(side)].store(
                     1, std::memory_order_relaxed);
             // where nothing can grow any more, the node's own value is the answer
-            if (grown.is_leaf(node) || !grower_) answer(answers, row, node);
+            if (grown.is_leaf(node) || !grows) answer(answers, row, node);
         }
     });
     std::erase_if(pending, [&](const Standing& standing) { return grown.is_leaf(standing.node); });
-    if (!grower_) {
+    if (!grows) {
         n_cut_short_ += static_cast<std::int64_t>(pending.size());
         return {};
     }

@@ -29,6 +29,12 @@ void put_in_order(std::vector<std::uint32_t>& rows, std::size_t n_rows) {
     }
     std::vector<std::uint64_t> bits(n_rows / 64 + 1, 0);
     for (const std::uint32_t row : rows) bits[row / 64] |= std::uint64_t{1} << (row % 64);
+    std::size_t distinct = 0;
+    for (const std::uint64_t word : bits) distinct += static_cast<std::size_t>(std::popcount(word));
+    if (distinct < rows.size()) {  // some are there twice
+        std::sort(rows.begin(), rows.end());
+        return;
+    }
     auto next = rows.begin();
     for (std::size_t word = 0; word < bits.size(); ++word)
         for (std::uint64_t left = bits[word]; left != 0; left &= left - 1)

@@ -1,8 +1,10 @@
 #include "scan.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "parallel.hpp"
+#include "random.hpp"
 
 namespace tritree {
 namespace {
@@ -13,6 +15,11 @@ constexpr std::size_t kTogether = 4;  // columns counted in one pass
 constexpr std::size_t kReusable = std::size_t{1} << 18;
 
 bool is_scanned(const Sprout* sprout) { return sprout != nullptr && !sprout->leaf; }
+
+bool is_scanned(const Sprout* sprout, std::int32_t column) {
+    return is_scanned(sprout) && (!sprout->base.partial ||
+                                  std::binary_search(sprout->columns.begin(), sprout->columns.end(), column));
+}
 
 void make_ready(Histogram& histogram) {
     if (histogram.capacity() > kReusable)
@@ -120,6 +127,14 @@ void Scanner::read(Sprout& sprout) const {
     sprout.summary = reader_.read(sprout.data, sprout.parent_frame);
     sprout.base.frame = sprout.data.frame;
     sprout.leaf = is_leaf(sprout);
+    if (!sprout.leaf) {
+        sprout.columns = usable_columns(sprout.base.unusable);
+        if (settings_.max_features < 1) {
+            const std::size_t n_usable = sprout.columns.size();
+            sprout.columns = draw_columns(sprout.columns, settings_.max_features, mixed(sprout.base.path, 0));
+            sprout.base.partial = sprout.columns.size() < n_usable;
+        }
+    }
     sprout.best.resize(sprout.leaf ? 0 : codes_.columns.size());
     sprout.histograms.resize(sprout.keeps_histograms && !sprout.leaf ? codes_.columns.size() : 0);
 }
@@ -130,7 +145,11 @@ void Scanner::relate(Family& family) const {
     for (const Sprout* sprout : family.daughters()) {
         if (sprout == nullptr) continue;
         family.related = family.related && sprout->data.frame == *sprout->parent_frame;
-        if (!sprout->leaf && family.columns.empty()) family.columns = usable_columns(sprout->base.unusable);
+        if (sprout->leaf || sprout->columns == family.columns) continue;
+        std::vector<std::int32_t> both;
+        std::set_union(family.columns.begin(), family.columns.end(), sprout->columns.begin(),
+                       sprout->columns.end(), std::back_inserter(both));
+        family.columns = std::move(both);
     }
     family.related = family.related && is_scanned(family.larger);
     if (!family.related) family.others.rows = {};
@@ -156,8 +175,8 @@ void Scanner::scan_columns(Family& family, std::span<const std::int32_t> columns
             if (!scan.of_smaller.empty()) subtract(scan.of_larger, scan.of_smaller);
             if (!scan.of_others.empty()) subtract(scan.of_larger, scan.of_others);
         }
-        if (is_scanned(family.smaller)) find_best(*family.smaller, scan, scan.of_smaller);
-        if (is_scanned(family.larger)) find_best(*family.larger, scan, scan.of_larger);
+        if (is_scanned(family.smaller, scan.number)) find_best(*family.smaller, scan, scan.of_smaller);
+        if (is_scanned(family.larger, scan.number)) find_best(*family.larger, scan, scan.of_larger);
     }
 }
 
@@ -171,10 +190,12 @@ void Scanner::count_columns(Family& family, std::span<ColumnScan> scans) const {
     std::size_t n_smaller = 0, n_larger = 0, n_others = 0;
     for (ColumnScan& scan : scans) {
         auto pays = [&](const Sprout* sprout) {
-            return is_scanned(sprout) && histogram_pays(sprout->data.size(), scan.column->n_codes, layout);
+            return is_scanned(sprout, scan.number) &&
+                   histogram_pays(sprout->data.size(), scan.column->n_codes, layout);
         };
         // What subtracting costs (counting more, passing over the cells) against counting the larger part.
-        scan.derived = family.related && !(*family.parent)[scan.number].empty() &&
+        scan.derived = family.related && is_scanned(larger, scan.number) &&
+                       !(*family.parent)[scan.number].empty() &&
                        extra + histogram_size(*scan.column, layout) / 4 < larger->data.size();
         if (pays(smaller) || (scan.derived && smaller != nullptr))
             of_smaller[n_smaller++] = {scan.column, &scan.of_smaller};
@@ -209,7 +230,7 @@ void Scanner::finish(Sprout& sprout) const {
         if (rung) ladder.push_back(std::move(*rung));
     sprout.best.clear();
     sort_ladder(ladder, settings_, sprout.summary.scan_loss);
-    if (!settings_.has_third() && ladder.size() > 1) ladder.resize(1);
+    if ((!settings_.has_third() || sprout.base.partial) && ladder.size() > 1) ladder.resize(1);
     ladder.shrink_to_fit();
     if (!ladder.empty() && settings_.missing == Strategy::Surrogate)
         sprout.surrogates = find_surrogates(settings_, codes_, sprout.data, ladder[0]);
@@ -217,6 +238,34 @@ void Scanner::finish(Sprout& sprout) const {
     const bool first_rungs = sprout.base.kept.empty();
     if (!ladder.empty() && first_rungs && settings_.missing != Strategy::Fractional)
         sprout.base.parts = part_rows(sprout.base.rows, codes_, ladder[0], sprout.surrogates);
+}
+
+std::vector<Rung> Scanner::scan_rest(const Base& base, const Frame* parent_frame) const {
+    thread_local Cells cells;
+    thread_local Histogram histogram;
+    const Layout& layout = reader_.layout();
+    NodeRows data = spare_.take();
+    data.rows = base.rows;
+    const Summary summary = reader_.read(data, parent_frame);
+    std::vector<Rung> rungs;
+    for (const std::int32_t number : usable_columns(base.unusable)) {
+        if (number == base.ladder[0].column) continue;
+        const CodedColumn& column = codes_.columns[number];
+        if (histogram_pays(data.size(), column.n_codes, layout)) {
+            make_ready(histogram);
+            const Counting counting{&column, &histogram};
+            count_rows({&counting, 1}, data, layout);
+            cells.from_histogram(histogram, column.n_codes, layout);
+        } else {
+            cells.from_rows(column, data, layout);
+        }
+        if (auto rung = best_split(settings_, column, number, cells, data, layout, summary))
+            rungs.push_back(std::move(*rung));
+        cells.trim(kReusable);
+    }
+    spare_.give(std::move(data));
+    sort_ladder(rungs, settings_, summary.scan_loss);
+    return rungs;
 }
 
 std::vector<Histograms> Scanner::count(std::span<const Base* const> bases, int n_threads) const {

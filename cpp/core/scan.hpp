@@ -26,6 +26,7 @@ struct Sprout {
     NodeRows data;
     Summary summary;
     bool leaf = false;
+    std::vector<std::int32_t> columns;      ///< to be scanned, in their order
     std::vector<std::optional<Rung>> best;  ///< per column
     Histograms histograms;
     std::vector<Surrogate> surrogates;
@@ -75,6 +76,8 @@ class Scanner {
     void rest() const { spare_.clear(); }
     /// Return how many integers the histograms have that a node with so many rows keeps.
     std::size_t most_kept(std::size_t n_rows) const;
+    /// Return the rungs of a base beyond its first, of all columns.
+    std::vector<Rung> scan_rest(const Base& base, const Frame* parent_frame) const;
     /// Return the histograms of bases, for families that are to be derived from them.
     std::vector<Histograms> count(std::span<const Base* const> bases, int n_threads) const;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace tritree {
 
@@ -34,6 +35,9 @@ struct Settings {
     /// asked for. Not offered to users either: so it was in the runs behind the paper's figure. Such trees
     /// are grown whole at once, so it is not saved.
     bool missing_counts_twice = false;
+    double max_features = 1;  ///< the share of columns, drawn by the seed and the node, that a split may use
+    std::uint64_t seed = 0;
+    std::int64_t max_grown = std::numeric_limits<std::int64_t>::max();  ///< nodes to be grown on demand
 
     int n_outputs() const { return n_classes > 0 ? n_classes : 1; }
     bool has_third() const { return missing == Strategy::Trinary || missing == Strategy::TrinaryMia; }
@@ -61,6 +65,7 @@ struct Settings {
         if (n_classes < 0 || (criterion == Criterion::SquaredError) != (n_classes == 0))
             return "the criterion does not fit the number of classes";
         if (max_depth < 0 || min_samples_leaf < 1 || max_surrogates < 0) return "settings out of range";
+        if (!(max_features > 0) || max_features > 1 || max_grown < 0) return "settings out of range";
         return nullptr;
     }
 };

@@ -98,9 +98,8 @@ std::vector<float> shares_of_fractional(const Grower& grower, std::span<const do
     const Tree& tree = grower.tree;
     std::vector<float> shares(n_nodes * kBins);
     std::vector<RowList> lists(n_nodes);
-    lists[0].rows.resize(grower.codes().n_rows);
-    std::iota(lists[0].rows.begin(), lists[0].rows.end(), 0u);
-    lists[0].membership.assign(grower.codes().n_rows, 1.0);
+    lists[0].rows = grower.target().counted_rows();
+    lists[0].membership.assign(lists[0].rows.size(), 1.0);
     for (std::size_t node = 0; node < n_nodes; ++node) {
         const RowList list = std::exchange(lists[node], {});
         binning.write(list.rows, list.membership, &shares[node * kBins]);

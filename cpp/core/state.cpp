@@ -33,6 +33,8 @@ void check_begins(const std::vector<std::int32_t>& begin, std::size_t n, std::si
             "array offsets do not fit");
 }
 
+}  // namespace
+
 Codes load_codes(const GrowthState& state) {
     const std::size_t p = state.column_n_codes.size();
     require(
@@ -71,9 +73,11 @@ Codes load_codes(const GrowthState& state) {
     return codes;
 }
 
+namespace {
+
 Target load_target(const GrowthState& state, const Settings& settings) {
     const auto n = static_cast<std::size_t>(state.n_rows);
-    Target target{settings.n_classes, state.y, state.labels, state.sample_weight};
+    Target target{settings.n_classes, state.y, state.labels, state.sample_weight, {}};
     require(target.n_rows() == n && (target.weight.empty() || target.weight.size() == n) &&
                 (settings.n_classes > 0 ? target.y.empty() : target.labels.empty()),
             "responses do not fit");
@@ -232,10 +236,10 @@ void check_ladders(Grower& grower) {
 
 }  // namespace
 
-GrowthState save_growth(const Grower& grower) {
+GrowthState save_codes(const Codes& codes) {
     GrowthState state;
-    state.n_rows = static_cast<std::int64_t>(grower.codes().n_rows);
-    for (const CodedColumn& column : grower.codes().columns) {
+    state.n_rows = static_cast<std::int64_t>(codes.n_rows);
+    for (const CodedColumn& column : codes.columns) {
         state.column_is_categorical.push_back(column.categorical);
         state.column_n_codes.push_back(column.n_codes);
         append(state.narrow, column.narrow);
@@ -243,9 +247,22 @@ GrowthState save_growth(const Grower& grower) {
         append(state.smallest, column.smallest);
         append(state.largest, column.largest);
     }
-    state.y = grower.target().y;
-    state.labels = grower.target().labels;
-    state.sample_weight = grower.target().weight;
+    return state;
+}
+
+GrowthState save_growth(const Grower& grower, bool with_table) {
+    GrowthState state;
+    if (with_table) {
+        state = save_codes(grower.codes());
+        state.y = grower.target().y;
+        state.labels = grower.target().labels;
+        state.sample_weight = grower.target().weight;
+    }
+    state.in_bag = grower.target().in_bag;
+    const bool partial =
+        std::any_of(grower.bases.begin(), grower.bases.end(), [](const Base& base) { return base.partial; });
+    if (partial)
+        for (const Base& base : grower.bases) state.base_partial.push_back(base.partial);
     for (const Place& place : grower.places) {
         state.place_base.push_back(place.base);
         state.place_rung.push_back(place.rung);
@@ -276,11 +293,27 @@ GrowthState save_growth(const Grower& grower) {
 }
 
 std::unique_ptr<Grower> load_growth(const GrowthState& state, Tree tree, const Settings& settings) {
-    require(settings.has_third(), "a tree without third branches has nothing left to grow");
     auto codes = std::make_shared<const Codes>(load_codes(state));
-    auto grower = std::make_unique<Grower>(codes, load_target(state, settings), settings);
+    return load_growth(state, std::move(codes), load_target(state, settings), std::move(tree), settings);
+}
+
+std::unique_ptr<Grower> load_growth(const GrowthState& state, std::shared_ptr<const Codes> codes,
+                                    Target target, Tree tree, const Settings& settings) {
+    require(settings.has_third(), "a tree without third branches has nothing left to grow");
+    for (std::size_t i = 0; i < state.in_bag.size(); ++i)
+        require(state.in_bag[i] < codes->n_rows && (i == 0 || state.in_bag[i - 1] <= state.in_bag[i]),
+                "rows out of range, or out of order");
+    target.in_bag = state.in_bag;
+    auto grower = std::make_unique<Grower>(std::move(codes), std::move(target), settings);
     grower->tree = std::move(tree);
     load_bases(state, *grower);
+    require(state.base_partial.empty() || state.base_partial.size() == grower->bases.size(),
+            "bases of the wrong shape");
+    for (std::size_t b = 0; b < state.base_partial.size(); ++b) {
+        grower->bases[b].partial = state.base_partial[b] != 0;
+        require(!grower->bases[b].partial || grower->bases[b].ladder.size() <= 1,
+                "a ladder that is not partial");
+    }
     require(state.place_base.size() == state.place_rung.size(), "places of the wrong shape");
     for (std::size_t node = 0; node < state.place_base.size(); ++node)
         grower->places.push_back({state.place_base[node], state.place_rung[node]});

@@ -49,9 +49,11 @@ struct GrowthState {
     // target
     std::vector<double> y, sample_weight;
     std::vector<std::int32_t> labels;
+    std::vector<std::uint32_t> in_bag;  ///< empty if all rows count once
     // places and bases
     std::vector<std::int32_t> place_base, place_rung, base_unusable_begin, base_unusable, base_ladder_begin;
     std::vector<double> base_center, base_sum_scale, base_square_scale, base_weight_scale;
+    std::vector<std::int8_t> base_partial;  ///< empty if every base knows all its rungs
     // rungs of all ladders, one after the other
     std::vector<std::int32_t> rung_column;
     std::vector<double> rung_gain, rung_threshold, rung_share;
@@ -91,10 +93,24 @@ void each_growth_array(AnyState& state, F&& f) {
     f("rung_sets", state.rung_sets);
 }
 
-GrowthState save_growth(const Grower& grower);
+/// The same for the arrays that only members of a forest have; empty ones are left out.
+template <class AnyState, class F>
+void each_member_array(AnyState& state, F&& f) {
+    f("in_bag", state.in_bag);
+    f("base_partial", state.base_partial);
+}
+
+/// Return the state of a grower; without the table (codes and responses) if others hold that.
+GrowthState save_growth(const Grower& grower, bool with_table = true);
+/// Return the codes of a table as a state; `load_codes` checks every index.
+GrowthState save_codes(const Codes& codes);
+Codes load_codes(const GrowthState& state);
 
 /// Return a grower with this tree that goes on where the saved one stopped. Every index is checked: what does
 /// not fit together throws std::invalid_argument.
 std::unique_ptr<Grower> load_growth(const GrowthState& state, Tree tree, const Settings& settings);
+/// The same for a state without its table.
+std::unique_ptr<Grower> load_growth(const GrowthState& state, std::shared_ptr<const Codes> codes,
+                                    Target target, Tree tree, const Settings& settings);
 
 }  // namespace tritree

@@ -49,6 +49,13 @@ Layout::Layout(const Settings& settings, bool weighted, bool complete_)
     if (n_classes == 0 && complete) square = width++;
 }
 
+std::vector<std::uint32_t> Target::counted_rows() const {
+    if (!in_bag.empty()) return in_bag;
+    std::vector<std::uint32_t> all(n_rows());
+    std::iota(all.begin(), all.end(), 0u);
+    return all;
+}
+
 TargetReader::TargetReader(const Target& target, const Settings& settings, bool complete)
     : target_(&target),
       settings_(&settings),

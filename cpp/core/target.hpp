@@ -17,7 +17,11 @@ struct Target {
     std::vector<double> y;             ///< regression
     std::vector<std::int32_t> labels;  ///< classification
     std::vector<double> weight;        ///< empty if every row weighs 1
+    /// The rows that count, in their order; one that is there twice counts twice. Empty if all count once.
+    std::vector<std::uint32_t> in_bag;
 
+    /// Return the rows that count.
+    std::vector<std::uint32_t> counted_rows() const;
     std::size_t n_rows() const { return n_classes > 0 ? labels.size() : y.size(); }
     bool weighted() const { return !weight.empty(); }
 };

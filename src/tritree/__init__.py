@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tritree.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
     from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
     from tritree.files import load
+    from tritree.forest import TrinaryForestClassifier, TrinaryForestRegressor
     from tritree.views.holes import plot_holes
 
     __version__: str
@@ -27,6 +28,8 @@ __all__ = [
     "ModelFileError",
     "TrinaryBoostingClassifier",
     "TrinaryBoostingRegressor",
+    "TrinaryForestClassifier",
+    "TrinaryForestRegressor",
     "TrinaryTreeClassifier",
     "TrinaryTreeRegressor",
     "__version__",
@@ -38,6 +41,8 @@ __all__ = [
 _LATER = {
     "TrinaryBoostingClassifier": "tritree.boosting",
     "TrinaryBoostingRegressor": "tritree.boosting",
+    "TrinaryForestClassifier": "tritree.forest",
+    "TrinaryForestRegressor": "tritree.forest",
     "TrinaryTreeClassifier": "tritree.estimators",
     "TrinaryTreeRegressor": "tritree.estimators",
     "load": "tritree.files",

@@ -1,7 +1,7 @@
 """What the compiled core offers: codes, growth, prediction. No tables, names or messages live here."""
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ class Settings:
         split_on_missing: bool,
         max_surrogates: int,
         missing_counts_twice: bool = False,
+        max_features: float = 1.0,
+        seed: int = 0,
+        max_grown: int = ...,
     ) -> None: ...
 
 @final
@@ -103,8 +106,15 @@ class Model:
         weight: NDArray[np.float64] | None,
         settings: Settings,
         n_threads: int,
+        in_bag: NDArray[np.uint32] | None = None,
     ) -> None:
-        """Grow what a binary tree would; int32 class numbers in classification, float64 in regression."""
+        """Grow what a binary tree would; int32 class numbers in classification, float64 in regression.
+
+        ``in_bag`` are the rows that count, in their order; one that is there twice counts twice.
+        """
+
+    def member_state(self) -> dict[str, Any]:
+        """Return all of the model but its table, which the forest that it is a member of has."""
 
     def predict(self, columns: Columns, n_rows: int, n_threads: int) -> NDArray[np.float64]:
         """Return the values of the rows, (n_rows, n_outputs), growing third branches that rows reach."""
@@ -160,7 +170,17 @@ class Model:
     @property
     def is_detached(self) -> bool: ...
     def __getstate__(self) -> dict[str, Any]: ...
+    @overload
     def __setstate__(self, state: dict[str, Any]) -> None: ...
+    @overload
+    def __setstate__(
+        self,
+        state: dict[str, Any],
+        codes: Codes,
+        response: NDArray[Any],
+        weight: NDArray[np.float64] | None,
+    ) -> None:
+        """Take up a member of a forest again, with the table that the forest has."""
 
 class Plan:
     """How boosted trees are grown, as one frozen object."""

@@ -92,8 +92,8 @@ class Parameters:
         """Return the most codes a column may have."""
         return MAX_CATEGORIES if self.max_bins is None else int(self.max_bins)
 
-    def settings(self, n_classes: int, *, missing_counts_twice: bool = False) -> _core.Settings:
-        """Return the settings of the core; ``n_classes`` is 0 in regression."""
+    def settings(self, n_classes: int, **more: Any) -> _core.Settings:
+        """Return the settings of the core; ``n_classes`` is 0 in regression. Some have more that users do not see."""
         return _core.Settings(
             missing=self.missing,
             criterion=self.criterion,
@@ -102,7 +102,7 @@ class Parameters:
             min_samples_leaf=min(int(self.min_samples_leaf), _NO_LIMIT),
             split_on_missing=bool(self.split_on_missing),
             max_surrogates=min(int(self.max_surrogates), _NO_LIMIT),
-            missing_counts_twice=missing_counts_twice,
+            **more,
         )
 
 

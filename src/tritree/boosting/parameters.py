@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tritree import _core
+from tritree.checks import check_number
 from tritree.codec import MAX_CATEGORIES
 from tritree.parameters import UNKNOWN_CATEGORY, check_choice, check_int, count_threads
 
@@ -25,18 +24,6 @@ MISSING = ("trinary_mia", "trinary", "mia", "majority")
 
 _NO_LIMIT = 2**30  # for the core
 _DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, None: 0}
-
-
-def check_number(
-    name: str, value: Any, least: float, most: float = math.inf, *, open_below: bool = False
-) -> None:
-    """Raise a ValueError unless the parameter is a finite number within its bounds."""
-    is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-    if is_number and math.isfinite(value) and least <= value <= most and not (open_below and value == least):
-        return
-    lower = f"above {least:g}" if open_below else f"of at least {least:g}"
-    upper = "" if most == math.inf else f" and at most {most:g}"
-    raise ValueError(f"{name} must be a number {lower}{upper}, got {value!r}")
 
 
 @dataclass(frozen=True)

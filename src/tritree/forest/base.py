@@ -1,0 +1,267 @@
+"""What both forests do: the flow from a table to trees, and from rows to the mean of their answers."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from tritree import _core
+from tritree.checks import check_number, check_truth
+from tritree.codec import Codec, infinite_values_named
+from tritree.errors import CutShortWarning, warn_caller
+from tritree.forest.members import Members, Table, each
+from tritree.parameters import Parameters, check_int, count_threads
+from tritree.progress import bar
+from tritree.response import check_weights
+from tritree.table import read_table
+from tritree.tabular import TabularEstimator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["BaseTrinaryForest"]
+
+_NO_LIMIT = 2**62
+
+
+class BaseTrinaryForest(TabularEstimator):
+    """What both estimators share; the subclass reads the response."""
+
+    _criteria: ClassVar[tuple[str, ...]]
+    _members: Members
+    _told_cut_short: bool
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_members")
+
+    def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
+        raise NotImplementedError
+
+    def _weigh(
+        self,
+        classes: NDArray[Any] | None,  # noqa: ARG002
+        y: NDArray[Any],  # noqa: ARG002
+        weight: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64] | None:
+        """Return the weights of rows, those of their classes included."""
+        return weight
+
+    def _score_of(self, y: NDArray[Any], values: NDArray[np.float64]) -> float:
+        raise NotImplementedError
+
+    def _checked_parameters(self) -> Parameters:
+        parameters = Parameters(
+            missing=self.missing,
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            max_bins=self.max_bins,
+            unknown_category=self.unknown_category,
+            split_on_missing=self.split_on_missing,
+            max_surrogates=self.max_surrogates,
+            n_jobs=self.n_jobs,
+        )
+        parameters.check(self._criteria)
+        check_int("n_estimators", self.n_estimators, 1)
+        check_int("max_third_nodes", self.max_third_nodes, 0)
+        check_truth("bootstrap", self.bootstrap)
+        check_truth("oob_score", self.oob_score)
+        if self.max_samples is not None:
+            check_number("max_samples", self.max_samples, 0, 1, open_below=True)
+        if self.max_features not in ("sqrt", "log2"):
+            check_number("max_features", self.max_features, 0, 1, open_below=True)
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("oob_score needs rows that a tree has not seen; set bootstrap=True")
+        return parameters
+
+    def _share_of(self, n_columns: int) -> float:
+        """Return the share of columns that a split may use."""
+        if isinstance(self.max_features, str):
+            n = math.sqrt(n_columns) if self.max_features == "sqrt" else math.log2(n_columns)
+            return max(1, int(n)) / n_columns
+        return float(self.max_features)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        parameters = self._checked_parameters()
+        table = read_table(X)
+        codec, columns = Codec.learn(table, self.categorical_features)
+        classes, response = self._read_response(y, table.n_rows)
+        weight = self._weigh(classes, response, check_weights(sample_weight, table.n_rows))
+        n_threads = count_threads(self.n_jobs)
+        with infinite_values_named(codec):
+            codes = _core.Codes(columns, codec.n_categories, parameters.n_bins, n_threads)
+        shared = Table(codes, response, weight)
+        n_classes = 0 if classes is None else len(classes)
+        seeds = check_random_state(self.random_state).randint(1, 2**31 - 1, size=self.n_estimators)
+        bags = _Bags(seeds, table.n_rows, self._drawn(table.n_rows), weight)
+        share = self._share_of(table.n_columns)
+
+        def grow(number: int) -> _core.Model:
+            settings = parameters.settings(
+                n_classes,
+                max_features=share,
+                seed=int(seeds[number]),
+                max_grown=min(int(self.max_third_nodes), _NO_LIMIT),
+            )
+            return _core.Model(codes, response, weight, settings, 1, bags.rows(number))
+
+        models = []
+        with bar(self.n_estimators, "trees", shown=bool(self.verbose)) as show:
+            for model in each([partial(grow, number) for number in range(self.n_estimators)], n_threads):
+                models.append(model)
+                show()
+
+        # nothing is assigned before this line, so that a fit that failed leaves an earlier one as it was
+        can_grow = any(not model.is_detached for model in models)
+        self._members = Members(models, shared if can_grow else None)
+        self._told_cut_short = False
+        self._remember(codec, classes)
+        if self.oob_score:
+            self._score_out_of_bag(columns, bags, response, n_threads)
+        return self
+
+    def _drawn(self, n_rows: int) -> int | None:
+        """Return how many rows are drawn for a tree; None if it takes all of them."""
+        if not self.bootstrap:
+            return None
+        return n_rows if self.max_samples is None else max(1, round(self.max_samples * n_rows))
+
+    def _score_out_of_bag(self, columns: list[Any], bags: _Bags, y: NDArray[Any], n_threads: int) -> None:
+        """Let every row be answered by the trees that have not seen it."""
+        total = np.zeros((len(y), self._members.n_outputs))
+        count = np.zeros(len(y), dtype=np.int64)
+
+        def ask(number: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+            rows = bags.left_out(number)
+            some = [np.ascontiguousarray(column[rows]) for column in columns]
+            return rows, self._members.models[number].predict(some, len(rows), 1)
+
+        for rows, values in each([partial(ask, number) for number in range(self.n_estimators)], n_threads):
+            total[rows] += values
+            count[rows] += 1
+        with np.errstate(invalid="ignore"):
+            answers = total / count[:, None]
+        seen = count > 0
+        if not seen.all():
+            warn_caller(
+                f"{np.count_nonzero(~seen):,} rows were drawn for every tree and have no out-of-bag prediction; "
+                "raise n_estimators"
+            )
+        self._keep_out_of_bag(answers)
+        self.oob_score_ = self._score_of(y[seen], answers[seen])
+
+    def _keep_out_of_bag(self, answers: NDArray[np.float64]) -> None:
+        raise NotImplementedError
+
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        columns, n_rows, n_threads = self._encode(X)
+        with infinite_values_named(self._codec):
+            values = self._members.predict(columns, n_rows, n_threads)
+        self._tell_cut_short()
+        return values
+
+    def _tell_cut_short(self) -> None:
+        n = self.n_cut_short_
+        if n and not self._told_cut_short:
+            self._told_cut_short = True
+            why = (
+                "the training rows are gone (detach()); call grow_for() with rows like them before"
+                if self._members.table is None
+                else "a tree has all the nodes it may have; raise max_third_nodes"
+            )
+            warn_caller(
+                f"{n:,} times a row met a third branch that was not grown, and got the node's value: {why}",
+                CutShortWarning,
+            )
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the number of the node each row ends in, one column per tree.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows, with holes or without.
+        """
+        columns, n_rows, n_threads = self._encode(X)
+        with infinite_values_named(self._codec):
+            return self._members.apply(columns, n_rows, n_threads)
+
+    def grow_for(self, X: Any) -> Self:
+        """Return the estimator with the third branches grown that rows like these need.
+
+        Rows to come that lack the same fields are then answered without growing anything, also after `detach`.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows with holes where they are expected.
+        """
+        self.apply(X)
+        return self
+
+    def detach(self) -> Self:
+        """Return the estimator without the training rows.
+
+        From now on a third branch that was not grown answers with the value of the node it belongs to; the first time
+        that happens a `CutShortWarning` says so.
+        """
+        check_is_fitted(self)
+        self._members.detach()
+        return self
+
+    @property
+    def n_nodes_(self) -> int:
+        """Nodes of all trees as they are now."""
+        check_is_fitted(self)
+        return sum(model.n_nodes for model in self._members.models)
+
+    @property
+    def n_grown_(self) -> int:
+        """Nodes that were grown on demand, after fitting."""
+        check_is_fitted(self)
+        return sum(model.n_grown for model in self._members.models)
+
+    @property
+    def n_cut_short_(self) -> int:
+        """How often a row came to a third branch that could not be grown any more, and got the node's value."""
+        check_is_fitted(self)
+        return sum(model.n_cut_short for model in self._members.models)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Each column's share of the reduction of the training loss, averaged over the trees."""
+        check_is_fitted(self)
+        return self._members.importances(count_threads(self.n_jobs))
+
+
+class _Bags:
+    """The rows that each tree is grown from, drawn anew whenever they are asked for."""
+
+    def __init__(
+        self, seeds: NDArray[Any], n_rows: int, n_drawn: int | None, weight: NDArray[np.float64] | None
+    ) -> None:
+        self._seeds, self._n_rows, self._n_drawn = seeds, n_rows, n_drawn
+        self._weighs = None if weight is None else weight > 0
+
+    def rows(self, number: int) -> NDArray[np.uint32] | None:
+        """Return the rows of a tree in their order, those drawn twice twice; None if it takes all of them."""
+        if self._n_drawn is None:
+            return None
+        random = np.random.RandomState(self._seeds[number])
+        while True:
+            rows = np.sort(random.randint(0, self._n_rows, size=self._n_drawn).astype(np.uint32))
+            if self._weighs is None or self._weighs[rows].any():  # a tree needs a row that counts
+                return rows
+
+    def left_out(self, number: int) -> NDArray[np.intp]:
+        """Return the rows that a tree has not seen."""
+        seen = np.zeros(self._n_rows, dtype=bool)
+        rows = self.rows(number)
+        if rows is not None:
+            seen[rows] = True
+        return np.flatnonzero(~seen)

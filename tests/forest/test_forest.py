@@ -1,0 +1,244 @@
+"""Forests grow the trees they should, and answer with their mean."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from boosted_twin import mixed
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tritree import (
+    CutShortWarning,
+    TrinaryForestClassifier,
+    TrinaryForestRegressor,
+    TrinaryTreeClassifier,
+    TrinaryTreeRegressor,
+)
+
+DIABETES: Any = load_diabetes(return_X_y=True)
+CANCER: Any = load_breast_cancer(return_X_y=True)
+IRIS: Any = load_iris(return_X_y=True)
+STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate")
+QUICK: dict[str, Any] = {"n_estimators": 6, "random_state": 0}
+
+
+def punched(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:
+    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
+
+
+def bag_of(forest: Any, number: int, n_rows: int) -> np.ndarray:
+    """Return the rows that a tree of a forest was grown from, drawn as it says in the forest's source."""
+    seeds = np.random.RandomState(forest.random_state).randint(1, 2**31 - 1, size=forest.n_estimators)
+    return np.sort(np.random.RandomState(seeds[number]).randint(0, n_rows, size=n_rows))
+
+
+# --------------------------------------------------------------------------------------------------------- the trees
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_tree_of_a_forest_is_a_tree_grown_from_the_rows_drawn(missing: str) -> None:
+    X, y = punched(DIABETES[0], 0.15), DIABETES[1]
+    Z = punched(DIABETES[0], 0.4, 1)
+    settings: dict[str, Any] = {"missing": missing, "max_depth": 4, "min_samples_leaf": 8, "max_bins": None}
+    forest = TrinaryForestRegressor(**settings, **QUICK).fit(X, y)
+    columns = [np.ascontiguousarray(column) for column in Z.T]
+    for number in range(3):
+        rows = bag_of(forest, number, len(y))
+        tree = TrinaryTreeRegressor(**settings).fit(X[rows], y[rows])
+        found = forest._members.models[number].predict(columns, len(Z), 1)[:, 0]
+        np.testing.assert_allclose(found, tree.predict(Z), rtol=1e-12)
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_forest_of_one_tree_with_all_rows_is_that_tree(missing: str) -> None:
+    X, y = punched(CANCER[0], 0.1), CANCER[1]
+    common: dict[str, Any] = {"missing": missing, "max_depth": 3, "max_bins": 255}
+    forest = TrinaryForestClassifier(n_estimators=1, bootstrap=False, max_features=1.0, **common).fit(X, y)
+    tree = TrinaryTreeClassifier(min_samples_leaf=5, **common).fit(X, y)
+    Z = punched(CANCER[0], 0.4, 1)
+    np.testing.assert_array_equal(forest.predict_proba(Z), tree.predict_proba(Z))
+
+
+def drawn_columns(path: int, n_columns: int, n: int) -> list[int]:
+    """Return the columns that the core draws for a node: the first n of a shuffle."""
+    columns = list(range(n_columns))
+    for i in range(n):
+        other = i + mixed(mixed(path, 0), i) % (n_columns - i)
+        columns[i], columns[other] = columns[other], columns[i]
+    return sorted(columns[:n])
+
+
+def test_split_is_the_best_of_the_columns_drawn_and_third_branches_use_all() -> None:
+    X, y = DIABETES
+    settings: dict[str, Any] = {"max_depth": 1, "min_samples_leaf": 5, "max_bins": None}
+    forest = TrinaryForestRegressor(bootstrap=False, max_features=0.3, **settings, **QUICK).fit(X, y)
+    seeds = np.random.RandomState(0).randint(1, 2**31 - 1, size=6)
+    roots = set()
+    for number, seed in enumerate(seeds):
+        some = drawn_columns(int(seed), 10, 3)
+        best = TrinaryTreeRegressor(**settings).fit(X[:, some], y).tree_
+        model = forest._members.models[number]
+        root = some[best.column[0]]
+        assert (model.tree().column[0], model.tree().threshold[0]) == (root, best.threshold[0])
+        # the third branch is the best tree without that column, whatever was drawn
+        Z = X.copy()
+        Z[:, root] = np.nan
+        others = [j for j in range(10) if j != root]
+        expected = TrinaryTreeRegressor(**settings).fit(X[:, others], y).predict(X[:, others])
+        columns = [np.ascontiguousarray(column) for column in Z.T]
+        np.testing.assert_allclose(model.predict(columns, len(Z), 1)[:, 0], expected, rtol=1e-12)
+        roots.add(root)
+    assert len(roots) > 1
+
+
+# ------------------------------------------------------------------------------------------- what must not matter
+
+
+@pytest.mark.parametrize("missing", ["trinary", "trinary_mia", "fractional"])
+def test_threads_and_the_order_of_rows_asked_for_change_nothing(missing: str) -> None:
+    X, y = punched(DIABETES[0], 0.1), DIABETES[1]
+    Z = punched(DIABETES[0], 0.4, 1)
+    one = TrinaryForestRegressor(missing=missing, max_features=0.5, n_jobs=1, **QUICK).fit(X, y)
+    two = TrinaryForestRegressor(missing=missing, max_features=0.5, n_jobs=2, **QUICK).fit(X, y)
+    expected = one.predict(Z)
+    begins = range(0, len(Z), 17)
+    in_parts = np.concatenate([two.predict(Z[i : i + 17]) for i in reversed(begins)][::-1])
+    np.testing.assert_array_equal(in_parts, expected)
+
+
+@pytest.mark.parametrize("again", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
+@pytest.mark.parametrize("missing", ["trinary", "mia"])
+def test_copies_answer_and_grow_alike(again: Any, missing: str) -> None:
+    Z = punched(DIABETES[0], 0.4)
+    forest = TrinaryForestRegressor(missing=missing, max_features=0.4, **QUICK).fit(*DIABETES)
+    forest.predict(Z[:50])  # half grown
+    other = again(forest)
+    assert other.n_grown_ == forest.n_grown_
+    np.testing.assert_array_equal(other.predict(Z), forest.predict(Z))
+
+
+def test_table_is_pickled_once_for_all_trees() -> None:
+    few = TrinaryForestRegressor(n_estimators=2, max_depth=1, random_state=0).fit(*DIABETES)
+    many = TrinaryForestRegressor(n_estimators=12, max_depth=1, random_state=0).fit(*DIABETES)
+    table = len(pickle.dumps(few._members.table))
+    assert len(pickle.dumps(many)) - len(pickle.dumps(few)) < 5 * table
+
+
+# ---------------------------------------------------------------------------------------------------- what users see
+
+
+def test_out_of_bag_answers_are_those_of_trees_that_have_not_seen_a_row() -> None:
+    X, y = punched(DIABETES[0], 0.2), DIABETES[1]
+    forest = TrinaryForestRegressor(n_estimators=12, oob_score=True, random_state=0).fit(X, y)
+    row = 17
+    columns = [np.ascontiguousarray(column[row : row + 1]) for column in X.T]
+    said = [
+        model.predict(columns, 1, 1)[0, 0]
+        for number, model in enumerate(forest._members.models)
+        if row not in bag_of(forest, number, len(y))
+    ]
+    assert forest.oob_prediction_[row] == pytest.approx(np.mean(said), rel=1e-12)
+    assert 0.2 < forest.oob_score_ < 0.6
+
+
+def test_rows_that_every_tree_has_seen_are_told_of() -> None:
+    with pytest.warns(UserWarning, match="drawn for every tree"):
+        forest = TrinaryForestClassifier(n_estimators=1, oob_score=True, random_state=0).fit(*IRIS)
+    assert np.isnan(forest.oob_decision_function_).any()
+
+
+def test_answers_with_holes_are_far_better_than_with_majority() -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1500, 6)) @ (np.eye(6) + 0.5)
+    y = X[:, 0] * 2 + np.abs(X[:, 1]) + X[:, 2]
+    lost = {}
+    for missing in ("trinary", "majority"):
+        forest = TrinaryForestRegressor(n_estimators=20, missing=missing, random_state=0).fit(
+            X[:1000], y[:1000]
+        )
+        lost[missing] = np.mean((forest.predict(punched(X[1000:], 0.4)) - y[1000:]) ** 2)
+    assert lost["trinary"] < 0.7 * lost["majority"]
+
+
+def test_growth_has_a_limit_and_says_how_often_it_was_met() -> None:
+    forest = TrinaryForestRegressor(max_third_nodes=20, **QUICK).fit(*DIABETES)
+    with pytest.warns(CutShortWarning, match="raise max_third_nodes"):
+        answers = forest.predict(punched(DIABETES[0], 0.5))
+    assert np.isfinite(answers).all()
+    assert forest.n_cut_short_ > 0
+
+
+def test_detached_forest_answers_rows_like_those_grown_for() -> None:
+    Z = punched(DIABETES[0], 0.3)
+    expected = TrinaryForestRegressor(**QUICK).fit(*DIABETES).predict(Z)
+    forest = TrinaryForestRegressor(**QUICK).fit(*DIABETES).grow_for(Z).detach()
+    np.testing.assert_array_equal(forest.predict(Z), expected)
+    with pytest.warns(CutShortWarning, match="grow_for"):
+        forest.predict(np.full((1, 10), np.nan))
+
+
+def test_importances_add_up_to_one_and_find_what_matters() -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 4))
+    forest = TrinaryForestRegressor(**QUICK).fit(X, 3 * X[:, 1])
+    assert forest.feature_importances_.sum() == pytest.approx(1)
+    assert forest.feature_importances_.argmax() == 1
+
+
+def test_classes_may_be_text_and_weighed() -> None:
+    labels = np.array(["setosa", "versicolor", "virginica"])[IRIS[1]]
+    forest = TrinaryForestClassifier(class_weight={"setosa": 1, "versicolor": 1, "virginica": 50}, **QUICK)
+    shares = forest.fit(IRIS[0], labels).predict_proba(IRIS[0])
+    plain = TrinaryForestClassifier(**QUICK).fit(IRIS[0], labels).predict_proba(IRIS[0])
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert shares[:, 2].mean() > plain[:, 2].mean()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_estimators": 0}, "n_estimators"),
+        ({"max_features": 0}, "max_features must be a number above 0 and at most 1"),
+        ({"max_features": "all"}, "max_features"),
+        ({"max_samples": 2}, "max_samples"),
+        ({"bootstrap": "yes"}, "bootstrap must be True or False"),
+        ({"bootstrap": False, "oob_score": True}, "set bootstrap=True"),
+        ({"missing": "mean"}, "missing must be one of"),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(parameters: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        TrinaryForestRegressor(**parameters).fit(*DIABETES)
+
+
+def test_forest_that_is_not_fitted_says_so() -> None:
+    with pytest.raises(NotFittedError):
+        TrinaryForestRegressor().predict(DIABETES[0])
+
+
+CHECKED = [
+    TrinaryForestRegressor(n_estimators=3, min_samples_leaf=1),
+    TrinaryForestClassifier(n_estimators=5),
+    TrinaryForestClassifier(n_estimators=5, missing="fractional"),
+]
+FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": "rows are counted, weights are not, and rows are drawn at random",
+    "check_class_weight_classifiers": "leaves of rows that weigh nearly nothing are allowed, where the check bounds them",
+}
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    """Return what cannot hold, each with its reason."""
+    is_classifier = isinstance(estimator, TrinaryForestClassifier)
+    return {name: why for name, why in FAILURES.items() if is_classifier or "classifiers" not in name}
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
