@@ -5,9 +5,9 @@ TESTS ?= tests
 PYTEST_ARGS ?=
 ARGS ?=
 
-SOURCES := CMakeLists.txt pyproject.toml $(wildcard cpp/core/*.[ch]pp cpp/bind/*.[ch]pp)
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard cpp/*/*.[ch]pp)
 MODULES := $(shell find src -name '*.py' -o -name '*.pyi' -o -name py.typed)
-CPP := $(wildcard cpp/core/*.[ch]pp cpp/bind/*.[ch]pp)
+CPP := $(wildcard cpp/*/*.[ch]pp)
 BIN := .venv/bin
 
 # $(call venv,FOLDER): a virtual environment that can build the package without a second, isolated one
@@ -21,7 +21,7 @@ endef
 
 .PHONY: help demo test bench docs check format sanitize test-lowest clean
 help:
-	@echo "make demo         install into .venv and run the demonstration"
+	@echo "make demo         install into .venv and run tritree demo; what it makes is in build/tritree-demo"
 	@echo "make test         install into .venv and run the tests (TESTS=folder, PYTEST_ARGS=..., JOBS=2)"
 	@echo "make bench        measure beside other libraries; a full run goes to benchmarks/README.md (ARGS=\"--quick fit-small\")"
 	@echo "make docs         the documentation site, in build/site"
@@ -31,8 +31,8 @@ help:
 	@echo "make test-lowest  the tests with the oldest dependencies allowed (Python 3.11 or 3.12)"
 	@echo "make clean        remove environments and builds"
 
-demo: .venv/.installed-demo
-	$(BIN)/python -m tritree.demo
+demo: .venv/.installed-cli
+	$(BIN)/tritree demo --output build/tritree-demo
 
 test: .venv/.installed-test
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
@@ -64,8 +64,8 @@ format: .venv/.installed-dev
 .venv/.installed: .venv/.created .venv/.modules $(SOURCES)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	touch $@
-.venv/.installed-demo: .venv/.installed
-	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py demo)
+.venv/.installed-cli: .venv/.installed
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py cli)
 	touch $@
 .venv/.installed-test: .venv/.installed
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py test)
@@ -73,7 +73,8 @@ format: .venv/.installed-dev
 .venv/.installed-bench: .venv/.installed
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py bench)
 	touch $@
-.venv/.installed-docs: .venv/.installed
+# the reference is read from the sources, so nothing is built for it
+.venv/.installed-docs: .venv/.created pyproject.toml
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py docs)
 	touch $@
 .venv/.installed-dev: .venv/.created pyproject.toml

@@ -1,4 +1,4 @@
-"""Examples in docstrings, in the README and in docs/ run, and say what they show."""
+"""Examples in docstrings, in the README and in docs/ run, and say what they show; what is named there exists."""
 
 from __future__ import annotations
 
@@ -6,21 +6,38 @@ import doctest
 import importlib
 import pkgutil
 import re
+import shlex
+import tomllib
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
+from places import DATA
 
 import tritree
 
 MODULES = ["tritree", *(module.name for module in pkgutil.walk_packages(tritree.__path__, "tritree."))]
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """Return the blocks of a page in a language."""
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def programs(page: Path) -> list[str]:
     """Return the Python blocks of a page."""
-    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return blocks(page, "python")
+
+
+def commands(page: Path) -> list[str]:
+    """Return the calls of the program on a page: those in shell blocks, and those that a table begins with."""
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    lines += re.findall(r"^\| `([^`]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [line for line in lines if line.startswith("tritree ")]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -34,23 +51,14 @@ def test_both_estimators_have_examples():
         assert ">>> " in estimator.__doc__
 
 
-def test_quick_start_of_the_readme_runs(capsys):
+def test_ten_lines_of_the_readme_run(capsys):
     pytest.importorskip("pandas")
     (program,) = programs(README)
+    assert len([line for line in program.splitlines() if line]) == 10
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tritree.ColumnMatchWarning)
         exec(program, {})
     assert "takes over" in capsys.readouterr().out
-
-
-def test_demonstration_runs(capsys):
-    pytest.importorskip("pandas")
-    from tritree.demo import main
-
-    main()
-    printed = capsys.readouterr().out
-    assert "not grown yet" in printed
-    assert "HistGradientBoosting" in printed
 
 
 @pytest.fixture
@@ -79,7 +87,7 @@ PAGES = {
 
 
 def test_every_page_with_examples_is_run():
-    assert {page.name for page in (ROOT / "docs").glob("*.md") if programs(page)} == set(PAGES)
+    assert {page.name for page in DOCS if programs(page)} == set(PAGES)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -97,3 +105,94 @@ def test_examples_of_the_page_hold(name, tmp_path, monkeypatch, warnings_printed
         runner.run(example, clear_globs=False)
         names.update(example.globs)
     assert runner.summarize(verbose=False).failed == 0
+
+
+#: What makes a command of the documentation quick, put behind it.
+QUICKLY = {
+    "compare": ["--seeds", "1", "--folds", "3", "--rates", "0.3", "--depth", "2", "--n-jobs", "1"],
+    "lab paper": ["--seeds", "1", "--rates", "0.2", "--datasets", "seeds", "--n-jobs", "1"],
+    "lab bias": ["--repeats", "5"],
+}
+SKIPPED = ["tritree demo"]  # which cannot be made quicker, and is run by the tests of the program
+
+
+def quickly(command: str) -> list[str]:
+    """Return the arguments of a command that is to be quick."""
+    arguments = shlex.split(command)[1:]
+    return arguments + next(
+        (more for name, more in QUICKLY.items() if " ".join(arguments).startswith(name)), []
+    )
+
+
+@pytest.fixture
+def houses(tmp_path, monkeypatch):
+    """Put the tables that the documentation speaks of, and the paper's data, where the program is run."""
+    pd = pytest.importorskip("pandas", reason="the command line needs pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"area": rng.normal(100, 20, 120), "town": rng.choice(["Lund", "Ystad"], 120)})
+    table["price"] = 3 * table["area"] + 50 * (table["town"] == "Lund") + rng.normal(0, 10, 120)
+    table.loc[::7, "area"] = np.nan
+    table.to_csv(tmp_path / "houses.csv", index=False)
+    table.drop(columns="price").head(10).to_csv(tmp_path / "new.csv", index=False)
+    if DATA.exists():
+        (tmp_path / "data").symlink_to(DATA, target_is_directory=True)
+    monkeypatch.setenv("TRITREE_DATA", str(DATA))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("page", [page for page in DOCS if commands(page)], ids=lambda page: page.name)
+def test_commands_of_the_page_run(page, houses, capfd):
+    for library in ("typer", "matplotlib", "onnx"):
+        pytest.importorskip(library, reason=f"the program needs {library} for what the page shows")
+    from cli.running import InProcess
+
+    tritree = InProcess(capfd)
+    for command in commands(page):
+        if command.startswith("tritree lab paper") and not (DATA / "paper" / "seeds.csv").exists():
+            continue
+        if command not in SKIPPED:
+            tritree.good(*quickly(command))
+
+
+def test_table_of_commands_has_all_of_them():
+    pytest.importorskip("typer", reason="the command line needs typer")
+    from typer.main import get_command
+
+    from tritree.cli.program import make_app
+
+    parts = get_command(make_app()).commands
+    names = [name for name, part in parts.items() if not hasattr(part, "commands")]
+    names += [f"{name} {sub}" for name, part in parts.items() for sub in getattr(part, "commands", ())]
+    told = [f"{command} " for command in commands(ROOT / "docs" / "command-line.md")]
+    assert [name for name in names if not any(line.startswith(f"tritree {name} ") for line in told)] == []
+
+
+@pytest.mark.parametrize("page", [README, *DOCS], ids=lambda page: page.name)
+def test_what_a_page_tells_to_make_or_to_install_is_there(page):
+    text = page.read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    told = re.findall(r"^make ([a-z-]+)|`make ([a-z-]+)", text, re.MULTILINE)
+    assert {first or second for first, second in told} <= set(targets)
+    assert {
+        extra for names in re.findall(r"(?:tritree|\.)\[([a-z,]+)\]", text) for extra in names.split(",")
+    } <= set(extras)
+
+
+def test_readme_links_to_what_is_there():
+    links = re.findall(r"\]\(([^)]+)\)", README.read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("name", ["tritree", "tritree.lab", "tritree.lab.bias"])
+def test_reference_has_all_that_a_package_offers(name):
+    pytest.importorskip("pandas", reason="the laboratory needs pandas")
+    offered = {
+        offer for offer in importlib.import_module(name).__all__ if offer[0] != "_" and not offer.isupper()
+    }
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert offered - set(re.findall(r"\w+", reference)) == set()

@@ -78,7 +78,8 @@ void BoostedTree::split(std::int32_t node, const Cut& cut, const Bins& bins, con
     }
     Step& step = steps[static_cast<std::size_t>(node)];
     step.column = static_cast<std::uint16_t>(column);
-    step.begin = static_cast<std::uint16_t>(cut.begin);
+    // of a categorical cut it says nothing: it may be that of another column, tried before
+    step.begin = cut.categorical ? std::uint16_t{0} : static_cast<std::uint16_t>(cut.begin);
     step.missing = static_cast<std::uint16_t>(bins.columns[column].missing());
     step.categorical = cut.categorical;
     step.missing_to = cut.missing_to;

@@ -61,7 +61,7 @@ class BoostedTree {
     /// Return where a code leads from a node: to the node itself where the way ends.
     std::int32_t next(std::int32_t node, std::uint32_t code) const {
         const Step& step = steps[static_cast<std::size_t>(node)];
-        if (step.categorical && code != step.missing) return next_of_category(node, code);
+        if (step.categorical) return code == step.missing ? step.next[2] : next_of_category(node, code);
         return step.next[(code >= step.begin) + (code == step.missing)];
     }
     /// Lead rows on from where they stand, until each is at a leaf or at a node whose third branch it needs.

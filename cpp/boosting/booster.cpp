@@ -14,9 +14,14 @@ constexpr std::uint64_t kRowSeed = 0x517cc1b727220a95u;  // what tells draws of 
 
 std::vector<std::uint32_t> draw_rows(std::size_t n, std::size_t most, std::uint64_t seed) {
     std::vector<std::uint32_t> rows;
-    rows.reserve(std::min(n, most));
+    if (most >= n) {
+        rows.resize(n);
+        std::iota(rows.begin(), rows.end(), 0u);
+        return rows;
+    }
+    rows.reserve(most);
     // each row in turn is taken with the chance that leaves as many as there must be
-    std::size_t wanted = std::min(n, most);
+    std::size_t wanted = most;
     for (std::size_t row = 0; wanted > 0; ++row) {
         const double random = static_cast<double>(mixed(seed, row) >> 11) * 0x1p-53;
         if (random * static_cast<double>(n - row) < static_cast<double>(wanted)) {

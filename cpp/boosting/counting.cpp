@@ -1,6 +1,7 @@
 #include "counting.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/parallel.hpp"
 
@@ -10,23 +11,37 @@ namespace {
 constexpr std::size_t kAhead = 24;              // rows that are fetched ahead
 constexpr std::size_t kLeastRowsOfPart = 4096;  // fewer are not worth a histogram of their own
 
+#if defined(__GNUC__)
+/// Both sums of a cell, added at once.
+using Pair = std::int64_t __attribute__((vector_size(16), may_alias));
+inline void add_to(Cell& cell, const Cell& more) {
+    reinterpret_cast<Pair&>(cell) += reinterpret_cast<const Pair&>(more);
+}
+inline void fetch(const void* from) { __builtin_prefetch(from); }
+#else
+inline void add_to(Cell& cell, const Cell& more) { cell += more; }
+inline void fetch(const void*) {}
+#endif
+
 template <class Code>
 void count_part(const Code* codes, std::size_t width, const std::uint32_t* offsets,
                 std::span<const std::uint32_t> rows, const Gradients& gradients, Cell* cells) {
-    const Gradient* const at = gradients.at.data();
-    const std::int64_t one = std::int64_t{1} << gradients.unit.shift;
     const std::size_t n = rows.size();
     for (std::size_t i = 0; i < n; ++i) {
-#if defined(__GNUC__)
-        if (i + kAhead < n) {
-            __builtin_prefetch(codes + std::size_t{rows[i + kAhead]} * width);
-            __builtin_prefetch(at + rows[i + kAhead]);
-        }
-#endif
+        const std::uint32_t ahead = rows[std::min(i + kAhead, n - 1)];
+        fetch(codes + std::size_t{ahead} * width);
+        fetch(&gradients.at[ahead]);
         const std::uint32_t row = rows[i];
-        const Cell add{at[row].first, one + at[row].second};
+        const Cell more = gradients.unit.cell(gradients.at[row]);
         const Code* const code = codes + std::size_t{row} * width;
-        for (std::size_t j = 0; j < width; ++j) cells[offsets[j] + code[j]] += add;
+        std::size_t j = 0;
+        for (; j + 4 <= width; j += 4) {
+            add_to(cells[offsets[j] + code[j]], more);
+            add_to(cells[offsets[j + 1] + code[j + 1]], more);
+            add_to(cells[offsets[j + 2] + code[j + 2]], more);
+            add_to(cells[offsets[j + 3] + code[j + 3]], more);
+        }
+        for (; j < width; ++j) add_to(cells[offsets[j] + code[j]], more);
     }
 }
 

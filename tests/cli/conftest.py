@@ -17,7 +17,17 @@ from tritree import TrinaryTreeRegressor  # noqa: E402
 
 
 @pytest.fixture
-def tritree(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> InProcess:
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder that is the user's cache, for programs in processes of their own, too."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("TRITREE_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def tritree(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> InProcess:
     """Return the program, run in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     return InProcess(capfd)

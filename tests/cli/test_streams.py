@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.conftest import fill, flowers
@@ -16,7 +20,18 @@ from cli.running import PROGRAM, SECONDS, environment, run_program
 
 import tritree as library
 
-COMMANDS = ("fit", "predict", "explain", "show", "export", "holes")
+COMMANDS = (
+    "demo",
+    "fit",
+    "predict",
+    "explain",
+    "show",
+    "export",
+    "holes",
+    "compare",
+    "lab paper",
+    "lab bias",
+)
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +45,38 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_help_of_every_command_has_examples(folder: Path) -> None:
     script = (
         "import sys; from tritree.cli.app import main; "
-        f"sys.exit(sum(main([name, '--help']) for name in {COMMANDS!r}))"
+        f"sys.exit(sum(main([*name.split(), '--help']) for name in {COMMANDS!r}))"
     )
     run = run_program(cwd=folder, program=[sys.executable, "-c", script], COLUMNS="200")
     assert run.code == 0
-    assert run.out.count("Examples:") == len(COMMANDS)
-    for name in COMMANDS:
-        assert f"tritree {name} " in run.out.partition("Examples:")[2]
+    _, *examples = run.out.split("Examples:")
+    for name, shown in zip(COMMANDS, examples, strict=True):
+        assert f"tritree {name}" in shown.partition("Usage:")[0]
+
+
+def test_no_command_is_left_out_here() -> None:
+    from tritree.cli.program import COMMANDS as OF_PROGRAM
+    from tritree.cli.program import LAB
+
+    names = [function.__name__ for _, function, _ in OF_PROGRAM]
+    assert [*names, *(f"lab {function.__name__}" for function, _ in LAB)] == list(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_of_a_command_are_read_by_it(name: str) -> None:
+    import typer
+
+    from tritree.cli import program
+
+    examples = {function.__name__: shown for _, function, shown in program.COMMANDS}
+    examples |= {f"lab {function.__name__}": shown for function, shown in program.LAB}
+    command: Any = typer.main.get_command(program.make_app())
+    for part in name.split():
+        command = command.commands[part]
+    for text, _ in examples[name]:
+        _, given = re.split(rf"\btritree {name}\b", text)
+        with command.make_context(name, shlex.split(re.split(" [<>|] ", given)[0])):
+            pass  # an option that is not there would have been refused
 
 
 def test_help_fits_on_80_columns_with_all_names_in_full(folder: Path) -> None:
@@ -50,7 +90,7 @@ def test_help_fits_on_80_columns_with_all_names_in_full(folder: Path) -> None:
 def test_program_without_arguments_shows_its_help(folder: Path) -> None:
     run = run_program(cwd=folder)
     assert run.code == 0
-    assert all(f" {name} " in run.out for name in COMMANDS)
+    assert all(f" {name.split()[0]} " in run.out for name in COMMANDS)
 
 
 def test_version_is_told(folder: Path) -> None:
@@ -176,6 +216,34 @@ def test_program_without_typer_says_so_in_one_line(folder: Path, tmp_path: Path)
     assert run.code == 1
     assert "needs typer" in run.complaint
     assert run.complaint.endswith("pip install 'tritree[cli]'")
+
+
+def test_comparison_of_a_table_from_the_standard_input_is_a_process_like_any_other(
+    folder: Path, cache: Path
+) -> None:
+    data = (folder / "diabetes.csv").read_bytes()
+    options = ["--drop", "id", "--rates", "0.3", "--seeds", 1, "--folds", 3, "--depth", 2, "--json"]
+    run = run_program("compare", "-", "-y", "progress", *options, cwd=folder, stdin=data)
+    assert run.code == 0, run
+    assert run.err == ""
+    found = json.loads(run.out)
+    assert found["about"]["datasets"] == ["the standard input"]
+    assert Path(found["about"]["store"]).parent == cache / "compare"
+
+
+def test_bias_as_a_program_has_nothing_to_say_beside_its_table(folder: Path) -> None:
+    run = run_program("lab", "bias", "--repeats", 20, "--n", 20, cwd=folder)
+    assert (run.code, run.err) == (0, "")
+    assert run.out.startswith("q = 0.1")
+
+
+def test_demo_takes_no_longer_than_half_a_minute(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    begin = time.monotonic()
+    run = run_program("demo", cwd=tmp_path, MPLBACKEND="module://no_such_backend")  # a file needs no window
+    assert run.code == 0, run
+    assert time.monotonic() - begin < 30
+    assert (tmp_path / "tritree-demo" / "comparison.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_help_imports_nothing_heavy_of_its_own(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
 
@@ -87,6 +89,46 @@ def test_ctrl_c_ends_long_growth_in_order(folder: Path) -> None:
     assert code == 130
     assert "Traceback" not in shown
     assert sorted(path.name for path in folder.iterdir()) == ["diabetes.csv", "diabetes.tritree"]
+
+
+def test_program_without_typer_and_rich_says_so_in_one_line(folder: Path, tmp_path: Path) -> None:
+    absent = tmp_path / "absent"
+    absent.mkdir()
+    for name in ("typer", "rich"):
+        line = f'raise ModuleNotFoundError("No module named {name!r}", name={name!r})\n'
+        (absent / f"{name}.py").write_text(line)
+    path = os.pathsep.join([str(absent), os.environ.get("PYTHONPATH", "")])
+    code, shown = run_on_terminal("--help", cwd=folder, PYTHONPATH=path)
+    assert code == 1
+    assert shown.startswith("tritree: the command line needs typer")
+    assert shown.endswith("pip install 'tritree[cli]'\r\n")
+
+
+def test_stopped_comparison_says_where_its_parts_are_and_goes_on_from_there(
+    folder: Path, cache: Path
+) -> None:
+    options = ["-y", "progress", "--drop", "id", "--depth", 2, "--folds", 2, "--n-jobs", 1]
+    long = [*options, "--rates", "0.1,0.2,0.3,0.4,0.5", "--seeds", 100]
+    code, shown = run_on_terminal("compare", "diabetes.csv", *long, cwd=folder, keys={"7/": b"\x03"})
+    assert code == 130
+    assert "Traceback" not in shown
+    [kept] = (cache / "compare").glob("*.sqlite")
+    assert f"finished parts are in '{kept}'" in without_control(shown).replace("\r\n", "")
+    assert without_control(shown).split("\r\n")[-2].endswith("tritree: interrupted")
+    (folder / "diabetes.csv").rename(folder / "renamed.csv")
+    code, shown = run_on_terminal(
+        "compare", "renamed.csv", *options, "--rates", "0.1", "--seeds", 1, cwd=folder
+    )
+    assert code == 0
+    # of 7 parts without holes and 2 times 7 with some, at least the first 7 were there
+    assert max((int(total) for total in re.findall(r"\d/(\d+)", without_control(shown))), default=0) <= 14
+    assert [kept] == list((cache / "compare").glob("*.sqlite"))
+
+
+def test_bars_of_bias_count_formulas_and_then_tables(folder: Path) -> None:
+    code, shown = run_on_terminal("lab", "bias", "--repeats", 20, "--n", 20, cwd=folder)
+    assert code == 0
+    assert without_control(shown).index("formulas") < without_control(shown).index("tables")
 
 
 def test_table_can_be_typed(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -52,10 +54,28 @@ def test_distance_is_unknown_where_nothing_has_varied_yet() -> None:
     assert lines.loc[("trinary", "b"), "z"] == 0
 
 
-def test_each_simulated_table_is_reported_when_it_is_done() -> None:
-    done = []
-    bias_table("trinary", q=[0.1, 0.2], repeats=7, done=lambda: done.append(1))
-    assert len(done) == 14
+class Counted:
+    """What is counted while it is done: how many there are to be of each kind, and how many there were."""
+
+    def __init__(self) -> None:
+        self.wanted: dict[str, int] = {}
+        self.done: dict[str, int] = {}
+
+    @contextmanager
+    def __call__(self, total: int, unit: str) -> Iterator[Callable[[], None]]:
+        assert self.wanted == self.done  # one after the other: a terminal shows one bar
+        self.wanted[unit], self.done[unit] = total, 0
+
+        def step() -> None:
+            self.done[unit] += 1
+
+        yield step
+
+
+def test_each_formula_and_each_simulated_table_is_reported_when_it_is_done() -> None:
+    counted = Counted()
+    bias_table(["trinary", "mia"], q=[0.1, 0.2], n=10, repeats=7, progress=counted)
+    assert counted.wanted == counted.done == {"formulas": 4, "tables": 14}
 
 
 def test_text_is_aligned_and_has_all_lines(table: Any) -> None:
@@ -89,6 +109,15 @@ def test_plot_has_a_panel_for_a_and_one_for_b(table: Any, plt: Any) -> None:
     panels = plot_bias(table)
     assert [panel.get_title(loc="left") for panel in panels] == ["a = 0, left", "b = 1, right"]
     panels[0].figure.canvas.draw()
+
+
+def test_plot_has_the_colours_of_every_other_figure(table: Any, plt: Any) -> None:
+    from tritree.lab.figures import looks
+
+    for panel in plot_bias(table):
+        drawn = {bar.get_label(): bar.lines[0] for bar in panel.containers}
+        found = {name: (line.get_color(), line.get_marker()) for name, line in drawn.items()}
+        assert found == {name: (look.colour, look.marker) for name, look in looks(ALL).items()}
 
 
 def test_plot_lists_all_strategies_and_what_is_printed(table: Any, plt: Any) -> None:
@@ -182,7 +211,7 @@ def test_what_cannot_be_simulated_is_refused(wrong: dict[str, Any], message: str
 
 
 def test_formula_that_cannot_be_had_is_refused_before_trees_are_fitted() -> None:
-    done: list[int] = []
+    counted = Counted()
     with pytest.raises(ValueError, match=r"n = 10,000 rows are too many .* for 'mia' \(at most 5,000\)"):
-        bias_table(["trinary", "mia"], n=10_000, done=lambda: done.append(1))
-    assert not done
+        bias_table(["trinary", "mia"], n=10_000, progress=counted)
+    assert "tables" not in counted.wanted

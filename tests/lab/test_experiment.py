@@ -15,16 +15,23 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from joblib._parallel_backends import MultiprocessingBackend
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from tritree import TrinaryTreeRegressor
+from tritree.lab import experiment as experiment_module
+from tritree.lab import methods as methods_module
+from tritree.lab import trial, tuning
 from tritree.lab.data import Dataset
 from tritree.lab.experiment import Experiment
-from tritree.lab.settings import in_both, in_test, shifted
+from tritree.lab.settings import Holes, in_both, in_test, shifted
 from tritree.lab.store import Store
 from tritree.lab.trial import Folds
 
@@ -87,6 +94,19 @@ def test_loss_is_that_of_trees_fitted_by_hand() -> None:
         assert row.loss.item() == pytest.approx(np.square(error).mean(), rel=1e-12)
 
 
+def test_name_of_a_data_set_makes_no_difference(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    # the same rows under another name, beside other rows
+    one, same, other = made("made"), made("edam"), made("others")
+    assert one.fingerprint == same.fingerprint != other.fingerprint
+    first = small(store=path, datasets=[one]).run(1)
+    results = small(store=path, datasets=[same, other]).run(1)
+    found = results[results.dataset == "edam"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found.assign(dataset="made"), first)  # the seconds, too
+    beside = results[results.dataset == "others"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(numbers(beside), numbers(small(datasets=[other]).run(1)))
+
+
 def test_holes_in_test_only_leave_training_complete() -> None:
     data = made()
     for_training, for_test = in_test("mcar").tables(data, 0.5, 0)
@@ -94,6 +114,73 @@ def test_holes_in_test_only_leave_training_complete() -> None:
     assert for_test.isna().mean().to_numpy() == pytest.approx(0.5)
     before, after = shifted("mcar", "mnar").tables(data, 0.5, 0)
     assert not before.isna().equals(after.isna())
+
+
+def test_holes_are_in_the_columns_that_were_named() -> None:
+    data = made()
+    _, for_test = in_test("mcar", columns=["b"]).tables(data, 0.5, 0)
+    assert for_test.isna().mean().tolist() == pytest.approx([0, 0.5, 0])
+    before, after = shifted("mcar", Holes("mnar", columns="a")).tables(data, 0.5, 0)
+    assert before.isna().mean().tolist() == pytest.approx([0.5, 0.5, 0.5])
+    assert after.isna().mean().tolist() == pytest.approx([0.5, 0, 0])
+
+
+def test_shift_has_a_direction() -> None:
+    data = made()
+    _, after = shifted("mcar", "im", direction="smallest").tables(data, 0.5, 0)
+    assert after["a"].min() > data.X["a"].median()
+
+
+def test_strength_is_passed_on() -> None:
+    data, a = made(), made().X["a"]
+
+    def mean_of_what_is_gone(strength: float) -> float:
+        _, after = in_test("mnar", strength=strength).tables(data, 0.3, 0)
+        return float(a[after["a"].isna()].mean())
+
+    assert mean_of_what_is_gone(100) > mean_of_what_is_gone(1) + 0.1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"mechanism": "mcarr"}, "mechanism must be one of"),
+        ({"direction": "up"}, "direction must be one of"),
+        ({"mechanism": "mnar", "strength": -1}, "strength must be"),
+        ({"columns": []}, "columns is empty"),
+    ],
+    ids=["mechanism", "direction", "strength", "columns"],
+)
+def test_holes_that_cannot_be_made_are_refused_at_once(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        in_test(**parameters)
+
+
+def test_settings_are_told_in_full() -> None:
+    settings = [in_test(columns=["a"]), shifted("mar", "mnar", direction="smallest", strength=1)]
+    assert small(settings=settings).about()["settings"] == {
+        "mcar_test": {"training": "complete", "test": {"mechanism": "mcar", "columns": ["a"]}},
+        "mar → mnar": {
+            "training": {"mechanism": "mar", "columns": "all", "strength": 1.0},
+            "test": {"mechanism": "mnar", "columns": "all", "direction": "smallest", "strength": 1.0},
+        },
+    }
+
+
+def test_other_columns_or_strength_are_other_cells(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    settings = [
+        in_test("mnar"),
+        in_test("mnar", columns=["a"], name="a"),
+        in_test("mnar", columns=[1], name="b"),
+        in_test("mnar", strength=1, name="weak"),
+        in_test("mnar", direction="smallest", name="small"),
+        in_test("mcar", name="random"),
+        in_test("mcar", direction="smallest", strength=1, name="random again"),  # which say nothing there
+    ]
+    small(store=path, settings=settings, methods={"mia": "mia"}).run(1)
+    with Store(path) as store:
+        assert len(store.keys()) == 1 + 6
 
 
 def test_one_worker_and_two_say_the_same() -> None:
@@ -104,6 +191,49 @@ def test_joblibs_backend_is_the_users_choice() -> None:
     with joblib.parallel_backend("threading"):
         results = small().run(2)
     pd.testing.assert_frame_equal(numbers(results), numbers(small().run(1)))
+
+
+class LikeRay(MultiprocessingBackend):
+    """A backend that is not known to have its workers here, and gives results at its end only."""
+
+
+class CountStored(RegressorMixin, BaseEstimator):
+    """A method that predicts how many cells are stored while it runs."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def fit(self, X: Any, y: Any) -> CountStored:
+        return self
+
+    def predict(self, X: Any) -> Any:
+        with Store(self.path) as store:
+            return np.full(len(X), float(len(store.keys())))
+
+
+@pytest.fixture(params=["multiprocessing", "like Ray"])
+def gives_all_at_the_end(request: pytest.FixtureRequest) -> str:
+    joblib.register_parallel_backend("like Ray", LikeRay)
+    return str(request.param)
+
+
+def test_backend_that_gives_all_results_at_its_end_will_do(gives_all_at_the_end: str) -> None:
+    with joblib.parallel_backend(gives_all_at_the_end):
+        results = small().run(2)
+    pd.testing.assert_frame_equal(numbers(results), numbers(small().run(1)))
+
+
+def test_cells_are_stored_before_the_last_of_them_has_run(
+    gives_all_at_the_end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiment_module, "_AT_ONCE", 1)
+    path = str(tmp_path / "results.sqlite")
+    rates = [0.1, 0.2, 0.3, 0.4, 0.5]
+    experiment = small(rates=rates, settings=[in_both()], methods={"count": CountStored(path)}, store=path)
+    with joblib.parallel_backend(gives_all_at_the_end):
+        results = experiment.run(2)
+    # responses are about 0, so that the loss is the square of the number: 4 cells of 6 are there before the last two
+    assert np.sqrt(results[results.rate == 0.5].loss).to_numpy() == pytest.approx(4, abs=1)
 
 
 def test_what_is_in_the_store_is_not_run_again(tmp_path: Path) -> None:
@@ -129,6 +259,31 @@ def test_other_data_or_parameters_are_other_cells(tmp_path: Path) -> None:
         assert len(store.keys()) == 4 * n_before
 
 
+def test_other_versions_are_other_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.sqlite"
+    parameters: dict[str, Any] = {
+        "store": path,
+        "methods": {"trinary": "trinary", "mean": DummyRegressor()},
+        "settings": [in_test()],
+    }
+    versions = {"tritree": "1", "sklearn": "1"}
+    monkeypatch.setattr(methods_module, "_version", versions.get)
+    small(**parameters).run(1)
+
+    def count() -> int:
+        with Store(path) as store:
+            return len(store.keys())
+
+    assert count() == 4  # two rates, two methods
+    versions["sklearn"] = "2"
+    small(**parameters).run(1)
+    assert count() == 4 + 2  # those of scikit-learn's method
+    versions["tritree"] = "2"
+    results = small(**parameters).run(1)
+    assert count() == 6 + 4  # all: it also makes the holes
+    assert results.attrs["about"]["versions"]["tritree"] == "2"
+
+
 def test_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     path = tmp_path / "results.sqlite"
     program = textwrap.dedent(f"""
@@ -148,12 +303,17 @@ def test_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
     with Store(path) as store:
-        finished = store.keys()
+        finished = {key: store.get(key) for key in store.keys()}
     assert len(finished) > 5
-    results = small(store=path, rates=[0.01, 0.02]).run(1)
+    results = small(store=path, rates=[0.01, 0.9]).run(1)
     with Store(path) as store:
-        assert finished < store.keys() or finished <= store.keys()
-    pd.testing.assert_frame_equal(numbers(results), numbers(small(rates=[0.01, 0.02]).run(1)))
+        assert {key: store.get(key) for key in finished} == finished
+        assert len(store.keys()) > len(finished)  # it had not come to 90 %
+    # to run a cell again would have taken other seconds
+    seconds = [result.fit_seconds for cell in finished.values() for result in cell]
+    had = (results.rate == 0) | ((results.rate == 0.01) & (results.setting == "mcar"))
+    assert results.fit_seconds[had].isin(seconds).all()
+    pd.testing.assert_frame_equal(numbers(results), numbers(small(rates=[0.01, 0.9]).run(1)))
 
 
 def test_any_estimator_is_just_another_row() -> None:
@@ -175,6 +335,63 @@ def test_method_that_fails_is_named_and_keeps_no_other_from_running() -> None:
     assert set(results.method) == {"trinary"}
 
 
+class PredictNothing(RegressorMixin, BaseEstimator):
+    def fit(self, X: Any, y: Any) -> PredictNothing:
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.full(len(X), np.nan)
+
+
+def test_method_that_predicts_no_number_keeps_no_other_from_running(tmp_path: Path) -> None:
+    methods = {"nothing": PredictNothing(), "trinary": "trinary"}
+    with pytest.warns(UserWarning, match=r"left out: nothing on made.*predicts in fold 0 is not a number"):
+        results = small(methods=methods, store=tmp_path / "results.sqlite").run(1)
+    assert set(results.method) == {"trinary"}
+    assert len(results) == 2 * 2 * 4  # settings, rates, folds
+
+
+class PredictColumn(LinearRegression):
+    def predict(self, X: Any) -> Any:
+        return super().predict(X)[:, None]
+
+
+def test_predictions_in_a_column_are_held_against_their_own_responses() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=40)}).assign(y=lambda t: 2 * t["a"])
+    results = small(
+        datasets=[Dataset.of("line", table, "y")], rates=[], methods={"line": PredictColumn()}
+    ).run(1)
+    assert results.loss.to_numpy() == pytest.approx(0, abs=1e-12)
+
+
+def peers(task: str) -> dict[str, Any]:
+    lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    kind = "Regressor" if task == "regression" else "Classifier"
+    last = LinearRegression() if task == "regression" else LogisticRegression()
+    return {
+        "trinary": "trinary",
+        "LightGBM": getattr(lightgbm, f"LGBM{kind}")(n_estimators=5, n_jobs=1, verbose=-1),
+        "XGBoost": getattr(xgboost, f"XGB{kind}")(n_estimators=5, n_jobs=1, enable_categorical=True),
+        "imputer": make_pipeline(
+            make_column_transformer(
+                (SimpleImputer(), ["a", "b"]),
+                (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), ["c"]),
+            ),
+            last,
+        ),
+    }
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_libraries_beside_ours_are_just_other_rows(task: str) -> None:
+    results = small(datasets=[made("made", task)], methods=peers(task), settings=[in_both()]).run(1)
+    assert set(results.method) == set(peers(task))
+    # they know more than the mean does, though XGBoost takes no text for a class
+    means = results[(results.rate == 0) & (results.method != "trinary")].groupby("method").loss.mean()
+    assert (means < (np.var(made().y) if task == "regression" else np.log(2))).all()
+
+
 def test_class_that_a_method_has_never_seen_costs_much_but_not_everything() -> None:
     data = made("classes", "classification")
     results = small(
@@ -183,13 +400,48 @@ def test_class_that_a_method_has_never_seen_costs_much_but_not_everything() -> N
     assert results.loss.between(1, 40).all()
 
 
-def test_depth_is_tuned_unless_it_is_given() -> None:
-    tuned = small(depth="tuned")
-    tuned.run(1)
-    assert tuned.depths["made"] in range(6)
+def steps(depth: int) -> Dataset:
+    """Return a data set that takes trees of some depth, and for which deeper ones learn noise."""
+    rng = np.random.default_rng(depth)
+    table = pd.DataFrame({"a": rng.uniform(size=400), "b": rng.normal(size=400)})
+    table["y"] = np.floor(table["a"] * 2**depth) + rng.normal(scale=0.1, size=400)
+    return Dataset.of(f"steps {depth}", table, "y")
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_depth_is_tuned_to_where_the_loss_stops_falling(depth: int) -> None:
+    experiment = small(datasets=[steps(depth)], depth="tuned", rates=[], settings=[in_test()])
+    experiment.run(1)
+    assert experiment.depths == {f"steps {depth}": depth}
+
+
+def test_depth_is_not_tuned_if_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "tuned_depth", None)
     given = small(depth={"made": 3})
     given.run(1)
     assert given.depths == {"made": 3}
+
+
+def test_tuned_depth_is_kept_in_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.sqlite"
+    parameters: dict[str, Any] = {"datasets": [steps(1)], "depth": "tuned", "store": path, "rates": []}
+    small(**parameters).run(1)
+    tuned = []
+    monkeypatch.setattr(tuning, "tuned_depth", lambda dataset, *_: tuned.append(dataset.name) or 4)
+    again = small(**parameters)
+    again.run(1)
+    assert again.depths == {"steps 1": 1}
+    assert not tuned
+    small(**parameters | {"options": {"min_samples_leaf": 3}}).run(1)
+    small(**parameters | {"folds": Folds(3)}).run(1)
+    small(**parameters | {"datasets": [steps(0)]}).run(1)
+    assert tuned == ["steps 1", "steps 1", "steps 0"]
+
+
+def test_nothing_is_kept_in_memory_once_a_run_has_ended() -> None:
+    small(settings=[in_test()]).run(1)
+    assert not trial._kept
+    assert not any(kept.cache_info().currsize for kept in (trial._loaded, trial._tables, trial._parted))
 
 
 @pytest.mark.parametrize(
@@ -199,8 +451,15 @@ def test_depth_is_tuned_unless_it_is_given() -> None:
         ({"seeds": 0}, "seeds"),
         ({"depth": -1}, "depth"),
         ({"methods": {"x": "y"}}, "a method is one of"),
+        ({"datasets": [made(), made(n=150)]}, "two data sets are called 'made'.*rename"),
+        (
+            {"settings": [in_both("im"), in_both("im", direction="smallest")]},
+            "two settings are called 'im'.*name=",
+        ),
+        ({"seeds": [3, 3, 3]}, "three seeds are 3.*leave out"),
+        ({"settings": [in_test(columns=["a", "bb"])]}, "data set 'made': columns has 'bb'.*did you mean 'b'"),
     ],
-    ids=["rates", "seeds", "depth", "methods"],
+    ids=["rates", "seeds", "depth", "methods", "data sets", "settings", "seeds again", "columns"],
 )
 def test_what_cannot_be_is_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -215,7 +474,7 @@ def test_progress_is_shown_on_a_terminal_only(terminal: bool) -> None:
         import sys
         sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}
         from test_experiment import small
-        small().run(1)
+        small(depth="tuned").run(1)
     """)
     ours, theirs = os.openpty() if terminal else os.pipe()
     run = subprocess.Popen([sys.executable, "-c", program], stderr=theirs)
@@ -229,3 +488,4 @@ def test_progress_is_shown_on_a_terminal_only(terminal: bool) -> None:
     assert run.wait(60) == 0
     os.close(ours)
     assert (b"cells" in seen) == terminal
+    assert (b"tune the depth" in seen) == terminal

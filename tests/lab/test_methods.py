@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
 from tritree.lab.author import AuthorClassifier, AuthorRegressor
-from tritree.lab.methods import DiscardIncomplete, Methods
+from tritree.lab.methods import DiscardIncomplete, Methods, fitted, spelled, versions_of
 
 N = 60
 TABLE = pd.DataFrame({"a": np.arange(N, dtype=float), "b": np.arange(N) % 7.0})
@@ -86,6 +99,144 @@ def test_without_a_complete_row_all_rows_get_the_mean() -> None:
     nothing = TABLE.assign(b=np.nan)
     model = DiscardIncomplete(LinearRegression()).fit(nothing, TABLE["a"])
     np.testing.assert_allclose(model.predict(TABLE), TABLE["a"].mean())
+
+
+class OnlyNumbers(ClassifierMixin, BaseEstimator):
+    """A classifier that takes 0, 1, 2 and so on for classes, and nothing else."""
+
+    def fit(self, X: Any, y: Any) -> OnlyNumbers:
+        if y.dtype.kind not in "iu" or set(y) != set(range(len(set(y)))):
+            raise ValueError("Invalid classes")
+        self.inner_ = DecisionTreeClassifier(max_depth=2).fit(X, y)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.inner_.predict(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.inner_.predict_proba(X)
+
+
+@pytest.mark.parametrize("classes", [("no", "yes", "maybe"), (1, 2, 3), (False, True), (5, 7)])
+def test_classifier_that_takes_only_numbers_gets_them(classes: tuple[Any, ...]) -> None:
+    y = np.array(classes)[np.arange(N) * len(classes) // N]
+    model, plain = (
+        fitted(kind, TABLE, y, "classification")
+        for kind in (OnlyNumbers(), DecisionTreeClassifier(max_depth=2))
+    )
+    assert list(model.classes_) == list(plain.classes_) == sorted(classes)
+    np.testing.assert_array_equal(model.predict_proba(TABLE), plain.predict_proba(TABLE))
+
+
+def test_classifier_that_takes_classes_gets_them_as_they_are() -> None:
+    y = np.where(TABLE["a"] < 20, "low", "high")
+    model = fitted(DummyClassifier(strategy="constant", constant="low"), TABLE, y, "classification")
+    assert set(model.predict(TABLE)) == {"low"}
+
+
+def test_class_that_complete_rows_lack_is_not_numbered() -> None:
+    y = np.where(TABLE["a"] < 20, "low", "high").astype(object)
+    y[0] = "just one"  # an incomplete row; of all classes its number lies between those of the others
+    shares = DiscardIncomplete(OnlyNumbers()).fit(HOLED, y).predict_proba(TABLE)
+    np.testing.assert_array_equal(shares[:15], [[0, 0, 1]] * 15)
+    np.testing.assert_array_equal(shares[25:], [[1, 0, 0]] * 35)
+
+
+def test_both_reasons_are_told_if_numbers_do_not_help() -> None:
+    y = np.where(TABLE["a"] < 20, "low", "high")
+    text = TABLE.assign(c="text")
+    with pytest.raises(ValueError, match="Invalid classes; and with numbers for classes: could not convert"):
+        fitted(OnlyNumbers(), text, y, "classification")
+    with pytest.raises(ValueError, match=r"^could not convert string to float: 'text'$"):
+        fitted(DecisionTreeClassifier(), text, y, "classification")
+
+
+def test_methods_that_differ_are_spelled_differently() -> None:
+    zeros, other = np.zeros(3000), np.zeros(3000)
+    other[1500] = 1  # which repr leaves out
+
+    def times(factor: float) -> Callable[[Any], Any]:
+        return lambda x: factor * x
+
+    functions = [
+        lambda x: x + 1,
+        lambda x: x + 2,
+        lambda x: x - 1,
+        lambda x, by=1: x + by,
+        lambda x, by=2: x + by,
+        times(2),
+        times(3),
+        lambda x: (lambda y: y + 1)(x),
+        lambda x: (lambda y: y + 2)(x),
+        partial(np.clip, min=0),
+        partial(np.clip, min=1),
+        np.log1p,
+        np.expm1,
+        None,
+    ]
+    made = [FunctionTransformer(function) for function in functions]
+    made += [FunctionTransformer(np.clip, kw_args={"min": array}) for array in (zeros, other, zeros.tolist())]
+    made += [make_pipeline(StandardScaler(with_mean=mean), LinearRegression()) for mean in (True, False)]
+    assert len({spelled(one) for one in made}) == len(made)
+
+
+def test_what_makes_no_difference_is_not_spelled() -> None:
+    assert spelled(RandomForestRegressor(n_jobs=1)) == spelled(RandomForestRegressor(n_jobs=2))
+    one, other = (make_pipeline(StandardScaler(), RandomForestRegressor(n_jobs=n)) for n in (1, 2))
+    assert spelled(one) == spelled(other)
+    assert spelled(FunctionTransformer(lambda x: x + N)) == spelled(FunctionTransformer(lambda x: x + N))
+
+
+def test_value_that_a_function_takes_from_its_file_makes_a_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    method = FunctionTransformer(lambda x: x + N)
+    before = spelled(method)
+    monkeypatch.setitem(globals(), "N", N + 1)
+    assert spelled(method) != before
+
+
+def test_functions_that_know_each_other_are_spelled() -> None:
+    def even(n: int) -> bool:
+        return n == 0 or odd(n - 1)
+
+    def odd(n: int) -> bool:
+        return n != 0 and even(n - 1)
+
+    assert "even" in spelled(FunctionTransformer(even))
+
+
+def test_method_is_spelled_alike_in_every_process() -> None:
+    program = textwrap.dedent("""
+        import numpy as np
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import FunctionTransformer
+        from tritree import TrinaryTreeRegressor
+        from tritree.lab.methods import spelled
+        near = lambda x, names={"a", "b", "c", "d"}: x if x in {"e", "f", "g", "h"} else np.log1p(x)
+        print(spelled(make_pipeline(FunctionTransformer(near, kw_args={"x": np.arange(5)}), TrinaryTreeRegressor())))
+    """)
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1
+
+
+def test_versions_are_those_of_all_packages_within() -> None:
+    assert list(versions_of(TrinaryTreeRegressor())) == ["tritree"]
+    method = DiscardIncomplete(make_pipeline(StandardScaler(), LinearRegression()))
+    assert versions_of(method).items() >= {"sklearn": sklearn.__version__}.items()
+    lightgbm = pytest.importorskip("lightgbm")
+    boosting = make_pipeline(StandardScaler(), lightgbm.LGBMRegressor())
+    assert list(versions_of(boosting)) == ["lightgbm", "sklearn", "tritree"]
 
 
 def brute_force(X: np.ndarray, y: np.ndarray, least: int) -> tuple[int, float]:

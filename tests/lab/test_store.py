@@ -69,6 +69,50 @@ def test_file_that_holds_no_results_is_refused(tmp_path: Path) -> None:
     assert path.read_text().startswith("a,b")
 
 
+def test_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "customers.sqlite"
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE customers (name TEXT)")
+        base.execute("CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+    base.close()
+    before = path.read_bytes()
+    with pytest.raises(
+        StoreError, match=r"customers.sqlite is a database of something else.*name another file"
+    ):
+        Store(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["customers.sqlite"]
+
+
+def test_empty_file_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    path.touch()
+    with Store(path) as store:
+        assert store.keys() == set()
+
+
+def test_tuned_depth_is_there_after_it_was_put(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    with Store(path) as store:
+        store.put_depth({"data": "a", "folds": 3}, 2)
+    with Store(path) as store:
+        assert store.depth({"folds": 3, "data": "a"}) == 2
+        assert store.depth({"data": "a", "folds": 4}) is None
+        assert store.keys() == set()
+
+
+def test_file_from_before_depths_were_kept_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    with Store(path) as store:
+        store.put("a", {}, RESULTS)
+    with sqlite3.connect(path) as base:
+        base.execute("DROP TABLE depths")
+    base.close()
+    with Store(path) as store:
+        assert store.get("a") == RESULTS
+        assert store.depth({}) is None
+
+
 def test_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"no folder .*nowhere"):
         Store(tmp_path / "nowhere" / "results.sqlite")

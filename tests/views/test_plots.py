@@ -226,7 +226,7 @@ def test_a_hundred_thousand_rows_of_sixty_columns_are_drawn_at_once() -> None:
     X = with_holes(100_000, 60, 0.1)
     begin = time.perf_counter()
     tritree.plot_holes(X)
-    assert time.perf_counter() - begin < 5  # about 0.6 s where nothing else runs
+    assert time.perf_counter() - begin < 30  # about 0.6 s where nothing else runs; a slow way takes minutes
 
 
 @pytest.mark.parametrize("option", ["max_patterns", "max_columns"])

@@ -2,13 +2,16 @@
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
-from typing import Annotated, Literal
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
 from tritree.cli import fit_options as of_fit
 from tritree.cli import options
 from tritree.cli.messages import Mendable, put, put_json
+from tritree.cli.parts import StoreFile, cached_store, check_store, run_kept
 from tritree.cli.reading import reads_a_table
 from tritree.cli.tables import Reading, check_column, open_source, records
 
@@ -18,11 +21,14 @@ EXAMPLES = (
     ("tritree compare houses.csv --response price", "all strategies, with more and more fields missing"),
     ("tritree compare visits.parquet -y outcome --seeds 5 --report visits.html", "with a report to hand on"),
     (
+        "tritree compare loans.csv -y default --columns income",
+        "what if one field goes missing in production?",
+    ),
+    (
         "tritree compare cars.csv -y mpg --mechanism mnar --store cars.sqlite",
-        "a run that can be stopped and goes on",
+        "finished parts are kept in a file of one's own",
     ),
 )
-METHODS = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate", "discard")
 
 Mechanism = Annotated[
     Literal["mcar", "im", "mar", "mnar", "predictive"],
@@ -30,6 +36,15 @@ Mechanism = Annotated[
         metavar="NAME",
         help="How holes are made: mcar (at random), im (largest values first), mar (by other columns), mnar (by the "
         "value itself), predictive (by the response).",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="COLUMN",
+        show_default=False,
+        help="A column whose cells are removed. May be repeated; if none is named, all of them.",
     ),
 ]
 Rates = Annotated[
@@ -49,15 +64,6 @@ Depth = Annotated[
 Report = Annotated[
     str | None, typer.Option(metavar="FILE", show_default=False, help="A report to write, one HTML file.")
 ]
-StoreFile = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="FILE",
-        show_default=False,
-        help="Where finished parts are kept, so that a run that was stopped goes on.",
-    ),
-]
 
 
 @reads_a_table
@@ -66,7 +72,9 @@ def compare(
     response: of_fit.Response,
     task: of_fit.Task = None,
     drop: of_fit.Drop = None,
+    skip_missing: of_fit.SkipMissing = False,
     mechanism: Mechanism = "mcar",
+    columns: Columns = None,
     rates: Rates = "0.1,0.3,0.5",
     seeds: Seeds = 3,
     folds: FoldCount = 10,
@@ -81,38 +89,98 @@ def compare(
     """Compare the strategies on a table: as it is, with more holes in training and test, and in the test only.
 
     Every number is cross-validated. The last of the settings is what happens when fields go missing in production.
+
+    Finished parts are kept in the user's cache, by the content of the table, unless a file is named with --store: a
+    run that was stopped goes on when it is started again.
     """
-    from tritree.files import check_place
-    from tritree.lab import Dataset, Experiment, Folds, compare_methods, in_both, in_test, write_report
+    from tritree.cli.response import Roles, take_apart
+    from tritree.cli.typed import warn_of_odd_columns
+    from tritree.lab import Experiment, Folds, compare_methods, in_both, in_test, write_report
+    from tritree.lab.ranks.names import METHODS
 
     shares, deep = shares_of(rates), depth_of(depth)
-    if report is not None:
-        check_place(report, "the report")  # before the work is done
+    page, kept = _report_place(report, table), check_store(store, table, report)
     source = open_source(table, reading)
     frame = source.read(reading)
-    for name in (response, *(drop or ())):
-        check_column(name, list(frame.columns), source.name)
+    roles = Roles(response, drop=tuple(drop or ()))
+    training = take_apart(frame, source.name, roles, task=task, skip_missing=skip_missing)
+    warn_of_odd_columns(training.columns)
+    dataset = _dataset(source.name if table == "-" else Path(table).name, training, response)
+    _check_folds(folds, dataset)
+    for name in columns or ():
+        check_column(name, list(dataset.X.columns), f"what is learned from in {source.name}")
     experiment = Experiment(
-        datasets=[Dataset.of(source.name, frame.drop(columns=drop or []), response, task=task)],
-        settings=(in_both(mechanism), in_test(mechanism)),
+        datasets=[dataset],
+        settings=(in_both(mechanism, columns=columns), in_test(mechanism, columns=columns)),
         rates=shares,
         methods={name: name for name in METHODS},
         seeds=seeds,
         depth=deep,
         folds=Folds(folds),
-        store=store,
+        store=kept or cached_store(dataset.fingerprint),
     )
-    results = experiment.run(n_jobs if n_jobs is not None else -1)
+    results = run_kept(experiment, n_jobs)
+    _check_results(results, shares)
     found = compare_methods(results)
-    if report is not None:
-        write_report(results, report, title=f"Strategies for missing values on {source.name}")
+    if page is not None:
+        write_report(results, page, title=f"Strategies for missing values on {dataset.name}")
     if as_json:
         said = {"headline": found.headline, "verdict": found.verdict, "notes": found.notes}
-        put_json({"about": experiment.about()} | said | {"methods": records(found.table)})
+        about = experiment.about() | {"task": dataset.task, "store": experiment.store}
+        put_json({"about": about} | said | {"methods": records(found.table)})
         return
-    put(str(found))
-    if report is not None:
-        put(f"\n{report}")
+    put(f"{found}\n")
+    for label, words in {
+        "table": _told(dataset, training.reason),
+        "parts": experiment.store,
+        "report": report,
+    }.items():
+        if words is not None:
+            put(f"{label:<6} {words}")
+
+
+def _told(dataset: Any, reason: str) -> str:
+    from tritree.views.values import count
+
+    size = f"{count(dataset.n_rows, 'row')}, {count(dataset.X.shape[1], 'column')}"
+    return f"{dataset.name}: {size}; {dataset.task}: {reason}"
+
+
+def _report_place(report: str | None, table: str) -> Path | None:
+    from tritree.cli.places import check_output
+
+    if report == "-":
+        raise Mendable("a report is written to a file, not to the standard output; name it with --report")
+    return check_output(report, "the report", table)
+
+
+def _dataset(name: str, training: Any, response: str) -> Any:
+    """Return what is compared on: the same columns, response and task that ``tritree fit`` would take."""
+    from tritree.lab import Dataset
+
+    whole = training.columns.assign(**{response: training.response})
+    return Dataset.of(name, whole, response, task=training.task)
+
+
+def _check_folds(folds: int, dataset: Any) -> None:
+    """Raise a Mendable if there are too few rows, or rows of a class, to be parted into so many folds."""
+    most, what = dataset.n_rows, "rows"
+    if dataset.task == "classification":
+        most, what = max(Counter(dataset.y.tolist()).values()), "rows of its largest class"
+    if most < folds:
+        raise Mendable(
+            f"{dataset.name!r} has {most:,} {what}, too few for {folds} folds; use fewer with --folds"
+        )
+
+
+def _check_results(results: Any, shares: list[float]) -> None:
+    """Raise a Mendable if what was asked for has failed: all are alike without holes, so rate 0 is no answer."""
+    from tritree.lab.ranks import losses
+
+    found = set() if results.empty else set(losses(results)["rate"])
+    if not (found - {0.0} if any(shares) else found):
+        where = " with cells removed" if any(shares) else ""
+        raise Mendable(f"no method could be run{where}, so nothing can be compared; the warning says why")
 
 
 def shares_of(text: str) -> list[float]:

@@ -2,17 +2,17 @@
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tritree.cli.messages import Mendable, note, put
+from tritree.cli.messages import note, put
+from tritree.cli.pictures import picture
+from tritree.cli.places import made_folder, write_place
 
 __all__ = ["EXAMPLES", "demo"]
 
 EXAMPLES = (("tritree demo", "everything goes to the folder tritree-demo"),)
-METHODS = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate", "discard")
 
 Folder = Annotated[
     str, typer.Option("--output", "-o", metavar="FOLDER", help="Where all of it goes; made if need be.")
@@ -26,15 +26,18 @@ def demo(output: Folder = "tritree-demo") -> None:
     """
     from tritree import TrinaryTreeRegressor
     from tritree.lab import ampute, compare_methods, write_report
+    from tritree.lab.figures import plot_panels
 
-    folder = _made(output)
+    folder = made_folder(output)
     table, experiment = _experiment()
+    n_methods = len(experiment.methods)
     note(
-        f"the diabetes data, {len(table)} rows; 10 to 50 % of its cells removed, by chance; {len(METHODS)} methods"
+        f"the diabetes data, {len(table)} rows; 10 to 50 % of its cells removed, by chance; {n_methods} methods"
     )
     results = experiment.run(-1)
     put(str(compare_methods(results)))
-    _draw(results, folder / "comparison.png")
+    drawn = picture(lambda: plot_panels(results)[0], "png", 130)
+    write_place(drawn, folder / "comparison.png", str(folder / "comparison.png"))
     write_report(results, folder / "report.html", title="Strategies for missing values on the diabetes data")
 
     holed = ampute(table.drop(columns="target"), 0.2, seed=1)
@@ -55,6 +58,7 @@ def _experiment() -> tuple[Any, Any]:
     from sklearn.datasets import load_diabetes
 
     from tritree.lab import Dataset, Experiment, Folds, in_both, in_test
+    from tritree.lab.ranks.names import METHODS
 
     table = load_diabetes(as_frame=True, scaled=False).frame
     return table, Experiment(
@@ -64,20 +68,3 @@ def _experiment() -> tuple[Any, Any]:
         methods={name: name for name in METHODS},
         folds=Folds(5),
     )
-
-
-def _draw(results: Any, path: Path) -> None:
-    from tritree.lab.figures import plot_panels
-
-    plot_panels(results)[0].figure.savefig(path, dpi=130)
-
-
-def _made(name: str) -> Path:
-    folder = Path(name)
-    if folder.exists() and not folder.is_dir():
-        raise Mendable(f"{name!r} is there and is no folder; name another one with -o")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Mendable(f"cannot make the folder {name!r}: {error.strerror}") from error
-    return folder

@@ -3,14 +3,17 @@
 # annotations are read by Typer when the program is built, so they are not put off here
 
 import sys
-from pathlib import Path
-from typing import Annotated, Literal
+from functools import partial
+from typing import Annotated, Any, Literal
 
 import typer
 
 from tritree.cli import options
-from tritree.cli.compare import StoreFile, shares_of
+from tritree.cli.compare import shares_of
 from tritree.cli.messages import Mendable, put, put_json
+from tritree.cli.parts import StoreFile, check_store, run_kept
+from tritree.cli.pictures import picture
+from tritree.cli.places import made_folder, write_place
 from tritree.cli.tables import records
 
 __all__ = ["BIAS_EXAMPLES", "PAPER_EXAMPLES", "bias", "paper"]
@@ -22,8 +25,8 @@ PAPER_EXAMPLES = (
     ),
     ("tritree lab paper --datasets cement,seeds --seeds 1", "a part of it, in a few seconds"),
     (
-        "tritree lab paper --as text --store paper.sqlite",
-        "what the text says; a run that was stopped goes on",
+        "tritree lab paper --as text -o as-text",
+        "what the text says, in a folder of its own; the same command goes on if it was stopped",
     ),
 )
 BIAS_EXAMPLES = (
@@ -31,10 +34,14 @@ BIAS_EXAMPLES = (
     ("tritree lab bias --p 0.4 --n 200 -o bias.png", "other settings, and a picture"),
 )
 
-_MISSING = (0.1, 0.3, 0.5, 0.7, 0.9)  # shares of values that are missing
-
 Folder = Annotated[
-    str, typer.Option("--output", "-o", metavar="FOLDER", help="Where the figure and the report go.")
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FOLDER",
+        help="Where the figure, the report and finished parts go; made if need be.",
+    ),
 ]
 DataDir = Annotated[
     str | None,
@@ -79,40 +86,55 @@ def paper(
     """Run the paper's experiment, and draw its Figure 2 with the paper's own curves beside ours.
 
     Eight data sets, three settings, ten rates, five strategies, ten folds.
+
+    Finished parts are kept in paper.sqlite in the folder of the figure: a run that was stopped goes on when it is
+    started again.
     """
     from tritree.lab import paper_experiment, paper_figure, write_report
-    from tritree.lab.agreement import agreement_text, compare_curves, compare_losses, compare_order
+    from tritree.lab.agreement import agreement_text, has_all_sets
     from tritree.lab.data import NAMES
     from tritree.lab.experiment import RATES
     from tritree.lab.figures import plot_panels
 
-    folder = _folder(output)
+    folder = made_folder(output)
+    drawn, page = folder / "figure2.png", folder / "paper.html"
+    parts = store if store is not None else str(folder / "paper.sqlite")
+    kept = check_store(parts, str(drawn), str(page))
     experiment = paper_experiment(
         reading,
         datasets=NAMES if datasets is None else [name.strip() for name in datasets.split(",")],
         rates=RATES if rates is None else shares_of(rates),
         seeds=seeds,
         data_dir=data_dir,
-        store=store,
+        store=kept,
     )
-    results = experiment.run(n_jobs if n_jobs is not None else -1)
-    theirs = paper_figure()
-    axes = plot_panels(results, reference=theirs)
-    figure = axes[0].figure
-    figure.savefig(folder / "figure2.png", dpi=130)
-    write_report(
-        results, folder / "paper.html", title=f"The paper's experiment, as {reading}", reference=theirs
-    )
+    results = run_kept(experiment, n_jobs)
+    if results.empty:
+        raise Mendable("no method could be run on any data set; the warning says why")
+    # the paper's curves are means over its eight data sets, and say nothing of fewer
+    theirs = paper_figure() if has_all_sets(results) else None
+    plot = partial(plot_panels, results, reference=theirs, reading=reading)
+    write_place(picture(lambda: plot()[0], "png", 130), drawn, str(drawn))
+    title = f"The paper's experiment, as {reading}"
+    write_report(results, page, title=title, reference=theirs, reading=reading)
     if as_json:
-        tables = {
-            "losses": compare_losses(results),
-            "order": compare_order(results),
-            "curves": compare_curves(results),
-        }
-        put_json({"about": experiment.about()} | {name: records(table) for name, table in tables.items()})
+        put_json(_agreement(results, reading) | {"about": experiment.about() | {"store": parts}})
         return
-    put(agreement_text(results))
-    put(f"\n{folder / 'figure2.png'}, {folder / 'paper.html'}")
+    put(f"{agreement_text(results, reading)}\n")
+    for label, place in {"figure": drawn, "report": page, "parts": parts}.items():
+        put(f"{label:<6} {place}")
+
+
+def _agreement(results: Any, reading: str) -> dict[str, Any]:
+    """Return how near a run comes to the paper as plain data; what cannot be compared is None, and it says why."""
+    from tritree.lab.agreement import compare_curves, compare_losses, compare_order, why_apart
+
+    apart = why_apart(results, reading)
+    curves = {
+        name: None if apart else records(compare(results))
+        for name, compare in {"order": compare_order, "curves": compare_curves}.items()
+    }
+    return {"losses": records(compare_losses(results, reading))} | curves | {"not_compared": apart}
 
 
 Share = Annotated[
@@ -137,25 +159,17 @@ def bias(
     as_json: options.AsJson = False,
 ) -> None:
     """Tell what the two leaves of one split estimate when its column has holes: simulated, and by the formulas."""
-    from tritree.cli.pictures import picture
     from tritree.cli.places import PICTURE_ENDINGS, check_output, format_of, write_out
     from tritree.lab.bias import bias_table, bias_text, plot_bias
-    from tritree.lab.progress import bar
+    from tritree.progress import bar
 
     form = None if output is None else format_of(output, None, PICTURE_ENDINGS, None)
     place = check_output(output, "the picture")
-    with bar(len(_MISSING) * repeats, "tables", shown=sys.stderr.isatty()) as done:
-        table = bias_table(p=p, q=_MISSING, n=n, repeats=repeats, seed=seed, done=done)
+    progress = partial(bar, shown=sys.stderr.isatty())
+    table = bias_table(p=p, n=n, repeats=repeats, seed=seed, progress=progress)
     if form is not None:
         write_out(picture(lambda: plot_bias(table)[0], form, 130), place, output, "the picture")
     if as_json:
         put_json(records(table))
     else:
         put(bias_text(table))
-
-
-def _folder(name: str) -> Path:
-    folder = Path(name)
-    if not folder.is_dir():
-        raise Mendable(f"there is no folder {name!r} to write to; make it, or name another one")
-    return folder

@@ -116,21 +116,27 @@ def note(text: object) -> None:
 
 def _say(prefix: str, text: object, style: str) -> None:
     line = one_line(text)
-    if sys.stderr.isatty():
-        from rich.text import Text
-
-        # a Text, not a str: what looks like markup in a column's name is its name
-        words = Text.assemble((f"{prefix}:", style), f" {line}")
-        _terminal().print(words, soft_wrap=True, highlight=False)
-    else:
+    terminal = _terminal() if sys.stderr.isatty() else None
+    if terminal is None:
         sys.stderr.write(f"{prefix}: {line}\n")
+        return
+    from rich.text import Text
+
+    # a Text, not a str: what looks like markup in a column's name is its name
+    words = Text.assemble((f"{prefix}:", style), f" {line}")
+    terminal.print(words, soft_wrap=True, highlight=False)
 
 
 @cache
 def _terminal() -> Any:
-    """Return the one console of the standard error: a line that is said while a bar is shown goes above it."""
-    from rich.console import Console
+    """Return the one console of the standard error: a line that is said while a bar is shown goes above it.
 
+    Without Rich there is none, and no reason to fail: that something else is not installed may be what is to be said.
+    """
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
     return Console(stderr=True)
 
 
@@ -160,13 +166,14 @@ def tidy_warnings() -> Iterator[None]:
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show on a terminal that something is being done, until it is; elsewhere nothing."""
-    if not sys.stderr.isatty():
+    terminal = _terminal() if sys.stderr.isatty() else None
+    if terminal is None:
         yield
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=_terminal(), transient=True) as progress:
+    with Progress(*columns, console=terminal, transient=True) as progress:
         progress.add_task(one_line(what), total=None)
         yield
 

@@ -25,6 +25,10 @@ def picture(draw: Callable[[], Any], kind: str, dpi: int) -> bytes:
             f"pictures are drawn with matplotlib, which cannot be imported ({error}): pip install 'tritree[plot]'"
         ) from error
     mpl.use("agg")  # a file needs no window
+    from matplotlib import pyplot as plt
+
     buffer = io.BytesIO()
-    draw().figure.savefig(buffer, format=kind, dpi=dpi)
+    figure = draw().figure
+    figure.savefig(buffer, format=kind, dpi=dpi)
+    plt.close(figure)
     return buffer.getvalue()

@@ -17,10 +17,12 @@ __all__ = [
     "check_output",
     "check_table_kind",
     "format_of",
+    "made_folder",
     "refuse_terminal",
     "show_size",
     "table_bytes",
     "write_out",
+    "write_place",
 ]
 
 #: Pictures by the ending of their file.
@@ -52,6 +54,21 @@ def _check_folder(folder: Path) -> None:
     """Raise a PermissionError if nothing can be put into a folder."""
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError
+
+
+def made_folder(name: str) -> Path:
+    """Return a folder to write to, made if it is not there; known to be possible before any work is done."""
+    folder = Path(name)
+    if folder.exists() and not folder.is_dir():
+        raise Mendable(f"{name!r} is there and is no folder; name another one with -o")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _check_folder(folder)
+    except PermissionError:
+        raise Mendable(f"may not write to the folder {name!r}: permission denied") from None
+    except OSError as error:
+        raise Mendable(f"cannot make the folder {name!r}: {error.strerror}") from error
+    return folder
 
 
 def format_of(output: str | None, given: str | None, formats: dict[str, str], default: str | None) -> str:

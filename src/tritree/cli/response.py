@@ -119,7 +119,21 @@ def _as_response(values: Any, name: str) -> Any:
                 "be learned as a number; use --task classification"
             )
         values = as_numbers(values, name)
-    return values.to_numpy(dtype=float)
+    numbers = values.to_numpy(dtype=float)
+    _refuse_infinite(numbers, name)
+    return numbers
+
+
+def _refuse_infinite(numbers: Any, name: str) -> None:
+    import numpy as np
+
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise Mendable(
+            f"the response {name!r} holds {numbers[row]:g} in row {row}, which cannot be learned; mend it, or make it "
+            "missing with --na and leave out such rows with --skip-missing-response"
+        )
 
 
 def _as_classes(values: Any, name: str) -> Any:

@@ -1,4 +1,8 @@
-"""How near a run of the paper's experiment comes to the paper: its losses, the order of its curves, and the curves."""
+"""How near a run of the paper's experiment comes to the paper: its losses, the order of its curves, and the curves.
+
+The curves are means over eight data sets, from the author's runs: a run on fewer sets, or as the text has it, is not
+held against them.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +10,50 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from tritree.lab.data import NAMES
 from tritree.lab.paper import LOSSES, figure
 from tritree.lab.ranks import curves, paper_name, setting_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["agreement_text", "compare_curves", "compare_losses", "compare_order"]
+__all__ = [
+    "agreement_text",
+    "compare_curves",
+    "compare_losses",
+    "compare_order",
+    "has_all_sets",
+    "why_apart",
+]
 
 _SUMMED = ("lymphography", "titanic")  # data sets whose loss the author has added up over rows
+_OTHER_TASK = ("seeds",)  # data sets that the text has as classes, and the author as numbers
 
 
-def compare_losses(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the loss without holes of each data set beside that of the author's runs."""
+def has_all_sets(results: pd.DataFrame) -> bool:
+    """Return whether our curves are means over the paper's eight data sets, all of them in every setting."""
+    ours = curves(results)
+    return set(results["dataset"]) == set(NAMES) and bool((ours["datasets"] == len(NAMES)).all())
+
+
+def why_apart(results: pd.DataFrame, reading: str = "author") -> str | None:
+    """Return why a run cannot be held against the paper's curves; None if it can."""
+    if reading != "author":
+        return "the paper's curves come from its author's runs, and this run is as the text has it"
+    if not has_all_sets(results):
+        return f"the paper's curves are means over its {len(NAMES)} data sets, and this run has not all of them in full"
+    if compare_curves(results).query("rate > 0").empty:
+        return (
+            "the paper's curves have the rates 10 %, 20 % and so on to 90 %, and this run has none of these"
+        )
+    return None
+
+
+def compare_losses(results: pd.DataFrame, reading: str = "author") -> pd.DataFrame:
+    """Return the loss without holes of each data set beside that of the author's runs.
+
+    ``off`` is how far they are apart, as a share; NaN where the text has another task, whose loss is another measure.
+    """
     complete = results[(results["rate"] == 0) & (results["method"] == "majority")]
     once = complete.drop_duplicates(
         ["dataset", "fold"]
@@ -28,6 +63,7 @@ def compare_losses(results: pd.DataFrame) -> pd.DataFrame:
     loss = total.where(total.index.isin(_SUMMED), total / rows)
     table = pd.DataFrame({"loss": loss, "author": pd.Series(LOSSES, dtype=float)}).loc[loss.index]
     table["off"] = table["loss"] / table["author"] - 1
+    table.loc[(reading == "text") & table.index.isin(_OTHER_TASK), "off"] = float("nan")
     return table.rename_axis("dataset").reset_index()
 
 
@@ -58,22 +94,23 @@ def compare_order(results: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["setting", "ours", "paper", "same"])
 
 
-def agreement_text(results: pd.DataFrame) -> str:
-    """Return all three comparisons as text."""
-    return "\n".join(_lines(results))
+def agreement_text(results: pd.DataFrame, reading: str = "author") -> str:
+    """Return all three comparisons as text; where curves cannot be compared, a line says why."""
+    return "\n".join([*_losses(results, reading), "", *_curves(results, reading)])
 
 
-def _lines(results: pd.DataFrame) -> Iterator[str]:
+def _losses(results: pd.DataFrame, reading: str) -> Iterator[str]:
     yield "Loss without missing values"
-    as_author = results.attrs.get("about", {}).get("options", {}).get("as_author") != "False"
-    for line in compare_losses(results).itertuples():
-        # the text has classes where the author had numbers, and two measures cannot be compared
-        other = not as_author and line.dataset == "seeds"
-        author = f"author {line.author:>18,.4f}   " + (
-            "as a regression" if other else f"off by {line.off:+.4%}"
-        )
-        yield f"  {line.dataset:<16} {line.loss:>18,.4f}   {author}"
-    yield ""
+    for line in compare_losses(results, reading).itertuples():
+        off = "as a regression" if pd.isna(line.off) else f"off by {line.off:+z.4%}"
+        yield f"  {line.dataset:<16} {line.loss:>18,.4f}   author {line.author:>18,.4f}   {off}"
+
+
+def _curves(results: pd.DataFrame, reading: str) -> Iterator[str]:
+    apart = why_apart(results, reading)
+    if apart is not None:
+        yield f"Not compared with the paper's curves: {apart}."
+        return
     yield "Mean excess loss, from the least to the greatest"
     for line in compare_order(results).itertuples():
         yield f"  {setting_name(line.setting):<9} ours   {line.ours}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from tritree.lab.methods import Methods
+from tritree.lab.methods import Methods, versions_of
 from tritree.lab.settings import in_both, in_test
 from tritree.lab.store import Store
-from tritree.lab.trial import Folds, Trial, run_trial
-from tritree.lab.tuning import tuned_depth
+from tritree.lab.trial import Folds, Trial, forget, run_trial
+from tritree.lab.tuning import tuned_depths
 from tritree.parameters import STRATEGIES, check_int
+from tritree.progress import bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,6 +38,7 @@ RATES = tuple(round(0.1 * i, 1) for i in range(10))
 
 TUNED = "tuned"
 _LOCAL = ("LokyBackend", "ThreadingBackend", "MultiprocessingBackend", "SequentialBackend")
+_AT_ONCE = 4  # cells per worker that are run, and then stored, where they cannot be had one by one
 
 
 @dataclass
@@ -45,7 +48,7 @@ class Experiment:
     Parameters
     ----------
     datasets : sequence of Dataset
-        See `tritree.lab.data`.
+        See `tritree.lab.data`. Each has a name of its own, and so has each setting.
     settings : sequence of Setting, default=mcar in training and test, mcar in test only
         Where the holes are; see `tritree.lab.settings`.
     rates : sequence of float
@@ -63,6 +66,7 @@ class Experiment:
         Further parameters of the trees, such as ``min_samples_leaf``.
     store : str, path-like or None, default=None
         The file that keeps every finished cell. A run that was stopped goes on from there; None keeps them in memory.
+        What another version of tritree, or of the package of an estimator, has made is not taken up.
     """
 
     datasets: Sequence[Dataset]
@@ -76,12 +80,23 @@ class Experiment:
     store: Any = None
 
     def __post_init__(self) -> None:
-        self.rates = sorted({0.0, *map(float, self.rates)})
-        if not 0 <= self.rates[0] <= self.rates[-1] <= 1:
+        self.rates = sorted({0.0, *(round(float(rate), 9) for rate in self.rates)})  # 0.1 + 0.2 is 0.3
+        if not all(0 <= rate <= 1 for rate in self.rates):
             raise ValueError(f"rates must be shares between 0 and 1, got {self.rates}")
         if isinstance(self.seeds, int):
             check_int("seeds", self.seeds, 1)
             self.seeds = range(self.seeds)
+        self.seeds = [int(seed) for seed in self.seeds]
+        self.datasets, self.settings = list(self.datasets), list(self.settings)
+        _check_once("data sets are called", "rename", [dataset.name for dataset in self.datasets])
+        _check_once(
+            "settings are called",
+            "give in_both, in_test or shifted a name= for",
+            [s.name for s in self.settings],
+        )
+        _check_once("seeds are", "leave out", self.seeds)
+        for setting, dataset in product(self.settings, self.datasets):
+            setting.check(dataset)
         self._methods = Methods(self.methods, **self.options)
         #: Depths of trees by data set; known after `run`.
         self.depths: dict[str, int | None] = {}
@@ -103,27 +118,27 @@ class Experiment:
             One row per data set, setting, rate, method, seed and fold: ``loss`` is the mean over the ``rows`` of the
             fold, the squared error or the cross-entropy. ``attrs["about"]`` tells how it was run.
         """
+        shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
         with Store(self.store) as store, ExitStack() as stack:
-            trials = self._trials()
+            stack.callback(forget)
+            trials = self._trials(store, shown)
             finished = store.keys()
             waiting = {trial.key: trial for trial in trials if trial.key not in finished}
             sources = self._sources(stack, waiting.values())
-            show = stack.enter_context(_progress(len(waiting), progress))
+            done = stack.enter_context(bar(len(waiting), "cells", shown=shown and bool(waiting)))
             failed = []
             for key, results in _run(waiting, sources, n_jobs):
                 if isinstance(results, str):
                     failed.append((waiting[key], results))
                 else:
                     store.put(key, waiting[key].description(), results)
-                show()
+                done()
             _tell_failed(failed)
             return self._tidy(trials, store)
 
-    def _trials(self) -> list[Trial]:
+    def _trials(self, store: Store, shown: bool) -> list[Trial]:
         """Return every cell; those that share a table with holes, or a fit to complete rows, are neighbours."""
-        for dataset in self.datasets:
-            if dataset.name not in self.depths:
-                self.depths[dataset.name] = self._depth_of(dataset)
+        self.depths = self._depths(store, shown)
         return [
             Trial(
                 dataset=dataset.name,
@@ -133,7 +148,7 @@ class Experiment:
                 rate=rate,
                 method=name,
                 estimator=self._methods.make(name, dataset.task, self.depths[dataset.name]),
-                seed=int(seed),
+                seed=seed,
                 folds=self.folds,
             )
             for dataset in self.datasets
@@ -148,22 +163,33 @@ class Experiment:
             return ((rate, seed, name) for name, (rate, seed) in product(names, tables))
         return ((rate, seed, name) for (rate, seed), name in product(tables, names))
 
-    def _depth_of(self, dataset: Dataset) -> int | None:
-        depth = self.depth.get(dataset.name, TUNED) if hasattr(self.depth, "get") else self.depth
-        if depth != TUNED:
-            check_int("depth", depth, 0, or_none="no limit")
-            return None if depth is None else int(depth)
-        if not any(map(self._methods.wants_depth, self._methods.names)):
-            return None
-        return tuned_depth(dataset, self._methods, self.folds)
+    def _depths(self, store: Store, shown: bool) -> dict[str, int | None]:
+        """Return the depth of each data set's trees: as it was given, or tuned."""
+        given = {
+            dataset.name: self.depth.get(dataset.name, TUNED) if hasattr(self.depth, "get") else self.depth
+            for dataset in self.datasets
+        }
+        for name, depth in given.items():
+            if depth != TUNED:
+                check_int("depth", depth, 0, or_none="no limit")
+                given[name] = None if depth is None else int(depth)
+        wanted = any(map(self._methods.wants_depth, self._methods.names))
+        tuning = [dataset for dataset in self.datasets if wanted and given[dataset.name] == TUNED]
+        tuned = tuned_depths(tuning, self._methods, self.folds, store, shown=shown)
+        return {
+            dataset.name: tuned.get(dataset.fingerprint)
+            if given[dataset.name] == TUNED
+            else given[dataset.name]
+            for dataset in self.datasets
+        }
 
     def _sources(self, stack: ExitStack, trials: Iterable[Trial]) -> dict[str, Any]:
-        """Return the data sets by name as cells get them: as files where the workers are on this machine.
+        """Return the data sets by fingerprint as cells get them: as files where the workers are on this machine.
 
         A worker then reads a table once, instead of being sent it with every cell.
         """
-        needed = {trial.dataset for trial in trials}
-        sets = {dataset.name: dataset for dataset in self.datasets if dataset.name in needed}
+        needed = {trial.fingerprint for trial in trials}
+        sets = {dataset.fingerprint: dataset for dataset in self.datasets if dataset.fingerprint in needed}
         backend, _ = joblib.parallel.get_active_backend()
         if type(backend).__name__ not in _LOCAL:
             return sets
@@ -188,11 +214,10 @@ class Experiment:
         """Return how the experiment is run, as plain data."""
         import sklearn
 
-        from tritree import __version__
-
+        versions = versions_of(self._methods.of_others)
         return {
             "datasets": [dataset.name for dataset in self.datasets],
-            "settings": [setting.name for setting in self.settings],
+            "settings": {setting.name: setting.described() for setting in self.settings},
             "rates": list(self.rates),
             "methods": self._methods.names,
             "seeds": list(self.seeds),  # type: ignore[arg-type]
@@ -200,13 +225,24 @@ class Experiment:
             "depths": dict(self.depths),
             "options": {name: repr(value) for name, value in self.options.items()},
             "versions": {
-                "tritree": __version__,
+                "tritree": versions.pop("tritree"),
                 "Python": ".".join(map(str, sys.version_info[:3])),
                 "NumPy": np.__version__,
                 "pandas": pd.__version__,
                 "scikit-learn": sklearn.__version__,
+                **{name: version for name, version in versions.items() if name != "sklearn"},
             },
         }
+
+
+def _check_once(what: str, remedy: str, names: Sequence[Any]) -> None:
+    """Raise a ValueError if a name is there twice: results could not be told apart by it."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        times = {2: "two", 3: "three"}.get(n := names.count(twice[0]), str(n))
+        raise ValueError(
+            f"{times} {what} {twice[0]!r}, and results could not be told apart; {remedy} all but one"
+        )
 
 
 def _listed(result: FoldResult) -> tuple[Any, ...]:
@@ -217,14 +253,23 @@ def _run(
     trials: Mapping[str, Trial], sources: Mapping[str, Any], n_jobs: int | None
 ) -> Iterator[tuple[str, list[FoldResult] | str]]:
     """Yield the results of cells as they come in, or what kept one from running."""
-    if not trials:
-        return
-    run = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    tasks = (joblib.delayed(_attempt)(key, trial, sources[trial.dataset]) for key, trial in trials.items())
+    tasks = (
+        joblib.delayed(_attempt)(key, trial, sources[trial.fingerprint]) for key, trial in trials.items()
+    )
+    backend, _ = joblib.parallel.get_active_backend()
     with warnings.catch_warnings():
         # what a worker keeps for its next cell looks like a leak to joblib, which starts it anew then
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
-        yield from run(tasks)
+        if not trials:
+            return
+        if getattr(backend, "supports_return_generator", False):
+            yield from joblib.Parallel(n_jobs, return_as="generator_unordered", batch_size=1)(tasks)
+            return
+        # multiprocessing and Ray give all results at their end: a few cells at a time, so that these are kept
+        some = _AT_ONCE * joblib.effective_n_jobs(n_jobs)
+        with joblib.Parallel(n_jobs, batch_size=1) as run:
+            while part := list(islice(tasks, some)):
+                yield from run(part)
 
 
 def _attempt(key: str, trial: Trial, source: Any) -> tuple[str, list[FoldResult] | str]:
@@ -247,12 +292,3 @@ def _tell_failed(failed: Sequence[tuple[Trial, str]]) -> None:
         f"{len(failed):,} cells could not be run and are left out: {where} ({reason}){more}",
         stacklevel=3,
     )
-
-
-def _progress(total: int, wanted: bool | None) -> Any:
-    """Return a context that gives a function to call after each cell; it moves a bar where one is wanted."""
-    from tritree.lab.progress import bar
-
-    if wanted is None:
-        wanted = sys.stderr is not None and sys.stderr.isatty()
-    return bar(total, "cells", shown=wanted and total > 0)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from functools import cache, partial
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
+import joblib
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
@@ -14,16 +18,49 @@ from tritree.lab.author import AuthorClassifier, AuthorRegressor
 from tritree.parameters import STRATEGIES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["DISCARD", "DiscardIncomplete", "Methods"]
+__all__ = ["DISCARD", "DiscardIncomplete", "Methods", "fitted", "spelled", "versions_of"]
 
 #: The baseline that learns from complete rows only.
 DISCARD = "discard"
 
 _MIN_SAMPLES_LEAF = 20
+
+
+def fitted(estimator: Any, X: Any, y: NDArray[Any], task: str) -> Any:
+    """Return a copy of an estimator fitted to some rows; it has ``predict``, or ``predict_proba`` and ``classes_``.
+
+    Some classifiers take 0, 1, 2 and so on only. One that refuses the classes as they are gets their numbers.
+    """
+    try:
+        return clone(estimator).fit(X, y)
+    except (TypeError, ValueError) as error:
+        if task == "regression":
+            raise
+        refused = error
+    try:
+        return _ByNumber(estimator, X, y)
+    except Exception as error:
+        first, second = (str(one).strip().partition("\n")[0] for one in (refused, error))
+        if first == second:
+            raise refused from None
+        raise ValueError(f"{first}; and with numbers for classes: {second}") from error
+
+
+class _ByNumber:
+    """A classifier that has learned the numbers of classes in place of the classes."""
+
+    def __init__(self, estimator: Any, X: Any, y: NDArray[Any]) -> None:
+        classes, numbers = np.unique(y, return_inverse=True)
+        self._model = clone(estimator).fit(X, numbers)
+        self.classes_ = classes[np.asarray(self._model.classes_, dtype=np.intp)]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the classes."""
+        return self._model.predict_proba(X)
 
 
 class DiscardIncomplete(BaseEstimator):  # type: ignore[misc]
@@ -48,7 +85,8 @@ class DiscardIncomplete(BaseEstimator):  # type: ignore[misc]
             self.answer_ = np.array([np.mean(y)])
         rows = np.flatnonzero(complete)
         enough = len(rows) > 0 and (not self.is_classifier_ or len(np.unique(y[rows])) > 1)
-        self.estimator_ = clone(self.estimator).fit(_rows(X, rows), y[rows]) if enough else None
+        task = "classification" if self.is_classifier_ else "regression"
+        self.estimator_ = fitted(self.estimator, _rows(X, rows), y[rows], task) if enough else None
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -111,6 +149,11 @@ class Methods:
         """Return the names of the methods, as they were given."""
         return list(self._methods)
 
+    @property
+    def of_others(self) -> dict[str, Any]:
+        """Return the methods that are estimators, as they were given."""
+        return {name: method for name, method in self._methods.items() if not isinstance(method, str)}
+
     def wants_depth(self, name: str) -> bool:
         """Return whether a method grows a tree of the data set's depth."""
         return isinstance(self._methods[name], str)
@@ -138,3 +181,116 @@ def _is_method(method: Any) -> bool:
     if isinstance(method, str):
         return method in (*STRATEGIES, DISCARD)
     return hasattr(method, "fit") and hasattr(method, "predict")
+
+
+# What a method is, as text: a result is found again by it.
+
+
+def spelled(value: Any) -> str:
+    """Return a method with all its parameters, however it was put together; the same in every process.
+
+    Where ``repr`` would leave out the middle of an array, or tell an address, the content's hash stands in its place.
+    ``n_jobs`` is left out: it makes no difference.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyRegressor
+    >>> spelled(DummyRegressor())
+    "sklearn.dummy.DummyRegressor(constant=None, quantile=None, strategy='mean')"
+    """
+    if _is_estimator(value):
+        parameters = sorted(value.get_params(deep=False).items())
+        said = ", ".join(f"{name}={spelled(part)}" for name, part in parameters if name != "n_jobs")
+        return f"{_called(type(value))}({said})"
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__}({', '.join(map(spelled, value))})"
+    if isinstance(value, dict):
+        return f"dict({', '.join(f'{spelled(name)}: {spelled(part)}' for name, part in value.items())})"
+    if value is None or isinstance(value, (str, bytes, bool, int, float, complex, np.generic)):
+        return repr(value)
+    if isinstance(value, type):
+        return _called(value)
+    if isinstance(value, (set, frozenset)):
+        return f"set({', '.join(sorted(map(spelled, value)))})"
+    if isinstance(value, FunctionType):
+        parts = [_code(value), value.__defaults__, value.__kwdefaults__, list(_used(value))]
+        return f"{_called(value)}({spelled(parts)})"
+    if isinstance(value, partial):
+        return f"partial({spelled([value.func, value.args, value.keywords])})"
+    return f"{_called(type(value))}:{_hashed(value)}"
+
+
+def _is_estimator(value: Any) -> bool:
+    return hasattr(value, "get_params") and not isinstance(value, type)
+
+
+def _called(value: Any) -> str:
+    return f"{value.__module__}.{value.__qualname__}"
+
+
+def _code(value: FunctionType | CodeType) -> list[Any]:
+    """Return what a function does; where it stands in its file makes no difference."""
+    code = value.__code__ if isinstance(value, FunctionType) else value
+    constants = [_code(part) if isinstance(part, CodeType) else part for part in code.co_consts]
+    return [code.co_code, constants, code.co_names, code.co_varnames]
+
+
+def _used(function: FunctionType) -> Iterator[Any]:
+    """Yield what a function knows from around it: of the function it was made in, and of its file."""
+    inner = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
+    outer = [function.__globals__.get(name) for name in function.__code__.co_names]
+    for part in (*inner, *outer):
+        if isinstance(part, FunctionType):
+            yield _code(part)  # and no farther: functions may know each other
+        else:
+            yield part.__name__ if isinstance(part, ModuleType) else _hashed(part)
+
+
+def _hashed(value: Any) -> str:
+    try:
+        return str(joblib.hash(value))
+    except (
+        Exception
+    ):  # what cannot be pickled; with an address in it, it is run again, and never taken for another
+        return repr(value)
+
+
+def versions_of(method: Any) -> dict[str, str]:
+    """Return the versions of the packages that a method is made of, tritree among them.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyRegressor
+    >>> sorted(versions_of({"mean": DummyRegressor()}))
+    ['sklearn', 'tritree']
+    """
+    packages = {"tritree"} | {package for part in _parts(method) if (package := _package(part))}
+    return {name: version for name in sorted(packages) if (version := _version(name)) is not None}
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """Yield a value and all that it is made of."""
+    yield value
+    inner: Iterable[Any] = ()
+    if _is_estimator(value):
+        inner = value.get_params(deep=False).values()
+    elif isinstance(value, dict):
+        inner = value.values()
+    elif isinstance(value, (list, tuple)):
+        inner = value
+    for part in inner:
+        yield from _parts(part)
+
+
+def _package(value: Any) -> str:
+    if not _is_estimator(value) and not isinstance(value, FunctionType):
+        return ""
+    named = value if isinstance(value, FunctionType) else type(value)
+    return str(named.__module__).partition(".")[0]
+
+
+@cache
+def _version(package: str) -> str | None:
+    """Return the version of an imported package; None if it has none, as what comes with Python."""
+    found = getattr(sys.modules.get(package), "__version__", None)
+    return None if found is None else str(found)

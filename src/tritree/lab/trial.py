@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import math
+import threading
 import time
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
-from sklearn.base import clone
+import pandas as pd
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from tritree.lab.store import FoldResult
+from tritree.lab.methods import fitted, spelled, versions_of
+from tritree.lab.store import FoldResult, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tritree.lab.data import Dataset
     from tritree.lab.settings import Setting
 
-__all__ = ["Folds", "Trial", "loss_of", "run_trial"]
+__all__ = ["Folds", "Trial", "forget", "loss_of", "run_trial"]
 
 _SMALLEST_SHARE = 1e-15  # a class that is predicted with less costs no more
 
@@ -63,10 +64,15 @@ class Trial:
         """Return whether training has no holes, so that the fitted method is the same at every rate."""
         return self.rate == 0 or self.setting.train is None
 
+    @cached_property
+    def spelling(self) -> str:
+        """Return the method with all its parameters."""
+        return spelled(self.estimator)
+
     def description(self) -> dict[str, Any]:
         """Return the cell as plain data: what makes no difference is left out, so that it is looked up only once."""
         holes = [
-            None if self.rate == 0 or part is None else asdict(part)
+            None if self.rate == 0 or part is None else part.described()
             for part in (self.setting.train, self.setting.test)
         ]
         return {
@@ -75,25 +81,16 @@ class Trial:
             "train": holes[0],
             "test": holes[1],
             "rate": self.rate,
-            "method": _spelled(self.estimator),
+            "method": self.spelling,
             "seed": self.seed if any(holes) else None,
             "folds": asdict(self.folds),
+            "versions": versions_of(self.estimator),
         }
 
-    @property
+    @cached_property
     def key(self) -> str:
-        """Return what tells the cell from all others."""
-        return hashlib.sha256(json.dumps(self.description(), sort_keys=True).encode()).hexdigest()[:32]
-
-
-def _spelled(estimator: Any) -> str:
-    """Return an estimator with all its parameters, however it was put together."""
-    parameters = ", ".join(
-        f"{name}={_spelled(value) if hasattr(value, 'get_params') else repr(value)}"
-        for name, value in sorted(estimator.get_params(deep=True).items())
-        if name != "n_jobs"
-    )
-    return f"{type(estimator).__module__}.{type(estimator).__qualname__}({parameters})"
+        """Return what tells the cell from all others; what its data set is called makes no difference."""
+        return key_of({name: part for name, part in self.description().items() if name != "dataset"})
 
 
 def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
@@ -107,6 +104,8 @@ def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
         fitted = time.perf_counter()
         loss = loss_of(model, for_test.iloc[test], dataset.y[test], dataset.task)
         done = time.perf_counter()
+        if math.isnan(loss):
+            raise ValueError(f"what it predicts in fold {fold} is not a number")
         results.append(FoldResult(fold, loss, len(test), fitted - begin, done - fitted))
     return results
 
@@ -114,12 +113,14 @@ def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
 def loss_of(model: Any, X: Any, y: NDArray[Any], task: str) -> float:
     """Return the mean squared error, or the mean cross-entropy, of a fitted method on some rows."""
     if task == "regression":
-        return float(np.square(np.asarray(model.predict(X), dtype=float) - y).mean())
+        # some give a column, which would be held against every response
+        predicted = np.asarray(model.predict(X), dtype=float).reshape(len(y))
+        return float(np.square(predicted - y).mean())
     shares = np.asarray(model.predict_proba(X), dtype=float)
-    known = np.asarray(model.classes_)
-    column = np.searchsorted(known, y)
-    seen = known[np.minimum(column, len(known) - 1)] == y
-    share = np.where(seen, shares[np.arange(len(y)), np.minimum(column, len(known) - 1)], 0.0)
+    column = pd.Index(np.asarray(model.classes_)).get_indexer(y)
+    share = np.where(
+        column >= 0, shares[np.arange(len(y)), column], 0.0
+    )  # of a class never seen: -1, and nothing
     return float(-np.log(np.clip(share, _SMALLEST_SHARE, 1.0)).mean())
 
 
@@ -145,16 +146,26 @@ def _parted(source: Dataset | str, folds: Folds) -> Sequence[tuple[NDArray[np.in
 
 _MOST_KEPT = 32  # methods fitted to complete rows, which are asked again at every rate
 _kept: dict[tuple[str, str, int, Folds], Any] = {}
+_keeping = threading.Lock()
 
 
 def _fitted(trial: Trial, source: Dataset | str, fold: int, X: Any, train: NDArray[np.intp]) -> Any:
     dataset = _loaded(source) if isinstance(source, str) else source
-    key = (trial.fingerprint, _spelled(trial.estimator), fold, trial.folds)
-    if trial.trains_on_complete_rows and key in _kept:
-        return _kept[key]
-    model = clone(trial.estimator).fit(X.iloc[train], dataset.y[train])
+    key = (trial.fingerprint, trial.spelling, fold, trial.folds)
+    if trial.trains_on_complete_rows and (kept := _kept.get(key)) is not None:
+        return kept
+    model = fitted(trial.estimator, X.iloc[train], dataset.y[train], dataset.task)
     if trial.trains_on_complete_rows:
-        while len(_kept) >= _MOST_KEPT:
-            del _kept[next(iter(_kept))]
-        _kept[key] = model
+        with _keeping:  # cells may run in threads of one process
+            while len(_kept) >= _MOST_KEPT:
+                del _kept[next(iter(_kept))]
+            _kept[key] = model
     return model
+
+
+def forget() -> None:
+    """Let go of what this process keeps for the next cell."""
+    with _keeping:
+        _kept.clear()
+    for kept in (_loaded, _tables, _parted):
+        kept.cache_clear()

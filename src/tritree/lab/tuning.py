@@ -2,36 +2,79 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
+from tritree.lab.methods import spelled, versions_of
 from tritree.lab.trial import loss_of
+from tritree.progress import bar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from tritree.lab.data import Dataset
     from tritree.lab.methods import Methods
+    from tritree.lab.store import Store
     from tritree.lab.trial import Folds
 
-__all__ = ["DEEPEST", "loss_without_holes", "tuned_depth"]
+__all__ = ["DEEPEST", "loss_without_holes", "tuned_depth", "tuned_depths"]
 
 #: The depth at which tuning ends.
 DEEPEST = 5
 
 
-def tuned_depth(dataset: Dataset, methods: Methods, folds: Folds) -> int:
-    """Return the depth at which the loss of a majority tree on the complete data set stops falling, at most 5."""
-    best = loss_without_holes(dataset, methods, folds, 0)
+def tuned_depths(
+    datasets: Iterable[Dataset], methods: Methods, folds: Folds, store: Store, *, shown: bool = False
+) -> dict[str, int]:
+    """Return the tuned depths of data sets by their fingerprints; those that the store has are not tuned again."""
+    by_fingerprint = {dataset.fingerprint: dataset for dataset in datasets}
+    descriptions = {name: _described(dataset, methods, folds) for name, dataset in by_fingerprint.items()}
+    depths = {name: store.depth(description) for name, description in descriptions.items()}
+    waiting = [name for name, depth in depths.items() if depth is None]
+    total = len(waiting) * (DEEPEST + 1) * folds.n
+    with bar(total, "trees to tune the depth", shown=shown and total > 0) as done:
+        for name in waiting:
+            depths[name] = depth = tuned_depth(by_fingerprint[name], methods, folds, done)
+            store.put_depth(descriptions[name], depth)
+    return {name: depth for name, depth in depths.items() if depth is not None}
+
+
+def _described(dataset: Dataset, methods: Methods, folds: Folds) -> dict[str, Any]:
+    """Return all that a tuned depth depends on."""
+    tree = methods.tree("majority", dataset.task, DEEPEST)
+    return {
+        "fingerprint": dataset.fingerprint,
+        "method": spelled(tree),
+        "folds": asdict(folds),
+        "versions": versions_of(tree),
+    }
+
+
+def tuned_depth(
+    dataset: Dataset, methods: Methods, folds: Folds, done: Callable[[], None] = lambda: None
+) -> int:
+    """Return the depth at which the loss of a majority tree on the complete data set stops falling, at most 5.
+
+    ``done`` is called once for each tree of each depth, also of those that need not be grown.
+    """
+    best = loss_without_holes(dataset, methods, folds, 0, done)
     for depth in range(1, DEEPEST + 1):
-        deeper = loss_without_holes(dataset, methods, folds, depth)
+        deeper = loss_without_holes(dataset, methods, folds, depth, done)
         if deeper >= best:
+            for _ in range((DEEPEST - depth) * folds.n):
+                done()
             return depth - 1
         best = deeper
     return DEEPEST
 
 
-def loss_without_holes(dataset: Dataset, methods: Methods, folds: Folds, depth: int) -> float:
+def loss_without_holes(
+    dataset: Dataset, methods: Methods, folds: Folds, depth: int, done: Callable[[], None] = lambda: None
+) -> float:
     """Return the cross-validated loss, over all rows, of a majority tree on the complete data set."""
     total = 0.0
     for train, test in folds.split(dataset):
         tree = methods.tree("majority", dataset.task, depth).fit(dataset.X.iloc[train], dataset.y[train])
         total += loss_of(tree, dataset.X.iloc[test], dataset.y[test], dataset.task) * len(test)
+        done()
     return total / dataset.n_rows

@@ -14,18 +14,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tritree.lab.bias.example import Floats
+    from tritree.lab.figures.looks import Look
 
 __all__ = ["plot_bias"]
 
-# colours that every kind of sight tells apart; lines that lie on each other differ in their dashes as well
-_LOOKS: dict[str, dict[str, Any]] = {
-    "majority": {"color": "#cc6677", "marker": "o", "linestyle": "-"},
-    "surrogate": {"color": "#882255", "marker": "v", "linestyle": (0, (4, 3))},
-    "mia": {"color": "#ddaa33", "marker": "s", "linestyle": "-"},
-    "fractional": {"color": "#4477aa", "marker": "D", "linestyle": "-"},
-    "trinary_mia": {"color": "#44aa99", "marker": "^", "linestyle": "-"},
-    "trinary": {"color": "#117733", "marker": "P", "linestyle": (0, (4, 3))},
-}
+# these lie on the lines of majority and trinary_mia, and are to let them through
+_DASHED = {"surrogate": (0, (4, 3)), "trinary": (0, (4, 3))}
 _LEVEL = "#888888"
 _PRINTED = "majority,\nas printed"
 _POINTS = 21  # of a line
@@ -55,6 +49,8 @@ def plot_bias(table: pd.DataFrame, ax: Any = None) -> Any:
             f"plots need matplotlib, which cannot be imported ({error}); pip install tritree[plot]"
         ) from error
 
+    from tritree.lab.figures.looks import looks
+
     setting = _setting(table)
     if ax is None:
         _, ax = plt.subplots(1, 2, figsize=(10.5, 4.2), sharex=True, layout="constrained")
@@ -63,9 +59,10 @@ def plot_bias(table: pd.DataFrame, ax: Any = None) -> Any:
         raise ValueError(f"ax must be two Axes, one for a and one for b, got {len(axes)}; plt.subplots(1, 2)")
     strategies = list(dict.fromkeys(table["strategy"]))
     width = max(float(table["q"].max()), 0.1)
+    drawn_as = looks(strategies)
     for place, strategy in enumerate(strategies):
         shift = _APART * width * (place - (len(strategies) - 1) / 2)
-        _draw_strategy(axes, table[table["strategy"] == strategy], setting, shift)
+        _draw_strategy(axes, table[table["strategy"] == strategy], setting, drawn_as[strategy], shift)
     for panel, parameter in zip(axes, ("a", "b"), strict=True):
         panel.axhline(0, color=_LEVEL, linewidth=0.8, zorder=0)
         panel.set_xlim(-0.02 * width, 1.05 * width)
@@ -107,10 +104,9 @@ def _setting(table: pd.DataFrame) -> dict[str, Any]:
     return setting
 
 
-def _draw_strategy(axes: Any, lines: pd.DataFrame, setting: dict[str, Any], shift: float) -> None:
+def _draw_strategy(axes: Any, lines: pd.DataFrame, setting: dict[str, Any], look: Look, shift: float) -> None:
     """Draw the points and the line of a strategy into both panels."""
     strategy = lines["strategy"].iloc[0]
-    looks = _LOOKS[strategy]
     grid = np.linspace(0, lines["q"].max(), _POINTS)
     is_slow = strategy in COMPARED and setting["n"] > _MANY_ROWS
     curve = None if is_slow else _biases(lambda q: expected(strategy, **setting, q=q), grid, setting)
@@ -120,13 +116,13 @@ def _draw_strategy(axes: Any, lines: pd.DataFrame, setting: dict[str, Any], shif
             x, y = np.append(0, points["q"]), np.append(0, points["expected"] - points["truth"])
         else:
             x, y = grid, curve[:, i]
-        panel.plot(x, y, color=looks["color"], linestyle=looks["linestyle"], linewidth=1.5)
+        panel.plot(x, y, color=look.colour, linestyle=_DASHED.get(strategy, look.line), linewidth=1.5)
         panel.errorbar(
             points["q"] + shift,
             points["simulated"] - points["truth"],
             yerr=2 * points["error"],
-            fmt=looks["marker"],
-            color=looks["color"],
+            fmt=look.marker,
+            color=look.colour,
             markersize=5,
             elinewidth=1,
             label=strategy,
@@ -134,7 +130,7 @@ def _draw_strategy(axes: Any, lines: pd.DataFrame, setting: dict[str, Any], shif
     if strategy == "majority":
         swapped = _biases(lambda q: printed(strategy, **setting, q=q).estimate, grid, setting)
         for i, panel in enumerate(axes):
-            panel.plot(grid, swapped[:, i], ":", color=looks["color"], label=_PRINTED)
+            panel.plot(grid, swapped[:, i], ":", color=look.colour, label=_PRINTED)
 
 
 def _biases(formula: Any, grid: Floats, setting: dict[str, Any]) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import numpy as np
 from tritree.lab.bias.formulas import expected, limits
 from tritree.lab.bias.paper import printed
 from tritree.lab.bias.simulation import ALL, chosen, simulate
+from tritree.progress import bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     import pandas as pd
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["bias_table"]
 
 _Q = (0.1, 0.3, 0.5, 0.7, 0.9)
+_SILENT = partial(bar, shown=False)
 
 
 def bias_table(
@@ -33,7 +37,7 @@ def bias_table(
     repeats: int = 1000,
     noise: float = 0.5,
     seed: int = 0,
-    done: Callable[[], None] | None = None,
+    progress: Callable[[int, str], AbstractContextManager[Callable[[], None]]] = _SILENT,
 ) -> pd.DataFrame:
     """Return simulated estimates beside what is to be expected of them: a row per strategy, q and parameter.
 
@@ -41,6 +45,9 @@ def bias_table(
     ----------
     q : float or sequence of float
         One or several probabilities that a value is missing. The other parameters are those of `simulate`.
+    progress : callable, optional
+        Called with how many there are and of what, formulas first and then tables; it returns a context manager that
+        gives what to call after each of them. ``functools.partial(tritree.progress.bar, shown=True)`` shows bars.
 
     Returns
     -------
@@ -69,10 +76,18 @@ def bias_table(
     given: dict[str, Any] = {"a": a, "b": b, "p": p, "n": n, "noise": noise}
     examples = [given | {"q": float(share)} for share in np.atleast_1d(np.asarray(q, dtype=float))]
     # the formulas come first: what cannot be had is said before anything takes time
-    formulas = [{strategy: _formulas(strategy, example) for strategy in strategies} for example in examples]
+    formulas: list[dict[str, Any]] = [{} for _ in examples]
+    with progress(len(examples) * len(strategies), "formulas") as done:
+        for example, of_strategy in zip(examples, formulas, strict=True):
+            for strategy in strategies:
+                of_strategy[strategy] = _formulas(strategy, example)
+                done()
+    with progress(len(examples) * repeats, "tables") as done:
+        samples = [
+            simulate(strategies, **example, repeats=repeats, seed=seed, done=done) for example in examples
+        ]
     lines: list[dict[str, Any]] = []
-    for example, of_strategy in zip(examples, formulas, strict=True):
-        found = simulate(strategies, **example, repeats=repeats, seed=seed, done=done)
+    for example, of_strategy, found in zip(examples, formulas, samples, strict=True):
         for strategy, estimates in found.groupby("strategy", sort=False):
             setting = {name: example[name] for name in ("p", "q", "n", "noise")} | {"repeats": repeats}
             for i, parameter in enumerate(("a", "b")):
