@@ -59,6 +59,9 @@ class Codes:
     def bounds(self, column: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the smallest and the largest value behind each code of a numeric column."""
 
+    def __getstate__(self) -> dict[str, Any]: ...
+    def __setstate__(self, state: dict[str, Any]) -> None: ...
+
 @final
 class Tree:
     """A tree as flat arrays, one per field, indexed by node; frozen when it was asked for.

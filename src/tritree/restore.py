@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PARTS", "Fields", "check_description", "first_line", "restore", "restore_tree"]
+__all__ = ["PARTS", "Fields", "check_description", "check_tree", "first_line", "restore", "restore_tree"]
 
 #: Where the estimators of a file are, by what it calls them
 _ESTIMATORS = {
@@ -27,6 +27,8 @@ _ESTIMATORS = {
     "classifier": ("tritree.estimators", "TrinaryTreeClassifier"),
     "boosting regressor": ("tritree.boosting", "TrinaryBoostingRegressor"),
     "boosting classifier": ("tritree.boosting", "TrinaryBoostingClassifier"),
+    "forest regressor": ("tritree.forest", "TrinaryForestRegressor"),
+    "forest classifier": ("tritree.forest", "TrinaryForestClassifier"),
 }
 #: The parts of a core's state whose entries are arrays; all else about a model is in its JSON
 PARTS = ("tree", "spread", "growth")
@@ -115,8 +117,7 @@ def restore_tree(
     if settings.get("n_classes") != n_classes:
         raise ModelFileError("its classes do not fit its estimator")
     model = _read_model(fields, settings, arrays, len(codec.columns))
-    if not _fits(model.tree(), codec) or not _are_codes_of(codec, arrays):
-        raise ModelFileError("a split that does not fit its column, or a value that is no number")
+    check_tree(model.tree(), codec, arrays)
     tree = GrowingTree(model)
     if "importances" in arrays:
         tree._importances = _read_importances(arrays["importances"], len(codec.columns))
@@ -252,6 +253,12 @@ def _read_model(
     return model
 
 
+def check_tree(tree: _core.Tree, codec: Codec, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise unless every split of a tree, grown or to come, is one that its column can have."""
+    if not _fits(tree, codec) or not _are_codes_of(codec, arrays) or not _are_rungs_of(codec, arrays):
+        raise ModelFileError("a split that does not fit its column, or a value that is no number")
+
+
 def _fits(tree: _core.Tree, codec: Codec) -> bool:
     """Return whether every split, and every surrogate, is one that its column can have, and every value a number."""
     split = tree.column >= 0
@@ -292,16 +299,21 @@ def _are_rules(
 
 
 def _are_codes_of(codec: Codec, arrays: Mapping[str, NDArray[Any]]) -> bool:
-    """Return whether the training rows and the splits to come, if there are some, are those of the columns."""
-    if "growth.column_n_codes" not in arrays:
+    """Return whether the training rows, if there are some, are those of the columns."""
+    if not len(arrays.get("growth.column_n_codes", ())):  # a forest holds them for all its trees
         return True
     n_codes, coded = arrays["growth.column_n_codes"], arrays["growth.column_is_categorical"] != 0
     n_categories = np.array(codec.n_categories)
     categorical = n_categories >= 0
-    if (coded != categorical).any() or (n_codes != n_categories)[categorical].any():
-        return False
+    return not ((coded != categorical).any() or (n_codes != n_categories)[categorical].any())
+
+
+def _are_rungs_of(codec: Codec, arrays: Mapping[str, NDArray[Any]]) -> bool:
+    """Return whether the splits to come, if there are some, are ones that their columns can have."""
+    if "growth.rung_column" not in arrays:
+        return True
     column, threshold = arrays["growth.rung_column"], arrays["growth.rung_threshold"]
-    n_categories = n_categories[column]
+    n_categories = np.array(codec.n_categories)[column]
     words = np.where(n_categories < 0, 0, (n_categories + 63) // 64)
     begin = np.where(n_categories < 0, -1, np.cumsum(2 * words) - 2 * words)
     return _are_rules(codec, column, threshold, begin, words, arrays["growth.rung_sets"])

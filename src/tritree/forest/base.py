@@ -204,6 +204,45 @@ class BaseTrinaryForest(TabularEstimator):
         self.apply(X)
         return self
 
+    def save(self, path: Any, *, training_rows: bool | None = None) -> None:
+        """Write the fitted forest to a file that `tritree.load` reads without running code.
+
+        The file is put in its place when it is whole, so that a crash leaves the old one.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write; a file that is there is replaced.
+        training_rows : bool or None, default=None
+            Whether the file holds the training rows, coded, so that trees go on growing after loading. None keeps them
+            if they are there. Without them the file shows no training row, but a third branch that was not
+            grown answers with its node's value: call `grow_for` before.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryForestRegressor, load
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> forest = TrinaryForestRegressor(n_estimators=5, random_state=0).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     forest.save(Path(folder, "model.tritree"))
+        ...     load(Path(folder, "model.tritree")).n_estimators
+        5
+        """
+        from tritree.forest.files import save
+
+        check_is_fitted(self)
+        save(self, path, training_rows=training_rows)
+
+    def _restore(self, fields: Any, arrays: Any, codec: Codec, n_classes: int) -> None:
+        """Take over the trees of a model file."""
+        from tritree.forest.files import restore_members
+
+        self._members = restore_members(fields, arrays, codec, n_classes)
+        self._told_cut_short = False
+
     def detach(self) -> Self:
         """Return the estimator without the training rows.
 

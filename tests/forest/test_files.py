@@ -1,0 +1,123 @@
+"""Forests come back from their files as they were, and files that were tampered with are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tritree
+from tritree import CutShortWarning, ModelFileError, TrinaryForestClassifier, TrinaryForestRegressor
+from tritree.files import _read, _write
+
+
+def make_frame(n: int = 200) -> tuple[pd.DataFrame, np.ndarray]:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "size": random.normal(size=n),
+            "kind": pd.Categorical(random.choice(["oak", "elm", "ash"], size=n)),
+            "age": random.integers(0, 50, size=n),
+        }
+    )
+    y = frame["size"].to_numpy() + (frame["kind"] == "oak").to_numpy() * 2 + frame["age"].to_numpy() / 20
+    return frame.mask(random.random(frame.shape) < 0.1), y
+
+
+FRAME, Y = make_frame()
+HOLED = FRAME.mask(np.random.default_rng(1).random(FRAME.shape) < 0.4)
+QUICK: dict[str, Any] = {"n_estimators": 4, "random_state": 0, "max_features": 0.5}
+STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate")
+
+
+def make(missing: str = "trinary", weight: Any = None) -> TrinaryForestRegressor:
+    return TrinaryForestRegressor(missing=missing, **QUICK).fit(FRAME, Y, weight)
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_loaded_forest_answers_and_grows_alike(missing: str, tmp_path: Path) -> None:
+    forest = make(missing, np.linspace(0.5, 2, len(Y)))
+    forest.predict(HOLED[:40])  # half grown
+    forest.save(tmp_path / "forest.tritree")
+    again = tritree.load(tmp_path / "forest.tritree")
+    assert again.get_params() == forest.get_params()
+    np.testing.assert_array_equal(again.predict(HOLED), forest.predict(HOLED))
+    assert again.n_grown_ == forest.n_grown_
+
+
+def test_loaded_forest_knows_its_classes(tmp_path: Path) -> None:
+    labels = np.where(Y > 2, "high", "low")
+    forest = TrinaryForestClassifier(class_weight={"high": 2.0, "low": 1.0}, **QUICK).fit(FRAME, labels)
+    forest.save(tmp_path / "forest.tritree")
+    again = tritree.load(tmp_path / "forest.tritree")
+    np.testing.assert_array_equal(again.predict(HOLED), forest.predict(HOLED))
+    assert again.class_weight == {"high": 2.0, "low": 1.0}
+
+
+def test_file_without_training_rows_answers_what_was_grown(tmp_path: Path) -> None:
+    few = HOLED.iloc[:3]
+    forest = make().grow_for(few)
+    forest.save(tmp_path / "with.tritree")
+    forest.save(tmp_path / "without.tritree", training_rows=False)
+    again = tritree.load(tmp_path / "without.tritree")
+    np.testing.assert_array_equal(again.predict(few), forest.predict(few))
+    assert (tmp_path / "without.tritree").stat().st_size < (tmp_path / "with.tritree").stat().st_size
+    with pytest.warns(CutShortWarning):
+        again.predict(HOLED)
+    with pytest.raises(ValueError, match="training_rows=True"):
+        again.save(tmp_path / "again.tritree", training_rows=True)
+
+
+def craft(change: Any, tmp_path: Path) -> Path:
+    """Return a file with something changed in it and a checksum that fits."""
+    path = tmp_path / "crafted.tritree"
+    make().grow_for(HOLED).save(path)
+    fields, arrays = _read(path)
+    about = json.loads(json.dumps(fields._entries))
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    change(about, arrays)
+    _write(path, json.dumps(about), arrays)
+    return path
+
+
+def put(name: str, place: Any, value: Any) -> Any:
+    def change(_: Any, arrays: dict[str, Any]) -> None:
+        arrays[name][place] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("0.tree.left", 0, 10**6),
+        put("1.tree.column", 0, 55),
+        put("2.tree.value", 0, np.nan),
+        put("0.growth.in_bag", 0, 10**6),
+        put("0.growth.in_bag", -1, 0),
+        put("0.growth.place_base", 1, 10**6),
+        put("codes.codes_narrow", 0, 255),
+        put("codes.column_n_codes", 1, 9),
+        put("table.response", 0, np.inf),
+        lambda about, arrays: arrays.pop("table.response"),
+        lambda about, arrays: arrays.pop("3.tree.left"),
+        lambda about, arrays: about["trees"].pop(),
+        lambda about, arrays: about.update(n_rows=None),
+        lambda about, arrays: about.update(n_rows=10),
+        lambda about, arrays: about.update(estimator="forest classifier"),
+        lambda about, arrays: about["trees"][0]["settings"].update(max_features=0.0),
+        lambda about, arrays: about["trees"][0].update(n_fitted=10**6),
+    ],
+)
+def test_crafted_file_is_refused(change: Any, tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError):
+        tritree.load(craft(change, tmp_path))
+
+
+def test_file_that_is_put_together_again_is_loaded(tmp_path: Path) -> None:
+    forest = tritree.load(craft(lambda about, arrays: None, tmp_path))
+    np.testing.assert_array_equal(forest.predict(HOLED), make().predict(HOLED))
