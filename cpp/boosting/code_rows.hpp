@@ -15,7 +15,8 @@ namespace tritree::boosting {
 struct ColumnBins {
     bool categorical = false;
     std::uint32_t n_codes = 0;
-    std::vector<double> edges;  ///< numeric: code c is the number of edges that are not above the value
+    std::vector<double> edges;   ///< numeric: code c is the number of edges that are not above the value
+    std::vector<double> padded;  ///< the edges, and infinities up to a power of two less one
 
     std::uint32_t missing() const { return n_codes; }
     std::uint32_t unseen() const { return n_codes + 1; }

@@ -18,7 +18,7 @@ Bins load_bins(const RowsState& state) {
     std::vector<ColumnBins> columns;
     std::size_t at = 0;
     for (std::size_t j = 0; j < state.n_codes.size(); ++j) {
-        ColumnBins column{state.categorical[j] != 0, state.n_codes[j], {}};
+        ColumnBins column{state.categorical[j] != 0, state.n_codes[j], {}, {}};
         must(column.n_codes <= kMaxCodes, "more codes than a column may have");
         if (!column.categorical && column.n_codes > 1) {
             const std::size_t n = column.n_codes - 1;

@@ -29,7 +29,8 @@ std::pair<std::size_t, std::size_t> part_rows(const CodedRows& data, std::span<s
     const auto column = static_cast<std::size_t>(cut.column);
     const auto find_sides = [&](const auto* codes, std::size_t stride) {
         parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-            std::size_t n_right = 0, n_third = 0;  // counted by adding, not by where: that would wait for memory
+            std::size_t n_right = 0,
+                        n_third = 0;  // counted by adding, not by where: that would wait for memory
             for (std::size_t i = begin; i < end; ++i) {
                 const std::uint8_t side = side_of[codes[rows[i] * stride]];
                 sides[i] = side;
@@ -54,7 +55,7 @@ std::pair<std::size_t, std::size_t> part_rows(const CodedRows& data, std::span<s
         const auto [left_at, right_at, third_at] = counts[begin / kBlock];
         static thread_local std::array<std::array<std::uint32_t, kBlock + 1>, 3> own_parts;
         std::uint32_t *const left = own_parts[0].data(), *const right = own_parts[1].data(),
-                      *const third = own_parts[2].data();
+                             *const third = own_parts[2].data();
         const std::uint32_t* const row = rows.data();
         const std::uint8_t* const side = sides.data();
         std::size_t n_left = 0, n_right = 0, n_third = 0;
