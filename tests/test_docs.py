@@ -77,6 +77,7 @@ def warnings_printed():
 
 #: The pages whose examples run from top to bottom, with the libraries that they read and write with.
 PAGES = {
+    "boosting.md": [],
     "index.md": ["pandas", "matplotlib"],
     "lab-bias.md": ["pandas", "matplotlib"],
     "lab.md": ["pandas", "matplotlib"],

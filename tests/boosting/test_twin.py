@@ -66,11 +66,13 @@ def test_answers_are_those_of_the_definitions(missing: str, holes: float) -> Non
         compare(X, y, Z, [False] * 4, missing=missing, max_depth=3, min_samples_leaf=5)
 
 
+@pytest.mark.parametrize("kinds", [[True, False, True, False], [False, True, False, True]])
 @pytest.mark.parametrize("holes", [0.0, 0.3])
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_categories_are_parted_by_the_definitions(missing: str, holes: float) -> None:
-    X, y, Z = make(7, holes)
-    compare(X, y, Z, [True, False, True, False], missing=missing, max_depth=2, min_samples_leaf=3)
+def test_categories_are_parted_by_the_definitions(missing: str, holes: float, kinds: list[bool]) -> None:
+    for seed in range(4):
+        X, y, Z = make(seed, holes)
+        compare(X, y, Z, kinds, missing=missing, max_depth=3, min_samples_leaf=3)
 
 
 def test_third_branches_are_fitted_to_every_so_many_th_row() -> None:

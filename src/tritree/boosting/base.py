@@ -13,13 +13,13 @@ from tritree.boosting.callbacks import CallbackSupport, FitWatch
 from tritree.boosting.parameters import Parameters
 from tritree.boosting.rounds import Patience, Validation
 from tritree.boosting.training import Rows
+from tritree.boosting.viewing import ViewableBoosting
 from tritree.codec import Codec, infinite_values_named
 from tritree.errors import CutShortWarning, warn_caller
 from tritree.parameters import count_threads
 from tritree.progress import bar
 from tritree.response import check_weights
 from tritree.table import read_table
-from tritree.tabular import TabularEstimator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,11 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["BaseTrinaryBoosting"]
 
 
-class BaseTrinaryBoosting(CallbackSupport, TabularEstimator):  # type: ignore[misc]
+class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[misc]
     """What both estimators share; the subclass reads the response and knows the loss."""
 
     _losses: ClassVar[tuple[str, ...]]
-    _ensemble: _core.Ensemble
     _told_cut_short: bool
 
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
@@ -204,6 +203,12 @@ class BaseTrinaryBoosting(CallbackSupport, TabularEstimator):  # type: ignore[mi
         """Rounds that were kept."""
         check_is_fitted(self)
         return self._ensemble.n_trees // self._ensemble.n_outputs
+
+    @property
+    def n_trees_(self) -> int:
+        """Trees: one per round, or one per round and class if there are more than two."""
+        check_is_fitted(self)
+        return self._ensemble.n_trees
 
     @property
     def n_nodes_(self) -> int:

@@ -50,25 +50,31 @@ def export(
     kind: ExportFormat = None,
     max_nodes: ExportNodes = 100_000,
     spread: Spread = False,
+    number: options.TreeNumber = None,
     n_jobs: options.NJobs = None,
 ) -> None:
     """Export a tree for other programs: as an ONNX model, or as JSON.
 
-    For ONNX the tree is grown in full first. The JSON has the tree as it has grown so far.
+    For ONNX a tree is grown in full first; boosted trees are taken as they have grown. The JSON has one tree as it has
+    grown so far.
     """
-    from tritree.cli.models import open_model
+    from tritree.cli.models import check_can, one_tree, open_model
     from tritree.cli.places import check_output, format_of, refuse_terminal, write_out
 
     form = format_of(output, kind, EXPORTS, None)
     place = check_output(output, "the tree", model)
     if form == "onnx":
         refuse_terminal(place, "ONNX")
-    tree = open_model(model, n_jobs=n_jobs)
+    opened = open_model(model, n_jobs=n_jobs)
     if form == "json":
-        data = f"{plain_json(tree.to_dict(spread=spread), indent=None)}\n".encode()
+        tree = one_tree(opened, number)
+        data = f"{plain_json(tree.to_dict(**({'spread': True} if spread else {})), indent=None)}\n".encode()
     else:
-        data = _onnx(tree, max_nodes)
-    write_out(data, place, output, f"the tree as {form.upper()}")
+        check_can(opened, "to_onnx", "exported as ONNX")
+        if number is not None:
+            raise Mendable("ONNX has all trees; leave out --tree")
+        data = _onnx(opened, max_nodes)
+    write_out(data, place, output, f"the {'tree' if form == 'json' else 'model'} as {form.upper()}")
 
 
 def _onnx(tree: Any, max_nodes: int) -> bytes:

@@ -1,4 +1,4 @@
-"""``tritree fit``: a tree from a table, in a model file."""
+"""``tritree fit``: a model from a table, in a file."""
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
@@ -11,7 +11,7 @@ from tritree.cli import fit_options as of_fit
 from tritree.cli import options
 from tritree.cli.messages import Mendable, put, put_json, working
 from tritree.cli.reading import reads_a_table
-from tritree.cli.tables import Reading, Source, check_column, open_source
+from tritree.cli.tables import Reading, open_source
 
 __all__ = ["EXAMPLES", "fit"]
 
@@ -19,6 +19,7 @@ EXAMPLES = (
     ("tritree fit houses.csv --response price", "the model is in houses.tritree"),
     ("tritree fit visits.parquet -y outcome --drop visit_id -o visits.tritree", "without a column"),
     ("tritree fit cars.tsv.gz -y mpg --na '?' --strategy mia --max-depth 8", "with other settings"),
+    ("tritree fit houses.csv -y price --model boosting --trees 300", "many trees, which predict better"),
     ("tritree fit - -y y -o model.tritree --json < table.csv", "for programs"),
 )
 
@@ -34,11 +35,14 @@ def fit(
     categorical: of_fit.Categorical = None,
     numeric: of_fit.Numeric = None,
     skip_missing: of_fit.SkipMissing = False,
-    strategy: of_fit.Strategy = "trinary",
+    kind: of_fit.Model = "tree",
+    trees: of_fit.Trees = 100,
+    learning_rate: of_fit.LearningRate = 0.1,
+    strategy: of_fit.Strategy = None,
     criterion: of_fit.Criterion = None,
-    max_depth: of_fit.MaxDepth = 5,
-    min_samples_leaf: of_fit.MinSamplesLeaf = 20,
-    max_bins: of_fit.MaxBins = None,
+    max_depth: of_fit.MaxDepth = of_fit.BY_MODEL,
+    min_samples_leaf: of_fit.MinSamplesLeaf = of_fit.BY_MODEL,
+    max_bins: of_fit.MaxBins = of_fit.BY_MODEL,
     unknown_category: of_fit.Unknown = "no_information",
     no_split_on_missing: of_fit.NoSplitOnMissing = False,
     max_surrogates: of_fit.MaxSurrogates = 5,
@@ -49,37 +53,46 @@ def fit(
     *,
     reading: Reading,
 ) -> None:
-    """Fit a tree to a table and write it to a model file.
+    """Fit a tree, a forest or boosted trees to a table and write them to a model file.
 
     Every column but the response is learned from. Cells may be missing anywhere but in the response.
     """
+    from tritree.cli.kinds import make_estimator
     from tritree.cli.response import Roles, take_apart
     from tritree.cli.summary import Summary
+    from tritree.cli.typed import read_typed
 
     source = open_source(table, reading)
     output = output or _named_after(table)
     place = _model_place(output, table)
-    frame = _typed(source, reading, categorical or [], numeric or [])
+    frame = read_typed(source, reading, categorical or [], numeric or [], drop or [])
     roles = Roles(response, weights, tuple(drop or ()))
     training = take_apart(frame, source.name, roles, task=task, skip_missing=skip_missing)
     del frame
-    model = _estimator(
+    model = make_estimator(
+        kind,
         training.task,
-        criterion,
-        missing=strategy,
-        max_depth=max_depth,
-        min_samples_leaf=min_samples_leaf,
-        max_bins=max_bins,
-        unknown_category=unknown_category,
-        split_on_missing=not no_split_on_missing,
-        max_surrogates=max_surrogates,
-        n_jobs=n_jobs,
+        {
+            "--strategy": strategy,
+            "--criterion": criterion,
+            "--max-depth": max_depth,
+            "--min-samples-leaf": min_samples_leaf,
+            "--max-bins": max_bins,
+            "--unknown-category": unknown_category,
+            "--no-split-on-missing": no_split_on_missing,
+            "--max-surrogates": max_surrogates,
+            "--trees": trees,
+            "--learning-rate": learning_rate,
+            "--n-jobs": n_jobs,
+        },
     )
+    if grow_all and kind != "tree":
+        raise Mendable(f"--grow-all is for one tree; the branches of a {kind} model grow when rows need them")
     _train(model, training, response, weights, grow_all)
     replaced = place.exists()
     # before the summary, which Ctrl-C may end
-    _save(model, place, output, False if no_training_rows else None)
-    with working("measuring the tree on its training rows"):
+    _save(model, place, output, without_rows=no_training_rows)
+    with working("measuring the model on its training rows"):
         summary = Summary(model, training, table=source.name, output=output, replaced=replaced)
     if as_json:
         put_json(summary.to_dict())
@@ -101,39 +114,10 @@ def _model_place(output: str, table: str) -> Path:
     return place
 
 
-def _typed(source: Source, reading: Reading, categorical: list[str], numeric: list[str]) -> Any:
-    """Return the table with the columns of the kinds that were asked for."""
-    from tritree.cli.typed import as_numbers, warn_of_odd_columns
-
-    frame = source.read(reading)
-    for name in (*categorical, *numeric):
-        check_column(name, list(frame.columns), source.name)
-    both = set(categorical) & set(numeric)
-    if both:
-        raise Mendable(f"column {both.pop()!r} cannot be both --categorical and --numeric")
-    for name in numeric:
-        frame[name] = as_numbers(frame[name], name)
-    warn_of_odd_columns(frame)
-    return frame.astype(dict.fromkeys(categorical, "category"))
-
-
-def _estimator(task: str, criterion: str | None, **settings: Any) -> Any:
-    """Return an estimator of the task, not fitted."""
-    from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
-
-    kind = TrinaryTreeRegressor if task == "regression" else TrinaryTreeClassifier
-    if criterion is None:
-        return kind(**settings)
-    if criterion not in kind._criteria:
-        fitting = " or ".join(kind._criteria)
-        raise Mendable(f"--criterion {criterion} is not for a {task}; use {fitting}, or another --task")
-    return kind(criterion=criterion, **settings)
-
-
 def _train(model: Any, training: Any, response: str, weights: str | None, grow_all: bool) -> None:
     from tritree.errors import GrowthLimitError
 
-    with working("fitting the tree"), _columns_named(response, weights):
+    with working("fitting the model"), _columns_named(response, weights):
         model.fit(training.columns, training.response, training.weights)
     if grow_all:
         try:
@@ -163,8 +147,9 @@ def _columns_named(response: str, weights: str | None) -> Iterator[None]:
         raise
 
 
-def _save(model: Any, place: Path, output: str, training_rows: bool | None) -> None:
+def _save(model: Any, place: Path, output: str, *, without_rows: bool) -> None:
+    rows = "background_rows" if hasattr(model, "background_rows") else "training_rows"
     try:
-        model.save(place, training_rows=training_rows)
+        model.save(place, **{rows: False if without_rows else None})
     except OSError as error:
         raise Mendable(f"cannot write {output!r}: {error.strerror or error}") from error

@@ -2,21 +2,25 @@
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 import typer
 
 from tritree.cli.options import whole
 
 __all__ = [
+    "BY_MODEL",
     "Categorical",
     "Criterion",
     "Drop",
     "GrowAll",
+    "LearningRate",
     "MaxBins",
     "MaxDepth",
     "MaxSurrogates",
     "MinSamplesLeaf",
+    "Model",
     "NoSplitOnMissing",
     "NoTrainingRows",
     "Numeric",
@@ -25,11 +29,57 @@ __all__ = [
     "SkipMissing",
     "Strategy",
     "Task",
+    "Trees",
     "Unknown",
     "Weights",
 ]
 
-_TREE, _TABLE = "The tree", "The columns"
+_TREE, _TABLE, _MODEL = "The tree", "The columns", "The model"
+
+#: What an option is that was not given, where the kind of model decides.
+BY_MODEL = "by model"
+
+
+def _unless_by_model(parser: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda text: BY_MODEL if text == BY_MODEL else parser(text)
+
+
+def _share(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 10:
+        raise typer.BadParameter(f"{text!r} is no number above 0, such as 0.1")
+    return found
+
+
+Model = Annotated[
+    Literal["tree", "forest", "boosting"],
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="KIND",
+        rich_help_panel=_MODEL,
+        help="tree: one, which can be read. forest: the mean of many. boosting: many, one after the other, which "
+        "predict best on most tables.",
+    ),
+]
+Trees = Annotated[
+    int,
+    typer.Option(
+        parser=whole(1),
+        metavar="NUMBER",
+        rich_help_panel=_MODEL,
+        help="Trees of a forest, or rounds of boosting.",
+    ),
+]
+LearningRate = Annotated[
+    float,
+    typer.Option(
+        parser=_share, metavar="NUMBER", rich_help_panel=_MODEL, help="What each round of boosting counts."
+    ),
+]
 
 Response = Annotated[
     str,
@@ -93,12 +143,13 @@ SkipMissing = Annotated[
     ),
 ]
 Strategy = Annotated[
-    Literal["trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"],
+    Literal["trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"] | None,
     typer.Option(
         "--strategy",
         "-s",
         metavar="STRATEGY",
         rich_help_panel=_TREE,
+        show_default="trinary; trinary_mia for boosting",
         help="How missing values are handled: trinary, trinary_mia, mia, majority, fractional or surrogate.",
     ),
 ]
@@ -112,30 +163,32 @@ Criterion = Annotated[
     ),
 ]
 MaxDepth = Annotated[
-    int | None,
+    Any,
     typer.Option(
-        parser=whole(0, or_none=True),
+        parser=_unless_by_model(whole(0, or_none=True)),
         metavar="NUMBER",
         rich_help_panel=_TREE,
+        show_default="5; 6 for boosting, none for a forest",
         help="The most left and right turns from the root to a leaf; none for no limit.",
     ),
 ]
 MinSamplesLeaf = Annotated[
-    int,
+    Any,
     typer.Option(
-        parser=whole(1),
+        parser=_unless_by_model(whole(1)),
         metavar="NUMBER",
         rich_help_panel=_TREE,
+        show_default="20; 5 for a forest",
         help="The fewest rows on either side of a split.",
     ),
 ]
 MaxBins = Annotated[
-    int | None,
+    Any,
     typer.Option(
-        parser=whole(2, or_none=True),
+        parser=_unless_by_model(whole(2, or_none=True)),
         metavar="NUMBER",
         rich_help_panel=_TREE,
-        show_default="none",
+        show_default="none; 255 for boosting and a forest",
         help="The most values of a numeric column that are told apart; none for all.",
     ),
 ]

@@ -2,6 +2,7 @@
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
+import codecs
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -19,6 +20,7 @@ __all__ = [
     "ReadAs",
     "Separator",
     "TableFile",
+    "TreeNumber",
     "UnknownCategory",
     "whole",
 ]
@@ -85,10 +87,23 @@ Decimal = Annotated[
         metavar="SIGN", rich_help_panel=_READING, callback=_one_sign, help="What stands before decimals."
     ),
 ]
+
+
+def _known_encoding(name: str) -> str:
+    try:
+        codecs.lookup(name)
+    except (LookupError, ValueError):
+        raise typer.BadParameter(f"{name!r} is no encoding; try latin-1 or utf-16") from None
+    return name
+
+
 Encoding = Annotated[
     str,
     typer.Option(
-        metavar="NAME", rich_help_panel=_READING, help="How text is encoded, such as latin-1 or utf-16."
+        metavar="NAME",
+        rich_help_panel=_READING,
+        callback=_known_encoding,
+        help="How text is encoded, such as latin-1 or utf-16.",
     ),
 ]
 Na = Annotated[
@@ -137,6 +152,16 @@ def _threads(value: int | None) -> int | None:
     return value
 
 
+TreeNumber = Annotated[
+    int | None,
+    typer.Option(
+        "--tree",
+        parser=whole(0),
+        metavar="NUMBER",
+        show_default=False,
+        help="Which tree of boosting, from 0 on.",
+    ),
+]
 NJobs = Annotated[
     int | None,
     typer.Option(

@@ -104,6 +104,7 @@ def show(
     max_nodes: MaxNodes = None,
     digits: Digits = 4,
     dpi: Dpi = 110,
+    number: options.TreeNumber = None,
     n_jobs: options.NJobs = None,
     *,
     reading: Reading,
@@ -112,17 +113,19 @@ def show(
 
     Third branches are shown as far as they have grown; --rows makes those grow that a table needs.
     """
-    from tritree.cli.models import open_model
+    from tritree.cli.models import one_tree, open_model
     from tritree.cli.places import check_output, format_of, refuse_terminal, write_out
 
     kind = format_of(output, view, VIEWS, "text")
     place = check_output(output, "the tree", model, *([] if rows is None else [rows]))
     if kind in ("png", "pdf"):
         refuse_terminal(place, kind.upper())
-    tree = open_model(model, n_jobs=n_jobs)
+    opened = open_model(model, n_jobs=n_jobs)
+    tree = one_tree(opened, number)
     frame = None
     if rows is not None:
-        frame = _lead(tree, rows, reading)
+        frame = _lead(opened, rows, reading)
+        tree = one_tree(opened, number)  # which has grown
     limits: dict[str, Any] = {"max_depth": max_depth, "digits": digits}
     if max_nodes is not None:
         limits["max_nodes"] = max_nodes or None

@@ -28,11 +28,12 @@ class Summary:
 
     def __init__(self, model: Any, training: Training, *, table: str, output: str, replaced: bool) -> None:
         frame = training.columns
-        self._table, self._replaced, self._training = table, replaced, training
+        self._table, self._training = table, training
         cells, holes = frame.size, int(frame.isna().to_numpy().sum())
         self._facts = {
             "model": output,
             "bytes": Path(output).stat().st_size,
+            "replaced": replaced,
             "rows": len(frame),
             "rows_skipped": training.skipped,
             "columns": len(frame.columns),
@@ -41,11 +42,10 @@ class Summary:
             "missing_share": holes / cells,
             "task": training.task,
             "classes": [_plain(label) for label in model.classes_] if hasattr(model, "classes_") else None,
+            "kind": _kind_of(model),
             "strategy": model.missing,
             "nodes": model.n_nodes_,  # before training rows with holes make it grow
-            "leaves": model.get_n_leaves(),
-            "depth": model.get_depth(),
-        }
+        } | _size_of(model)
         self._facts |= losses(model, training)
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class Summary:
             "table": self._told_table(),
             "holes": self._told_holes(),
             "task": self._told_task(),
-            "tree": self._told_tree(),
+            self._facts["kind"] if self._facts["kind"] != "boosting" else "trees": self._told_tree(),
             "fit": self._told_fit(),
             "model": self._told_model(),
         }
@@ -84,11 +84,13 @@ class Summary:
 
     def _told_tree(self) -> str:
         facts = self._facts
-        size = f"{count(facts['nodes'], 'node')}, {count(facts['leaves'], 'leaf', 'leaves')}, depth {facts['depth']}"
-        return f"{facts['strategy']}, {size}"
+        nodes = count(facts["nodes"], "node")
+        if facts["kind"] != "tree":
+            return f"{facts['strategy']}, {count(facts['trees'], 'tree')}, {nodes}"
+        return f"{facts['strategy']}, {nodes}, {count(facts['leaves'], 'leaf', 'leaves')}, depth {facts['depth']}"
 
     def _told_model(self) -> str:
-        replaced = ", replaced" if self._replaced else ""
+        replaced = ", replaced" if self._facts["replaced"] else ""
         return f"{self._facts['model']} ({show_size(self._facts['bytes'])}{replaced})"
 
     def _told_fit(self) -> str:
@@ -102,6 +104,16 @@ class Summary:
             else ""
         )
         return f"{words}{without}{right}"
+
+
+def _kind_of(model: Any) -> str:
+    return "tree" if hasattr(model, "tree_") else "boosting" if hasattr(model, "n_iter_") else "forest"
+
+
+def _size_of(model: Any) -> dict[str, int]:
+    if hasattr(model, "tree_"):
+        return {"leaves": model.get_n_leaves(), "depth": model.get_depth()}
+    return {"trees": model.n_trees_}
 
 
 def losses(model: Any, training: Training) -> dict[str, Any]:

@@ -254,6 +254,12 @@ class BaseTrinaryForest(TabularEstimator):
         return self
 
     @property
+    def n_trees_(self) -> int:
+        """The number of trees."""
+        check_is_fitted(self)
+        return len(self._members.models)
+
+    @property
     def n_nodes_(self) -> int:
         """Nodes of all trees as they are now."""
         check_is_fitted(self)

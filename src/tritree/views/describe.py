@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tritree import _core
     from tritree.codec import Codec, LearnedColumn
+    from tritree.views.arrays import TreeArrays
 
 __all__ = ["add_spread", "describe"]
 
@@ -36,7 +36,7 @@ class Branch(IntEnum):
 
 
 def describe(
-    tree: _core.Tree,
+    tree: TreeArrays,
     codec: Codec,
     classes: Sequence[Any] | None,
     *,
@@ -107,7 +107,7 @@ def _describe_column(name: str, learned: LearnedColumn) -> dict[str, Any]:
     }
 
 
-def _describe_node(tree: _core.Tree, node: int, columns: list[dict[str, Any]]) -> dict[str, Any]:
+def _describe_node(tree: TreeArrays, node: int, columns: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "depth": int(tree.depth[node]),
         "rows": int(tree.rows[node]),
@@ -125,7 +125,7 @@ def _child(number: np.int32) -> int | str | None:
     return int(number) if number >= 0 else "ungrown" if number == UNGROWN else None
 
 
-def _describe_split(tree: _core.Tree, node: int, columns: list[dict[str, Any]]) -> dict[str, Any]:
+def _describe_split(tree: TreeArrays, node: int, columns: list[dict[str, Any]]) -> dict[str, Any]:
     sets = _sets(tree.sets, int(tree.set_begin[node]), int(tree.set_words[node]))
     split = _describe_rule(int(tree.column[node]), float(tree.threshold[node]), sets, columns)
     split["missing_to"] = Branch(int(tree.missing_to[node])).word
@@ -136,7 +136,7 @@ def _describe_split(tree: _core.Tree, node: int, columns: list[dict[str, Any]]) 
     return split
 
 
-def _describe_surrogate(tree: _core.Tree, i: int, columns: list[dict[str, Any]]) -> dict[str, Any]:
+def _describe_surrogate(tree: TreeArrays, i: int, columns: list[dict[str, Any]]) -> dict[str, Any]:
     sets = _sets(tree.sets, int(tree.surrogate_set_begin[i]), int(tree.surrogate_set_words[i]))
     rule = _describe_rule(int(tree.surrogate_column[i]), float(tree.surrogate_threshold[i]), sets, columns)
     return rule | {"below": Branch(int(tree.surrogate_below[i])).word}

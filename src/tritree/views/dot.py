@@ -10,6 +10,7 @@ from tritree.views.choice import choose
 from tritree.views.notation import width_of
 from tritree.views.rules import Rules
 from tritree.views.values import Values, best_of, count, headline, hidden, left_out, remarks
+from tritree.views.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +58,7 @@ class _Graph:
         self._tree, self._nodes, self._choice = tree, tree["nodes"], choice
         self._rules = Rules(self._nodes, digits)
         self._values = Values(tree, choice.drawn, digits)
+        self._words = words_of(tree)
         # halves, because the difference of two very large numbers may be none
         halves = [self._nodes[number]["value"][0] / 2 for number in choice.drawn]
         self._low, self._high = min(halves), max(halves)
@@ -72,7 +74,7 @@ class _Graph:
     def _title(self) -> list[str]:
         lines = [headline(self._tree)]
         if any(self._nodes[number]["third"] is not None for number in self._choice.open):
-            lines.append("dotted: third branch, all rows of the node, for those whose value is missing")
+            lines.append(f"dotted: third branch, {self._words.third}")
         return [*lines, *remarks(self._tree, self._values, self._rules), *left_out(self._tree, self._choice)]
 
     def _node(self, number: int) -> Iterator[str]:
@@ -114,7 +116,7 @@ class _Graph:
         if values.has_weights:
             lines.append(f"weight {values.weight(node)}")
         if self._tree["classes"] is None:
-            return [*lines, f"mean {values.mean(node)}"]
+            return [*lines, f"{self._words.value} {values.mean(node)}"]
         if values.classes is None:
             return [*lines, f"class {values.best(node)}", *values.shares(node)]
         shares = zip(values.classes, values.shares(node), strict=True)

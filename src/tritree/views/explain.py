@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import asdict, dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from tritree.codec import MISSING as NO_CATEGORY
-from tritree.views.notation import as_label, as_percent, number_format, pad, width_of
+from tritree.views.notation import as_label, as_percent, number_format
 from tritree.views.rules import WIDEST_LABEL, Rules, name_of
+from tritree.views.telling import signed, told_as_html, told_as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from tritree.codec import LearnedColumn
     from tritree.columns import Column
 
-__all__ = ["Cell", "Explanation", "Turn", "explain_row", "read_cells"]
+__all__ = ["Cell", "Explanation", "Turn", "explain_row", "read_cells", "side_of"]
 
 OBSERVED, MISSING, ABSENT = "observed", "missing", "column absent"
 NEVER_SEEN, NOT_HERE = "never seen in training", "never seen in this node"
@@ -105,32 +105,10 @@ class Explanation:
         return asdict(self) | {"turns": [asdict(turn) | {"moved": turn.moved} for turn in self.turns]}
 
     def __str__(self) -> str:
-        headline, table, summary = self._told()
-        widths = [max(width_of(line[i]) for line in table) for i in range(len(table[0]))]
-        lines = [
-            "  ".join(
-                pad(cell, width, right=i > 0)
-                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in table
-        ]
-        return "\n".join([headline, "", *(line.rstrip() for line in lines), "", summary])
+        return told_as_text(*self._told())
 
     def _repr_html_(self) -> str:
-        headline, table, summary = self._told()
-        cell = '<{0} style="text-align:{1};padding:0.1em 0.8em 0.1em 0;white-space:nowrap">{2}</{0}>'
-        rows = [
-            "".join(
-                cell.format("td" if r else "th", "right" if i else "left", html.escape(text))
-                for i, text in enumerate(line)
-            )
-            for r, line in enumerate(table)
-        ]
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return (
-            f'<div style="overflow-x:auto"><p><b>{html.escape(headline)}</b></p>'
-            f"<table>{body}</table><p>{html.escape(summary)}</p></div>"
-        )
+        return told_as_html(*self._told())
 
     def _told(self) -> tuple[str, list[list[str]], str]:
         """Return the headline, the path as a table with its headings, and what each column has moved."""
@@ -149,10 +127,10 @@ class Explanation:
         ]
         for turn in self.turns:
             part = "" if turn.weight == 1 else f", {as_percent(turn.weight)} of the row"
-            moved = _signed(turn.moved[best], say)
+            moved = signed(turn.moved[best], say)
             table.append([turn.reason + part, f"{turn.rows:,}", say(turn.after[best]), moved])
         ranked = sorted(self.contributions.items(), key=lambda item: -abs(item[1][best]))
-        parts = [f", {column} {text}" for column, moved in ranked if (text := _signed(moved[best], say))]
+        parts = [f", {column} {text}" for column, moved in ranked if (text := signed(moved[best], say))]
         return (
             headline,
             table,
@@ -185,12 +163,6 @@ def read_cells(
             seen = OBSERVED if value >= 0 else NEVER_SEEN
             cells.append(Cell(seen, learned.value(column, row)))
     return cells
-
-
-def _signed(value: float, say: Callable[[float], str]) -> str:
-    """Return a change with its sign; nothing where there is none to be seen."""
-    size = say(abs(value))
-    return "" if size == say(0.0) else f"{'+' if value > 0 else '-'}{size}"
 
 
 def explain_row(
@@ -269,7 +241,7 @@ def _ways(
     """Yield the branches that a row takes: each with its share, the column that decided, and why."""
     split = node["split"]
     name, cell = split["name"], cells[split["column"]]
-    side, state = _side(split, cell)
+    side, state = side_of(split, cell)
     if side is not None:
         yield side, 1.0, name, f"{_shown(split, cell)} {_condition(rules, split, side)}"
         return
@@ -288,7 +260,7 @@ def _ways(
     elif missing_to == "surrogates":
         for surrogate in split["surrogates"]:
             stand_in = cells[surrogate["column"]]
-            theirs, _ = _side(surrogate, stand_in)
+            theirs, _ = side_of(surrogate, stand_in)
             if theirs is None:
                 continue
             straight = surrogate["rule"] == "categories" or surrogate["below"] == "left"
@@ -303,7 +275,7 @@ def _ways(
         yield larger, 1.0, name, f"{lacking}: {larger}, the larger side"
 
 
-def _side(split: dict[str, Any], cell: Cell) -> tuple[str | None, str]:
+def side_of(split: dict[str, Any], cell: Cell) -> tuple[str | None, str]:
     """Return the side of a split on which a cell lies, None if that is not known, and then why."""
     if cell.state in (MISSING, ABSENT):
         return None, cell.state

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import json
+from dataclasses import asdict
 from importlib.resources import files
 from itertools import pairwise
 from math import isfinite
@@ -17,13 +18,23 @@ from tritree.views.notation import as_label, as_name, number_format
 from tritree.views.rules import WIDEST_LABEL, Rules
 from tritree.views.text import draw_text
 from tritree.views.values import Values, best_of, headline
+from tritree.views.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tritree.views.explain import Cell
 
-__all__ = ["MAX_NODES", "MAX_ROWS", "NOTEBOOK_NODES", "draw_html", "framed", "page_data", "policy_hash"]
+__all__ = [
+    "MAX_NODES",
+    "MAX_ROWS",
+    "NOTEBOOK_NODES",
+    "draw_html",
+    "framed",
+    "name_rows",
+    "page_data",
+    "policy_hash",
+]
 
 #: Nodes that a page shows unless more are asked for.
 MAX_NODES = 2_000
@@ -68,6 +79,18 @@ def draw_html(
     )
 
 
+def name_rows(rows: Any, n_rows: int) -> list[str]:
+    """Return what a page calls the rows that it lists; a ValueError says that they are too many."""
+    if n_rows > MAX_ROWS:
+        raise ValueError(
+            f"a page lists at most {MAX_ROWS:,} rows, got {n_rows:,}; choose some, such as rows[:{MAX_ROWS}]"
+        )
+    labels: Any = getattr(rows, "index", None)
+    if labels is None or callable(labels):
+        labels = range(n_rows)
+    return [f"row {label}" for label in labels]
+
+
 def framed(page: str, plain: str) -> str:
     """Return a page as a part of a notebook: in a frame of its own, so that neither can disturb the other."""
     return (
@@ -101,6 +124,7 @@ def page_data(
     return {
         "title": headline(tree),
         "missing": tree["missing"],
+        "words": asdict(words_of(tree)),
         "loss": loss.replace("_", " "),
         "classes": None
         if tree["classes"] is None
@@ -223,10 +247,10 @@ class _PageNodes:
 
     def _node(self, number: int) -> dict[str, Any]:
         node = self._tree["nodes"][number]
-        kept = {key: node[key] for key in ("depth", "rows", "weight", "loss", "value")}
+        kept = {key: node[key] for key in ("depth", "rows", "weight", "loss", "value") if key in node}
         page: dict[str, Any] = kept | {"name": str(number), "shown": self._shown(node), "split": None}
         page |= {
-            key: None for key in ("weight", "loss") if not isfinite(node[key])
+            key: None for key in ("weight", "loss") if key in node and not isfinite(node[key])
         }  # JSON has no number for it
         page |= {branch: self._child(node[branch]) for branch in ("left", "right", "third")}
         if node.get("spread"):
@@ -249,7 +273,7 @@ class _PageNodes:
         return self._places.get(child, "left out") if isinstance(child, int) else child
 
     def _split(self, split: dict[str, Any]) -> dict[str, Any]:
-        kept = ("column", "rule", "missing_to", "larger", "share", "threshold", "below")
+        kept = ("column", "rule", "missing_to", "larger", "share", "threshold", "below", "gain")
         page = {key: split[key] for key in kept if key in split}
         if split["rule"] == "categories":
             column = self._columns[split["column"]]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-__all__ = ["draw_onnx"]
+__all__ = ["Column", "Graph", "TreeLines", "add_classes", "add_inputs", "add_leaves", "as_model", "draw_onnx"]
 
 #: The versions of the operators used; ai.onnx.ml 3 is the first whose thresholds are doubles.
 _OPSETS = {"": 15, "ai.onnx.ml": 3}
@@ -56,21 +56,23 @@ def draw_onnx(description: dict[str, Any]) -> ModelProto:
             "a tree with missing='fractional' follows both branches of a split where a value is missing, which a tree "
             "ensemble of ONNX cannot do; use another strategy, or to_dict() and a program of your own"
         )
-    columns = [_Column(position, **about) for position, about in enumerate(description["columns"])]
-    ensemble = _Ensemble(description["nodes"], columns)
-    graph = _Graph()
-    matrix = _add_inputs(graph, columns)
-    number = graph.add(
-        "TreeEnsembleRegressor", [matrix], "leaf number", domain="ai.onnx.ml", **ensemble.attributes()
-    )
-    whole = graph.add("Cast", [number], "leaf column", to=TensorProto.INT64)
-    leaf = graph.add("Reshape", [whole, graph.constant("all rows", np.array([-1], dtype=np.int64))], "leaf")
-    values = np.array(ensemble.values)
+    columns = [Column(position, **about) for position, about in enumerate(description["columns"])]
+    lines = TreeLines(description["nodes"], columns)
+    graph = Graph()
+    leaf = add_leaves(graph, add_inputs(graph, columns), [lines])
+    leaf = graph.add("Reshape", [leaf, graph.constant("all rows", np.array([-1], dtype=np.int64))], "leaf")
+    values = np.array(lines.values)
     if description["classes"] is None:
         table = graph.constant("values", values[:, 0])
         graph.output(graph.add("Gather", [table, leaf], "prediction"), TensorProto.DOUBLE, ["rows"])
     else:
-        _add_classes(graph, description["classes"], graph.constant("values", values), leaf)
+        shares = graph.add("Gather", [graph.constant("values", values), leaf], "probabilities")
+        add_classes(graph, description["classes"], shares)
+    return as_model(graph)
+
+
+def as_model(graph: Graph) -> ModelProto:
+    """Return the model of a graph, checked."""
     model = helper.make_model(
         graph.build(),
         producer_name="tritree",
@@ -82,7 +84,7 @@ def draw_onnx(description: dict[str, Any]) -> ModelProto:
     return model
 
 
-def _add_inputs(graph: _Graph, columns: list[_Column]) -> str:
+def add_inputs(graph: Graph, columns: list[Column]) -> str:
     """Add the inputs of the model; return the name of the array of numbers that the ensemble reads."""
     if not any(column.is_text for column in columns):
         return graph.input("X", TensorProto.DOUBLE, len(columns), "NaN is missing")
@@ -93,8 +95,16 @@ def _add_inputs(graph: _Graph, columns: list[_Column]) -> str:
     return graph.add("Concat", numbers, "X", axis=1)
 
 
-def _add_classes(graph: _Graph, classes: list[Any], shares: str, leaf: str) -> None:
-    """Add the outputs of a classification."""
+def add_leaves(graph: Graph, matrix: str, trees: Sequence[TreeLines]) -> str:
+    """Add what finds the leaves of rows; return the name of their numbers, one column per tree."""
+    found = graph.add(
+        "TreeEnsembleRegressor", [matrix], "leaf number", domain="ai.onnx.ml", **_attributes(trees)
+    )
+    return graph.add("Cast", [found], "leaf column", to=TensorProto.INT64)
+
+
+def add_classes(graph: Graph, classes: list[Any], probabilities: str) -> None:
+    """Add the outputs of a classification, given the name of the probabilities of its classes."""
     kinds = {
         str: TensorProto.STRING,
         bool: TensorProto.BOOL,
@@ -106,7 +116,6 @@ def _add_classes(graph: _Graph, classes: list[Any], shares: str, leaf: str) -> N
         raise ValueError(
             f"classes like {classes[-1]!r} cannot be labels in ONNX; fit to text, booleans or numbers up to 2**63"
         )
-    probabilities = graph.add("Gather", [shares, leaf], "probabilities")
     best = graph.add("ArgMax", [probabilities], "class number", axis=1, keepdims=0)
     labels = graph.constant("classes", np.array(classes, dtype={str: object, int: np.int64}.get(kind)))
     graph.output(graph.add("Gather", [labels, best], "label"), kinds[kind], ["rows"])
@@ -114,7 +123,7 @@ def _add_classes(graph: _Graph, classes: list[Any], shares: str, leaf: str) -> N
 
 
 @dataclass(frozen=True)
-class _Column:
+class Column:
     """A column as the model reads it."""
 
     position: int
@@ -141,7 +150,7 @@ class _Column:
             text += "_"
         return text
 
-    def add_input(self, graph: _Graph, names: set[str]) -> str:
+    def add_input(self, graph: Graph, names: set[str]) -> str:
         """Add the column to the inputs of the model; return its name, that of no other column."""
         name = self.name or f"x{self.position}"  # what has an empty name is not there, to ONNX
         while not self.name and name in names:
@@ -150,7 +159,7 @@ class _Column:
             return graph.input(name, TensorProto.STRING, 1, f"{self.missing!r} is missing")
         return graph.input(name, TensorProto.DOUBLE, 1, "NaN is missing")
 
-    def add_number(self, graph: _Graph, name: str) -> str:
+    def add_number(self, graph: Graph, name: str) -> str:
         """Add what turns text into its position among the labels; return the name of the numbers."""
         if not self.is_text:
             return name
@@ -201,10 +210,10 @@ class _Line:
     leaf: int | None = None
 
 
-class _Ensemble:
-    """The lines of ONNX's tree ensemble, and the values of its leaves."""
+class TreeLines:
+    """The lines of a tree in ONNX's tree ensemble, and the values of its leaves."""
 
-    def __init__(self, nodes: list[dict[str, Any]], columns: list[_Column]) -> None:
+    def __init__(self, nodes: list[dict[str, Any]], columns: list[Column]) -> None:
         self._columns = columns
         self._lines: list[_Line] = []
         self._heads: dict[Hashable, int] = {}  # the first line of a node, or of a part of it
@@ -270,8 +279,8 @@ class _Ensemble:
         self._heads[nowhere] = len(self._lines)
         self._lines.append(_Line(leaf=0))
 
-    def attributes(self) -> dict[str, Any]:
-        """Return the attributes of the operator."""
+    def attributes(self, tree: int) -> dict[str, Any]:
+        """Return the part of a tree, by its number, in the attributes of the operator."""
         lines, heads = self._lines, self._heads
         leaves = [i for i, line in enumerate(lines) if line.leaf is not None]
         yes = [heads[line.yes] if line.leaf is None else 0 for line in lines]
@@ -280,23 +289,29 @@ class _Ensemble:
             for i, line in enumerate(lines)
         ]
         _check_steps(yes, no)
-        bounds = np.array([line.bound for line in lines])
-        numbers = np.array([lines[i].leaf for i in leaves], dtype=np.float64)
         return {
-            "n_targets": 1,
-            "nodes_treeids": [0] * len(lines),
+            "nodes_treeids": [tree] * len(lines),
             "nodes_nodeids": list(range(len(lines))),
             "nodes_modes": ["BRANCH_LT" if line.leaf is None else "LEAF" for line in lines],
             "nodes_featureids": [line.column for line in lines],
-            "nodes_values_as_tensor": numpy_helper.from_array(bounds, "bounds"),
+            "nodes_values_as_tensor": [line.bound for line in lines],
             "nodes_missing_value_tracks_true": [0] * len(lines),
             "nodes_truenodeids": yes,
             "nodes_falsenodeids": no,
-            "target_treeids": [0] * len(leaves),
+            "target_treeids": [tree] * len(leaves),
             "target_nodeids": leaves,
-            "target_ids": [0] * len(leaves),
-            "target_weights_as_tensor": numpy_helper.from_array(numbers, "leaf numbers"),
+            "target_ids": [tree] * len(leaves),
+            "target_weights_as_tensor": [lines[i].leaf for i in leaves],
         }
+
+
+def _attributes(trees: Sequence[TreeLines]) -> dict[str, Any]:
+    """Return the attributes of the operator that finds the leaf of each tree."""
+    parts = [tree.attributes(number) for number, tree in enumerate(trees)]
+    joined: dict[str, Any] = {name: [item for part in parts for item in part[name]] for name in parts[0]}
+    for name in ("nodes_values_as_tensor", "target_weights_as_tensor"):
+        joined[name] = numpy_helper.from_array(np.array(joined[name], dtype=np.float64), name)
+    return {"n_targets": len(trees)} | joined
 
 
 def _check_steps(yes: list[int], no: list[int]) -> None:
@@ -313,7 +328,7 @@ def _check_steps(yes: list[int], no: list[int]) -> None:
         )
 
 
-class _Graph:
+class Graph:
     """The graph of an ONNX model while it is put together; whatever is added gets a name of its own."""
 
     def __init__(self) -> None:

@@ -22,32 +22,39 @@ if TYPE_CHECKING:
 
     from tritree.views.explain import Explanation
 
-__all__ = ["draw_importance", "plot_explanation"]
+__all__ = ["WIDEST_NAME", "draw_importance", "plot_explanation", "plot_moves"]
 
 _UP, _DOWN, _LEVEL = (
     "#4477aa",
     "#cc6677",
     "#888888",
 )  # told apart by every kind of sight, on white and on black
-_WIDEST_NAME = 30
+WIDEST_NAME = 30
 _LINE = 0.3  # inches from one column to the next
 
 
 def plot_explanation(explanation: Explanation, ax: Any) -> Any:
     """Draw how each column has moved the value, from the root's to the prediction; return the ``Axes``."""
-    check_axes(ax)
     best = 0 if explanation.classes is None else explanation.classes.index(explanation.prediction)
     label = as_label(explanation.prediction, WIDEST_LABEL)
     what = "mean" if explanation.classes is None else f"share of {label}"
     moved = {column: shares[best] for column, shares in explanation.contributions.items() if shares[best]}
     ranked = sorted(moved, key=lambda column: -abs(moved[column]))
+    named = [(as_name(column, WIDEST_NAME), moved[column]) for column in ranked]
+    return plot_moves(named, explanation.start[best], explanation.value[best], what, "prediction", ax)
+
+
+def plot_moves(
+    moved: Sequence[tuple[str, float]], start: float, value: float, what: str, end: str, ax: Any
+) -> Any:
+    """Draw moves, each with its name, on the way from a start to a value; return the ``Axes``."""
+    check_axes(ax)
     if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.36 * (len(ranked) + 2)), layout="constrained")
-    say = number_format([explanation.start[best], explanation.value[best], *moved.values()], 3)
-    at = explanation.start[best]
+        _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.36 * (len(moved) + 2)), layout="constrained")
+    say = number_format([start, value, *(step for _, step in moved)], 3)
+    at = start
     ax.axvline(at, color=_LEVEL, linewidth=0.8, linestyle=":")
-    for place, column in enumerate(ranked, start=1):
-        step = moved[column]
+    for place, (_, step) in enumerate(moved, start=1):
         ax.barh(place, step, left=at, height=0.6, color=_UP if step > 0 else _DOWN)
         ax.annotate(
             f"{'+' if step > 0 else ''}{say(step)}",
@@ -58,13 +65,12 @@ def plot_explanation(explanation: Explanation, ax: Any) -> Any:
         )
         at += step
         ax.plot([at, at], [place - 0.3, place + 1.3], color=_LEVEL, linewidth=0.8)
-    ends = {0: explanation.start[best], len(ranked) + 1: explanation.value[best]}
-    for place, value in ends.items():
-        ax.plot(value, place, marker="D", color=_LEVEL)
+    for place, at in ((0, start), (len(moved) + 1, value)):
+        ax.plot(at, place, marker="D", color=_LEVEL)
         ax.annotate(
-            say(value), (value, place), xytext=(8, 0), textcoords="offset points", verticalalignment="center"
+            say(at), (at, place), xytext=(8, 0), textcoords="offset points", verticalalignment="center"
         )
-    names = ["all rows", *(as_name(column, _WIDEST_NAME) for column in ranked), "prediction"]
+    names = ["all rows", *(name for name, _ in moved), end]
     ax.set_yticks(range(len(names)), names, parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlabel(what, parse_math=False)
@@ -85,7 +91,7 @@ def draw_importance(names: Sequence[str], importances: Sequence[float], ax: Any,
     ax.set_axisbelow(True)  # a grid, where the style has one
     bars = ax.barh(range(len(drawn)), shares, height=0.6, color=_UP)
     ax.bar_label(bars, [as_percent(share) for share in shares], padding=4)
-    shown = [as_name(names[column], _WIDEST_NAME) for column in drawn]
+    shown = [as_name(names[column], WIDEST_NAME) for column in drawn]
     ax.set_yticks(range(len(drawn)), shown, parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(len(drawn), 1) - 0.4, -0.6)

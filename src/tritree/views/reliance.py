@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree import _core
+    from tritree.views.arrays import TreeArrays
 
 __all__ = ["reliance"]
 
@@ -24,7 +25,7 @@ _WORD = 64  # categories in a word of a set
 _MOST_MARKS = 2**24  # marks of columns met, held at once: bounds the memory, and stays near the caches
 
 
-def reliance(tree: _core.Tree, columns: _core.Columns, n_rows: int) -> NDArray[np.float64]:
+def reliance(tree: TreeArrays, columns: _core.Columns, n_rows: int) -> NDArray[np.float64]:
     """Return per column the mean part of a row that comes to a split on it without a usable value.
 
     A part that meets such splits of a column more than once counts once. The tree is grown as far as the rows need,
@@ -55,7 +56,7 @@ class _Parts:
 class _Walk:
     """Leads many rows down a tree at once, all by one turn at a time."""
 
-    def __init__(self, tree: _core.Tree, values: list[_core.Column | None]) -> None:
+    def __init__(self, tree: TreeArrays, values: list[_core.Column | None]) -> None:
         self._tree, self._values = tree, values
         self._children = np.stack([tree.left, tree.right, tree.third])
         used = np.unique(tree.column[tree.column >= 0])

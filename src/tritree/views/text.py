@@ -10,6 +10,7 @@ from tritree.views.choice import Choice, choose
 from tritree.views.notation import as_percent, pad, width_of
 from tritree.views.rules import Rules
 from tritree.views.values import Values, headline, hidden, left_out, remarks
+from tritree.views.words import words_of
 
 __all__ = ["MAX_NODES", "draw_text", "headline"]
 
@@ -58,6 +59,7 @@ class _Drawing:
         self._has_shares = len(choice.drawn) > 1  # of the rows above: the root has none above it
         self._rules = Rules(self._nodes, digits)
         self._values = Values(tree, choice.drawn, digits)
+        self._words = words_of(tree)
 
     def legend(self) -> list[str]:
         """Return what the signs and numbers mean that are not plain; the lines must have been drawn."""
@@ -66,7 +68,7 @@ class _Drawing:
         if self._has_shares:
             signs.append(f"share: of the {above} above")
         if any(node["third"] is not None for node in self._nodes):
-            signs.append("┄ third branch: all rows of the node, for those whose value is missing")
+            signs.append(f"┄ third branch: {self._words.third}")
         if any(node["split"] is not None and node["split"]["surrogates"] for node in self._nodes):
             signs.append("┊ for rows whose value is missing: the first of these that is observed decides")
         return ["   ".join(signs), *remarks(self._tree, self._values, self._rules)]
@@ -123,7 +125,7 @@ class _Drawing:
         if self._has_shares:
             counts.append("share")
         if self._classes is None:
-            return [*counts, "mean"]
+            return [*counts, self._words.value]
         return [*counts, "class", *(self._values.classes or ["its share"])]
 
     def _cells(self, node: dict[str, Any], above: dict[str, Any]) -> list[str]:
@@ -133,7 +135,9 @@ class _Drawing:
             cells.append(values.weight(node))
         if self._has_shares:
             size = "weight" if values.has_weights else "rows"
-            is_known = node is not above and above[size]
+            # a third branch of boosting is fitted to some of the rows, which are no part of those that go there
+            is_sample = "member" in self._tree and node["depth"] == above["depth"]
+            is_known = node is not above and above[size] and not is_sample
             cells.append(as_percent(node[size] / above[size]) if is_known else "")
         if self._classes is None:
             return [*cells, values.mean(node)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tritree.views.choice import grown
 from tritree.views.notation import as_label, number_format
 from tritree.views.rules import WIDEST_LABEL
+from tritree.views.words import words_of
 
 if TYPE_CHECKING:
     from tritree.views.choice import Choice
@@ -32,7 +33,7 @@ class Values:
         if self._labels is not None and len(self._labels) <= _MOST_CLASSES:
             self.classes = [as_label(label, _WIDEST_HEADING) for label in self._labels]
         self._mean_text = number_format([node["value"][0] for node in nodes], digits)
-        weights = [node["weight"] for node in nodes]
+        weights = [node.get("weight", float(node["rows"])) for node in nodes]
         whole = all(weight.is_integer() and weight < 1e15 for weight in weights)
         self._weight_text = "{:,.0f}".format if whole else number_format(weights, digits)
 
@@ -67,8 +68,8 @@ class Values:
 
 
 def weighs_its_rows(node: dict[str, Any]) -> bool:
-    """Return whether every row of a node has counted as one."""
-    return bool(abs(node["weight"] - node["rows"]) <= 1e-9 * node["rows"])
+    """Return whether every row of a node has counted as one, as far as is known."""
+    return bool(abs(node.get("weight", node["rows"]) - node["rows"]) <= 1e-9 * node["rows"])
 
 
 def best_of(node: dict[str, Any]) -> int:
@@ -79,24 +80,30 @@ def best_of(node: dict[str, Any]) -> int:
 
 def headline(tree: dict[str, Any]) -> str:
     """Return what kind of tree it is and how far it is grown."""
-    kind = "mean response" if tree["classes"] is None else f"{len(tree['classes'])} classes"
+    kind = f"{tree['missing']} tree, "
+    kind += "mean response" if tree["classes"] is None else f"{len(tree['classes'])} classes"
+    if "member" in tree:
+        member = tree["member"]
+        kind = f"tree {member['number']} of {member['of']:,}, {tree['missing']} boosting, steps in {member['sum']}"
     parts = [count(len(tree["nodes"]), "node"), count(tree["n_leaves"], "leaf", "leaves")]
     if tree["n_grown"]:
         parts.append(f"{tree['n_grown']:,} grown on demand")
     if tree["n_ungrown"]:
         branches = count(tree["n_ungrown"], "branch", "branches")
         parts.append(f"{branches} not grown" + (" before detach()" if tree["detached"] else " yet"))
-    return f"{tree['missing']} tree, {kind}: {', '.join(parts)}"
+    return f"{kind}: {', '.join(parts)}"
 
 
 def remarks(tree: dict[str, Any], values: Values, rules: Rules) -> list[str]:
     """Return what a reader must know of the numbers and of branches that are not there; the rules must be written."""
     lines = _remarks_on_weights(tree, values)
     if tree["n_ungrown"]:
+        words = words_of(tree)
         lines.append(
             "a branch that was not grown before detach() answers with the value of its node"
             if tree["detached"]
-            else "a branch that is not grown yet grows when a row to predict needs it; grow_all() grows them all"
+            else "a branch that is not grown yet grows when a row to predict needs it; "
+            f"{words.grow} {words.grows}"
         )
     if rules.thresholds.rounded:
         lines.append("thresholds with many digits are rounded; digits=17 shows them in full")

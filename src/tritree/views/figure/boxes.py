@@ -10,6 +10,7 @@ from tritree.views.layout import Item
 from tritree.views.notation import as_percent
 from tritree.views.rules import Rules, name_of
 from tritree.views.values import Values, count, hidden
+from tritree.views.words import words_of
 
 if TYPE_CHECKING:
     from tritree.views.choice import Choice
@@ -42,6 +43,7 @@ class Wording:
         self._nodes, self._classes, self._open = tree["nodes"], tree["classes"], choice.open
         self.rules = Rules(self._nodes, digits)
         self.values = Values(tree, choice.drawn, digits)
+        self.words = words_of(tree)
         drawn = [self._nodes[number] for number in choice.drawn]
         headings = {name_of(node["split"]) for node in drawn if node["split"] is not None}
         headings.update(map(self._value, drawn))
@@ -114,7 +116,7 @@ class Wording:
         return box
 
     def _value(self, node: dict[str, Any]) -> str:
-        return self.values.best(node) if self._classes else f"mean {self.values.mean(node)}"
+        return self.values.best(node) if self._classes else f"{self.words.value} {self.values.mean(node)}"
 
     def _counts(self, node: dict[str, Any]) -> list[str]:
         counts = [count(node["rows"], "row")]

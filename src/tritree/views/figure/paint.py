@@ -14,6 +14,7 @@ from matplotlib.patches import Rectangle, StepPatch
 
 from tritree.views.notation import number_format
 from tritree.views.values import best_of
+from tritree.views.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +43,9 @@ class Paint:
         if tree["classes"] is None:
             has_spread = [bool(self._edges and node.get("spread")) for node in drawn]
             kinds = ["distribution"] * any(has_spread) + ["standard deviation"] * (not all(has_spread))
-            self._shown = " or ".join(kinds)
+            self._shown = f"{' or '.join(kinds)} of the response, its mean in orange"
+            if not any("loss" in node for node in drawn):
+                self._shown = f"the {words_of(tree).value} in orange"
             self._ends = self._edges or [end for node in drawn for end in _reach(node) if math.isfinite(end)]
             self._at = _scale(self._ends)
             self._shade = _scale([node["value"][0] for node in drawn])
@@ -84,7 +87,7 @@ class Paint:
         """Return what the small pictures of a regression tree show."""
         write = number_format(self._ends, digits)
         low, high = write(min(self._ends)), write(max(self._ends))
-        return f"in the boxes, from {low} to {high}: {self._shown} of the response, its mean in orange"
+        return f"in the boxes, from {low} to {high}: {self._shown}"
 
     def _bar(self, shares: list[float], x: float, y: float, width: float) -> list[Any]:
         parts = [(shares[k], colour) for k, colour in self.classes.items()]
@@ -114,6 +117,7 @@ def _scale(values: Sequence[float]) -> Callable[[float], float]:
 def _reach(node: dict[str, Any]) -> tuple[float, float, float]:
     """Return the mean of a node's responses between one standard deviation less and one more."""
     mean = node["value"][0]
-    variance = node["loss"] / node["weight"] if node["weight"] else 0.0  # both are sums over weighted rows
+    # both are sums over weighted rows
+    variance = node["loss"] / node["weight"] if node.get("weight") and "loss" in node else 0.0
     deviation = math.sqrt(variance) if 0 < variance < math.inf else 0.0
     return mean - deviation, mean, mean + deviation

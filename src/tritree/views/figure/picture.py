@@ -164,7 +164,7 @@ class Picture:
         if not self._paint.classes:
             yield self._paint.explained(digits)
         if any(box.beside for box in self._boxes):
-            yield "dotted: third branch, all rows of the node, for those whose value is missing"
+            yield f"dotted: third branch, {self._wording.words.third}"
         if any(box.stand_ins for box in self._boxes):
             yield "or: where the value is missing, the first of these columns that is observed decides"
         yield from remarks(self._tree, self._wording.values, self._wording.rules)

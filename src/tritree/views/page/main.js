@@ -74,7 +74,7 @@ function makeCurrent(items) {
 }
 
 const NOT_HERE = {
-  ungrown: tree.detached ? "was never grown, its node answers" : "not grown yet; predicting a row that needs it grows it, tree.grow_all() grows all",
+  ungrown: tree.detached ? "was never grown, its node answers" : `not grown yet; predicting a row that needs it grows it, ${tree.words.owner}.${tree.words.grow} ${tree.words.grows}`,
   "left out": "left out of this page; a larger max_nodes shows more",
 };
 
@@ -163,7 +163,11 @@ function showCard(item) {
   const lines = [["Training rows", counted(node.rows)]];
   const told = (number, digits) => (number === null ? "too large to tell" : written(number, digits));
   if (node.weight === null || Math.abs(node.weight - node.rows) > 1e-9 * node.rows) lines.push(["Weight", told(node.weight, 6)]);
-  lines.push([tree.classes ? "Class" : "Mean", node.shown], [`Loss (${tree.loss})`, told(node.loss, 4)], ["Depth", String(node.depth)]);
+  const value = tree.words.value;
+  lines.push([tree.classes ? "Class" : value[0].toUpperCase() + value.slice(1), node.shown]);
+  if (node.loss !== undefined) lines.push([`Loss (${tree.loss})`, told(node.loss, 4)]);
+  if (node.split?.gain !== undefined) lines.push([`Gain (${tree.loss})`, told(node.split.gain, 4)]);
+  lines.push(["Depth", String(node.depth)]);
   const list = html("dl", {}, ...lines.flatMap(([name, value]) => [html("dt", { textContent: name }), html("dd", { textContent: value })]));
   card.replaceChildren(close, html("h2", { textContent: node.split ? `Node ${node.name}` : `Leaf ${node.name}` }));
   card.append(html("p", { textContent: whereIs(node) }));

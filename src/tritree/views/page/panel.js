@@ -132,7 +132,7 @@ class Panel {
     const best = bestOf(found.value);
     const box = document.getElementById("answer");
     box.dataset.value = JSON.stringify(found.value);
-    box.replaceChildren(html("div", { className: "from", textContent: "Prediction" }));
+    box.replaceChildren(html("div", { className: "from", textContent: this.tree.words.answer }));
     box.append(html("div", { className: "said", textContent: classes ? classes[best] : this.say(found) }));
     box.append(html("div", { className: "from", textContent: this.behind(found) }));
     if (classes) box.append(this.shares(found.value));
@@ -153,9 +153,9 @@ class Panel {
     const cut = ends.find((end) => end.cut);
     if (!cut) return [];
     if (this.tree.detached && cut.cut === "ungrown") return [["A branch on the way was never grown, so its node answers, as predict does."]];
-    const code = html("code", { textContent: cut.cut === "ungrown" ? "tree.grow_all()" : "max_nodes" });
+    const code = html("code", { textContent: cut.cut === "ungrown" ? `${this.tree.words.owner}.${this.tree.words.grow}` : "max_nodes" });
     const remedy = cut.cut === "ungrown"
-      ? [" is not grown yet, so its node answers here; predict would grow it. In Python, ", code, " grows every branch: then make this page again."]
+      ? [" is not grown yet, so its node answers here; predict would grow it. In Python, ", code, ` ${this.tree.words.grows}: then make this page again.`]
       : [" is not in this page, so its node answers here; predict knows it. Make this page again with a larger ", code, ", or with this row among ", html("code", { textContent: "rows" }), "."];
     return [["A branch on the way", ...remedy]];
   }

@@ -1,0 +1,202 @@
+"""Why a row gets its prediction from boosted trees: what each column has moved in the sum over them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tritree.boosting.adding_up import add_up
+from tritree.views.explain import ABSENT, MISSING, NEVER_SEEN
+from tritree.views.notation import as_label, as_name, number_format
+from tritree.views.rules import WIDEST_LABEL
+from tritree.views.telling import signed, told_as_html, told_as_text
+from tritree.views.values import count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tritree.boosting.adding_up import Moves
+    from tritree.boosting.trees import Trees
+    from tritree.views.explain import Cell
+
+__all__ = ["Answers", "BoostingExplanation", "explain_rows"]
+
+_MOST_COLUMNS = 20  # that are told one by one
+_WIDEST_NAME = 30
+
+
+@dataclass(frozen=True)
+class BoostingExplanation:
+    """Why a row gets its prediction; printed, it tells what each column has moved.
+
+    ``start + sum(contributions.values()) + rounding == value`` holds bit for bit: all but the last are whole multiples
+    of one power of two, so that none of their sums is rounded, whatever their order.
+
+    Attributes
+    ----------
+    prediction : object
+        The predicted number, or the predicted class.
+    explained : object
+        The class whose sum is explained; None in regression.
+    value : float
+        The sum over trees: what ``decision_function`` returns for the class (its negative for the first of two
+        classes), or in regression what is predicted, or its logarithm where the loss is "poisson" or "gamma".
+    answer : float
+        What the sum means: the predicted number, or the probability of the explained class.
+    start : float
+        What the roots of the trees add up to, the same for every row.
+    contributions : dict
+        By column, what the steps at its splits have added. A step to a third branch, or to a side where missing values
+        go, is a contribution of the column that is missing. Columns that were not asked for are not there.
+    rounding : float
+        What double precision has lost in adding the trees up, about 1e-16 of the numbers involved.
+    states : dict
+        By column of ``contributions``, what the row has there: "observed", "missing", "column absent" or "never seen in
+        training".
+    cells : dict
+        By column of ``contributions``, the value; None where there is none.
+    n_asked : dict
+        By column of ``contributions``, in how many trees it was asked for.
+    n_trees : int
+        The trees that were added up.
+    what : str
+        What the sum is, in words.
+    """
+
+    prediction: Any
+    explained: Any
+    value: float
+    answer: float
+    start: float
+    contributions: dict[str, float]
+    rounding: float
+    states: dict[str, str]
+    cells: dict[str, Any]
+    n_asked: dict[str, int]
+    n_trees: int
+    what: str
+
+    @property
+    def missing(self) -> dict[str, float]:
+        """Return the contributions of the columns that are missing in the row."""
+        return {
+            name: moved
+            for name, moved in self.contributions.items()
+            if self.states[name] in (MISSING, ABSENT)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return told_as_text(*self._told())
+
+    def _repr_html_(self) -> str:
+        return told_as_html(*self._told())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Return an ``Axes`` with what each column has moved, from the start to the sum over trees.
+
+        Needs matplotlib (``pip install tritree[plot]``).
+        """
+        from tritree.views.plots import plot_moves
+
+        told, rest = self._ranked()
+        moved = [(self._named(name), step) for name, step in told if step]
+        moved += [(count(len(rest), "other column"), moved) for moved in [sum(rest.values())] if rest]
+        return plot_moves(moved, self.start, self.value, self.what, "sum over trees", ax)
+
+    def _ranked(self) -> tuple[list[tuple[str, float]], dict[str, float]]:
+        """Return the columns that have moved most, and the others."""
+        ranked = sorted(self.contributions.items(), key=lambda item: -abs(item[1]))
+        return ranked[:_MOST_COLUMNS], dict(ranked[_MOST_COLUMNS:])
+
+    def _named(self, name: str) -> str:
+        """Return a column with what the row has there."""
+        shown, state, cell = as_name(name, _WIDEST_NAME), self.states[name], self.cells[name]
+        if state in (MISSING, ABSENT):
+            return f"{shown} is missing" if state == MISSING else f"{shown}, {ABSENT}"
+        value = f"{cell:,.6g}" if isinstance(cell, float) else as_label(cell, WIDEST_LABEL)
+        return f"{shown} = {value}" + (f", {NEVER_SEEN}" if state == NEVER_SEEN else "")
+
+    def _told(self) -> tuple[str, list[list[str]], str]:
+        """Return the headline, what each column has moved as a table with its headings, and what the sum means."""
+        told, rest = self._ranked()
+        say = number_format([self.start, self.value, *self.contributions.values()], 4)
+        table = [["", "trees", "moved by"], ["all rows", f"{self.n_trees:,}", say(self.start)]]
+        for name, moved in told:
+            table.append([self._named(name), f"{self.n_asked[name]:,}", signed(moved, say)])
+        if rest:
+            table.append([f"… {count(len(rest), 'more column')}", "", signed(sum(rest.values()), say)])
+        answer = number_format([self.answer], 4)(self.answer)
+        summary = f"{self.what} {say(self.value)}"
+        if self.explained is None:
+            return f"predicts {answer}", table, summary + ("" if self.answer == self.value else f": {answer}")
+        label, share = as_label(self.prediction, WIDEST_LABEL), f"{self.answer:.1%}"
+        if self.explained == self.prediction:
+            return f"predicts {label}, {share}", table, f"{summary}: {share}"
+        other = as_label(self.explained, WIDEST_LABEL)
+        return f"predicts {label}; why {other} has {share}", table, f"{summary}: {share}"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What rows are predicted, and which of the sums over trees is explained."""
+
+    #: The classes; None in regression.
+    classes: list[Any] | None
+    #: The predicted numbers or classes.
+    predictions: Sequence[Any]
+    #: The predicted numbers, or the probabilities of all classes, one column each.
+    values: NDArray[np.float64]
+    #: The number of the class that is explained, 0 in regression.
+    chosen: NDArray[np.intp]
+    #: By these numbers, what the sums are in words.
+    sums: Sequence[str]
+
+
+def explain_rows(
+    trees: Trees,
+    ends: NDArray[np.int32],
+    cells: Sequence[Sequence[Cell]],
+    names: Sequence[str],
+    answers: Answers,
+) -> list[BoostingExplanation]:
+    """Return why rows get their predictions, given the node that each ends in, one column per tree."""
+    found: dict[int, BoostingExplanation] = {}
+    n_outputs = len(trees.baseline)
+    for chosen in np.unique(answers.chosen).tolist():
+        rows = np.flatnonzero(answers.chosen == chosen)
+        output = chosen if n_outputs > 1 else 0
+        own = [trees[number] for number in range(output, len(trees), n_outputs)]
+        moves = add_up(own, ends[rows, output::n_outputs], trees.baseline[output], trees.n_columns)
+        if answers.classes is not None and n_outputs == 1 and chosen == 0:
+            moves = moves.turned()  # the one sum of two classes speaks for the second
+        told = {
+            "explained": None if answers.classes is None else answers.classes[chosen],
+            "n_trees": len(own),
+            "what": answers.sums[chosen],
+        }
+        for place, row in enumerate(rows.tolist()):
+            answer = {"prediction": answers.predictions[row], "answer": float(answers.values[row, chosen])}
+            found[row] = BoostingExplanation(**_terms(moves, place, cells[row], names), **answer, **told)
+    return [found[row] for row in range(len(cells))]
+
+
+def _terms(moves: Moves, row: int, cells: Sequence[Cell], names: Sequence[str]) -> dict[str, Any]:
+    """Return what a row's sum is made of, and what the row has in the columns that were asked for."""
+    asked = moves.asked[row].nonzero()[0].tolist()
+    return {
+        "value": float(moves.total[row]),
+        "start": float(moves.start[row]),
+        "rounding": float(moves.rounding[row]),
+        "contributions": {names[j]: float(moves.moved[row, j]) for j in asked},
+        "states": {names[j]: cells[j].state for j in asked},
+        "cells": {names[j]: cells[j].value for j in asked},
+        "n_asked": {names[j]: int(moves.asked[row, j]) for j in asked},
+    }

@@ -1,0 +1,47 @@
+"""What views call things: the value of a node is a mean, or a step in the sum over boosted trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Words", "words_of"]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words that differ between a tree and a member of many."""
+
+    #: What the number of a node is, where it is one number.
+    value: str
+    #: What the tree says of a row.
+    answer: str
+    #: What a third branch is.
+    third: str
+    #: What grows branches that are not there, whose method that is, and how much it grows.
+    grow: str
+    owner: str
+    grows: str
+
+
+_TREE = Words(
+    value="mean",
+    answer="Prediction",
+    third="all rows of the node, for those whose value is missing",
+    grow="grow_all()",
+    owner="tree",
+    grows="grows them all",
+)
+_MEMBER = Words(
+    value="step",
+    answer="Step in the sum",
+    third="fitted to what left and right say of rows of the node, for those whose value is missing",
+    grow="grow_for(rows)",
+    owner="model",
+    grows="grows those that rows need",
+)
+
+
+def words_of(tree: dict[str, Any]) -> Words:
+    """Return the words for a tree, as ``describe`` tells it."""
+    return _MEMBER if "member" in tree else _TREE

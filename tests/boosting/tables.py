@@ -1,0 +1,55 @@
+"""Tables of every kind of column, and boosted models of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
+
+N = 500
+KINDS = ("regression", "two classes", "three classes")
+
+_random = np.random.default_rng(5)
+TABLE = pd.DataFrame(
+    {
+        "number": _random.normal(size=N),
+        "other": _random.normal(size=N).astype(np.float32),
+        "city": _random.choice(["Rome", "Oslo", "Bern", "Kyiv"], N),
+        "size": pd.Categorical(_random.choice(["S", "M", "L"], N), ["S", "M", "L"], ordered=True),
+        "code": pd.Categorical(_random.choice([3, 7, 11], N)),
+    }
+)
+RESPONSE = (
+    2 * TABLE["number"]
+    + (TABLE["city"] == "Rome") * TABLE["other"]
+    + TABLE["size"].cat.codes
+    + 2 * (TABLE["code"] == 7)
+)
+HOLED = TABLE.mask(_random.random(TABLE.shape) < 0.3)
+#: Rows to predict: with holes, and with a city that training does not know.
+ROWS = HOLED.iloc[:150].copy()
+ROWS["city"] = ROWS["city"].where(_random.random(len(ROWS)) < 0.9, "Nowhere")
+
+
+def boosted(kind: str, table: Any = TABLE, **parameters: Any) -> Any:
+    """Return a fitted model of one of the kinds, quickly."""
+    parameters = {"max_iter": 12, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0} | parameters
+    if kind == "regression":
+        positive = parameters.get("loss") in ("poisson", "gamma")
+        return TrinaryBoostingRegressor(**parameters).fit(
+            table, np.exp(RESPONSE / 2) if positive else RESPONSE
+        )
+    labels = np.array(["low", "high"] if kind == "two classes" else ["low", "middle", "high"])
+    bounds = [0.5] if kind == "two classes" else [0.0, 2.0]
+    return TrinaryBoostingClassifier(**parameters).fit(table, labels[np.digitize(RESPONSE, bounds)])
+
+
+def sums(model: Any, rows: Any) -> Any:
+    """Return the sums over trees, one column per output."""
+    if hasattr(model, "classes_"):
+        return np.reshape(model.decision_function(rows), (len(rows), -1))
+    predicted = model.predict(rows)[:, None]
+    return np.log(predicted) if model.loss in ("poisson", "gamma") else predicted

@@ -1,0 +1,283 @@
+"""A member tree is shown by all views as it is, in words that are right for boosting."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from boosting.tables import HOLED, KINDS, ROWS, TABLE, boosted, sums
+from dots import read_dot
+from sklearn.exceptions import NotFittedError
+
+from tritree import TrinaryBoostingRegressor, load
+from tritree.boosting.member import _end_of
+from tritree.boosting.parameters import MISSING
+from tritree.boosting.trees import Trees
+from tritree.views.explain import explain_row
+from tritree.views.rules import Rules
+
+TEXT_AND_DOT = ("to_text", "to_dot")
+
+
+def page_data(page: str) -> Any:
+    return json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
+
+
+# ------------------------------------------------------------------------------------------ what is described
+
+
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("missing", MISSING)
+def test_described_trees_lead_rows_where_the_core_does(missing: str, training: Any) -> None:
+    model = boosted("regression", training, missing=missing)
+    ends = model.apply(ROWS)
+    cells = model._read_rows(ROWS).cells
+    for number in range(model.n_iter_):
+        nodes = model.member(number).to_dict()["nodes"]
+        assert [_end_of(nodes, row) for row in cells] == ends[:, number].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_of_members_add_up_to_the_sum(kind: str) -> None:
+    model = boosted(kind)
+    expected = sums(model, ROWS)
+    ends = model.apply(ROWS)
+    state = model._ensemble.state(with_background=False)
+    found = np.tile(state["baseline"], (len(ROWS), 1))
+    for number in range(ends.shape[1]):
+        nodes = model.member(number).to_dict()["nodes"]
+        found[:, number % found.shape[1]] += [nodes[end]["value"][0] for end in ends[:, number]]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_arrays_are_those_of_the_core() -> None:
+    model = boosted("regression", HOLED)
+    model.predict(ROWS)
+    for number, tree in enumerate(Trees(model._ensemble)):
+        core = model._ensemble.tree(number)
+        for name in ("column", "left", "right", "third", "missing_to", "depth", "rows", "gain"):
+            np.testing.assert_array_equal(getattr(tree, name), core[name], err_msg=name)
+        np.testing.assert_array_equal(tree.value[:, 0], core["value"])
+        assert tree.n_fitted == core["n_fitted"]
+
+
+def test_plain_data_survives_json_and_tells_the_gain() -> None:
+    model = boosted("two classes", HOLED)
+    tree = json.loads(json.dumps(model.member(3).to_dict(), allow_nan=False))
+    assert tree["task"] == "boosting"
+    assert tree["member"] == {"number": 3, "of": 12, "sum": "the log-odds of low"}
+    assert all(node["split"] is None or node["split"]["gain"] > 0 for node in tree["nodes"])
+    assert all("loss" not in node and "weight" not in node for node in tree["nodes"])
+
+
+def test_member_shows_what_has_grown_since() -> None:
+    model = boosted("regression")
+    member = model.member(0)
+    before = member.to_dict()
+    model.predict(ROWS)
+    after = member.to_dict()
+    assert before["n_grown"] == 0
+    assert after["n_grown"] == len(after["nodes"]) - len(before["nodes"]) > 0
+
+
+# ------------------------------------------------------------------------------------------------ which member
+
+
+def test_members_are_numbered_like_a_list() -> None:
+    model = boosted("three classes")
+    assert model.member(-1).to_dict()["member"] == {"number": 35, "of": 36, "sum": "the score of middle"}
+    assert model.member(np.int64(1)).to_dict()["member"]["sum"] == "the score of low"
+    for number in (36, -37):
+        with pytest.raises(IndexError, match=f"no tree {number}; the model has 36, numbered from 0 to 35"):
+            model.member(number)
+    with pytest.raises(TypeError):
+        model.member("first")
+
+
+def test_headline_says_which_tree_and_what_it_adds_to() -> None:
+    headline = boosted("regression", loss="gamma").member(2).to_text().splitlines()[0]
+    assert headline.startswith(
+        "tree 2 of 12, trinary_mia boosting, steps in the logarithm of the prediction: "
+    )
+    assert repr(boosted("regression").member(2)).startswith(
+        "<tree 2 of 12, trinary_mia boosting, steps in the sum"
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ the words
+
+
+@pytest.mark.parametrize("view", TEXT_AND_DOT)
+def test_words_are_those_of_boosting(view: str) -> None:
+    model = boosted("regression")
+    model.predict(ROWS)
+    shown = getattr(model.member(0), view)()
+    assert "step" in shown
+    assert "mean" not in shown
+    assert "fitted to what left and right say" in shown
+    assert "all rows of the node" not in shown
+    assert "grow_all" not in shown
+    assert "grow_for(rows)" in shown
+
+
+def test_words_of_a_single_tree_stay_as_they_were() -> None:
+    from tritree import TrinaryTreeRegressor
+
+    text = TrinaryTreeRegressor(max_depth=2).fit(TABLE, np.arange(len(TABLE))).to_text()
+    assert "third branch: all rows of the node, for those whose value is missing" in text
+    assert "step" not in text
+
+
+def test_rows_of_third_branches_have_no_share_because_they_are_a_sample() -> None:
+    model = boosted("regression", third_rows=50)
+    model.predict(ROWS)
+    lines = model.member(0).to_text().splitlines()
+    thirds = [line for line in lines if "┄ " in line and "takes over" in line]
+    assert thirds
+    assert not any("%" in line for line in thirds)
+
+
+def test_dot_has_every_node() -> None:
+    model = boosted("regression")
+    model.predict(ROWS.head(20))
+    member = model.member(1)
+    graph = read_dot(member.to_dot(max_nodes=None))
+    nodes = member.to_dict()["nodes"]
+    assert len([name for name in graph.nodes if re.fullmatch(r"n\d+", name)]) == len(nodes)
+
+
+def test_figure_shows_steps_and_no_deviation() -> None:
+    pytest.importorskip("matplotlib")
+    model = boosted("regression")
+    model.predict(ROWS.head(20))
+    said = [text.get_text() for text in model.member(0).plot(max_nodes=9).texts]
+    assert any(text.startswith("step ") for text in said)
+    caption = " ".join(said)
+    assert "the step in orange" in caption
+    assert "deviation" not in caption
+    assert "mean" not in caption
+
+
+def test_page_speaks_of_steps_and_grows_what_its_rows_need() -> None:
+    model = boosted("three classes")
+    page = model.member(4).to_html(rows=ROWS.head(10))
+    data = page_data(page)
+    assert data["words"]["value"] == "step"
+    assert data["words"]["answer"] == "Step in the sum"
+    assert data["words"]["grow"] == "grow_for(rows)"
+    assert len(data["rows"]) == 10
+    sizes = [len(model.member(number).to_dict()["nodes"]) for number in range(9)]
+    fitted = [tree.n_fitted for tree in Trees(model._ensemble)][:9]
+    assert sizes[4] > fitted[4]
+    assert sizes[:3] == fitted[:3]  # other rounds have not grown
+    assert sizes[6:] == fitted[6:]
+
+
+def test_page_is_written_whole_and_too_many_rows_are_refused(tmp_path: Path) -> None:
+    model = boosted("regression")
+    place = tmp_path / "tree.html"
+    assert model.member(0).to_html(place) is None
+    assert place.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    with pytest.raises(ValueError, match="at most 1,000 rows"):
+        model.member(0).to_html(rows=np.zeros((1001, 5)))
+
+
+def test_page_of_a_detached_model_counts_nothing_as_cut_short() -> None:
+    model = boosted("regression").detach()
+    page_data(model.member(0).to_html(rows=ROWS.head(10)))
+    assert model.n_cut_short_ == 0
+
+
+def test_notebook_shows_the_page() -> None:
+    assert boosted("regression").member(0)._repr_html_().startswith("<iframe")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_views_survive_files_and_pickles(kind: str, tmp_path: Path) -> None:
+    model = boosted(kind, HOLED)
+    model.predict(ROWS)
+    model.save(tmp_path / "model.tritree")
+    for other in (load(tmp_path / "model.tritree"), pickle.loads(pickle.dumps(model))):
+        assert other.member(1).to_dict() == model.member(1).to_dict()
+        assert other.feature_importances_.tolist() == model.feature_importances_.tolist()
+        assert [str(why) for why in other.explain(ROWS)] == [str(why) for why in model.explain(ROWS)]
+
+
+# ------------------------------------------------------------------------------------------------ importances
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_importances_are_shares_of_the_gain_of_fitted_splits(kind: str) -> None:
+    model = boosted(kind, HOLED)
+    expected = np.zeros(TABLE.shape[1])
+    for number in range(model._ensemble.n_trees):
+        tree = model._ensemble.tree(number)
+        for column, gain in zip(tree["column"][: tree["n_fitted"]], tree["gain"], strict=False):
+            if column >= 0:
+                expected[column] += gain
+    np.testing.assert_allclose(model.feature_importances_, expected / expected.sum(), rtol=1e-12)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    model.predict(ROWS)
+    np.testing.assert_allclose(model.feature_importances_, expected / expected.sum(), rtol=1e-12)
+
+
+def test_importances_without_splits_are_zero() -> None:
+    model = TrinaryBoostingRegressor(max_iter=2).fit(np.zeros((50, 2)), np.arange(50.0))
+    assert model.feature_importances_.tolist() == [0.0, 0.0]
+
+
+def test_importances_are_drawn_largest_first() -> None:
+    pytest.importorskip("matplotlib")
+    model = boosted("regression")
+    ax = model.plot_importance(max_columns=3)
+    ranked = [TABLE.columns[j] for j in np.argsort(-model.feature_importances_)[:3]]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ranked
+
+
+def test_views_of_what_is_not_fitted_say_so() -> None:
+    model = TrinaryBoostingRegressor()
+    asked: list[Callable[[], Any]] = [
+        lambda: model.member(0),
+        lambda: model.explain(TABLE),
+        lambda: model.feature_importances_,
+        model.plot_importance,
+        lambda: model.reliance_on_missing_(TABLE),
+        model.to_onnx,
+    ]
+    for ask in asked:
+        with pytest.raises(NotFittedError):
+            ask()
+
+
+# ---------------------------------------------------------------------------------------------------- reliance
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_reliance_counts_rows_and_trees(missing: str) -> None:
+    model = boosted("regression", HOLED, missing=missing)
+    found = model.reliance_on_missing_(ROWS)
+    cells, expected = model._read_rows(ROWS).cells, np.zeros(TABLE.shape[1])
+    names = TABLE.columns.tolist()
+    for number in range(model.n_iter_):
+        tree = model.member(number).to_dict()
+        rules = Rules(tree["nodes"], 4)
+        for row in cells:
+            met = set()
+            for turn in explain_row(tree, rules, row, None).turns:
+                split = tree["nodes"][turn.node]["split"]
+                known = split["rule"] != "categories" or turn.value in [*split["left"], *split["right"]]
+                # what is never seen is observed where observed is all that counts
+                if turn.state in ("missing", "column absent") or not known:
+                    met.add(names.index(turn.column))
+            expected[list(met)] += 1
+    np.testing.assert_allclose(found, expected / (len(cells) * model.n_iter_), rtol=0, atol=1e-12)
+
+
+def test_complete_rows_do_not_rely_on_missing() -> None:
+    assert boosted("regression").reliance_on_missing_(TABLE).tolist() == [0.0] * TABLE.shape[1]

@@ -1,0 +1,125 @@
+"""``tritree fit --model`` makes forests and boosting, and the other commands know what to do with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli.conftest import diabetes as with_names
+from cli.running import InProcess
+
+import tritree as library
+
+
+def diabetes() -> pd.DataFrame:
+    return with_names().drop(columns="id").rename(columns={"progress": "y"})
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    diabetes().to_csv(tmp_path / "table.csv", index=False)
+    return tmp_path / "table.csv"
+
+
+@pytest.fixture
+def boosting(tritree: InProcess, table: Path, tmp_path: Path) -> Path:
+    tritree.good(
+        "fit", table, "-y", "y", "--model", "boosting", "--trees", 5, "-o", tmp_path / "boosting.tritree"
+    )
+    return tmp_path / "boosting.tritree"
+
+
+@pytest.fixture
+def forest(tritree: InProcess, table: Path, tmp_path: Path) -> Path:
+    tritree.good(
+        "fit", table, "-y", "y", "--model", "forest", "--trees", 4, "-o", tmp_path / "forest.tritree"
+    )
+    return tmp_path / "forest.tritree"
+
+
+def test_boosting_is_that_of_the_library(tritree: InProcess, boosting: Path, table: Path) -> None:
+    frame = diabetes()
+    X, y = frame.drop(columns="y"), frame["y"]
+    model = library.TrinaryBoostingRegressor(max_iter=5, random_state=0).fit(X, y)
+    found = library.load(boosting)
+    assert isinstance(found, library.TrinaryBoostingRegressor)
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))
+    tritree.good("predict", boosting, table, "-o", "answers.csv")
+    assert len(Path("answers.csv").read_text(encoding="utf-8").splitlines()) == len(frame) + 1
+
+
+def test_forest_is_that_of_the_library(forest: Path) -> None:
+    frame = diabetes()
+    X, y = frame.drop(columns="y"), frame["y"]
+    model = library.TrinaryForestRegressor(n_estimators=4, random_state=0).fit(X, y)
+    found = library.load(forest)
+    assert isinstance(found, library.TrinaryForestRegressor)
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(("kind", "name"), [("forest", "forest"), ("boosting", "trees")])
+def test_summary_counts_trees(kind: str, name: str, tritree: InProcess, table: Path) -> None:
+    run = tritree.good("fit", table, "-y", "y", "--model", kind, "--trees", 3, "-o", "model.tritree")
+    assert f"{name:<7}" in run.out
+    assert "3 trees" in run.out
+    facts = tritree.good(
+        "fit", table, "-y", "y", "-m", kind, "--trees", 3, "-o", "model.tritree", "--json"
+    ).json
+    assert (facts["kind"], facts["trees"]) == (kind, 3)
+
+
+def test_model_without_rows_says_nothing_of_them(tritree: InProcess, table: Path) -> None:
+    for kind in ("forest", "boosting"):
+        args = ("fit", table, "-y", "y", "-m", kind, "--trees", 3)
+        tritree.good(*args, "-o", "with.tritree")
+        tritree.good(*args, "-o", "without.tritree", "--no-training-rows")
+        assert Path("without.tritree").stat().st_size < Path("with.tritree").stat().st_size
+
+
+def test_one_tree_of_boosting_is_shown_and_exported(tritree: InProcess, boosting: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert tritree.good("show", boosting, "--tree", 4).out.startswith("tree 4 of 5")
+    tritree.good("show", boosting, "--tree", 0, "-o", "tree.html")
+    assert Path("tree.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert len(tritree.good("export", boosting, "--tree", 0, "-f", "json").json["nodes"]) > 3
+
+
+def test_boosting_is_explained_and_exported(tritree: InProcess, boosting: Path, table: Path) -> None:
+    pytest.importorskip("onnx")
+    assert "row 3 predicts" in tritree.good("explain", boosting, table, "3").out
+    tritree.good("export", boosting, "-o", "model.onnx")
+    assert Path("model.onnx").stat().st_size > 100
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("show", "{boosting}"), "the model has 5 trees; name one with --tree, from 0 to 4"),
+        (("show", "{boosting}", "--tree", "5"), "there is no tree 5"),
+        (("export", "{boosting}", "-f", "json"), "name one with --tree"),
+        (("export", "{boosting}", "-o", "x.onnx", "--tree", "0"), "leave out --tree"),
+        (("show", "{forest}"), "a forest cannot be looked at"),
+        (("explain", "{forest}", "{table}", "0"), "a forest cannot be explained"),
+        (("export", "{forest}", "-o", "x.onnx"), "a forest cannot be exported as ONNX"),
+        (
+            ("fit", "{table}", "-y", "y", "-m", "boosting", "--criterion", "squared_error"),
+            "--criterion is not for",
+        ),
+        (
+            ("fit", "{table}", "-y", "y", "-m", "boosting", "-s", "surrogate"),
+            "--strategy surrogate is not for",
+        ),
+        (("fit", "{table}", "-y", "y", "-m", "boosting", "--grow-all"), "--grow-all is for one tree"),
+        (("fit", "{table}", "-y", "y", "--trees", "7"), "--trees is not for --model tree"),
+        (("fit", "{table}", "-y", "y", "-m", "forest", "--learning-rate", "1"), "--learning-rate is not for"),
+    ],
+)
+def test_what_a_kind_cannot_do_is_said_in_a_line(
+    args: tuple[str, ...], words: str, tritree: InProcess, boosting: Path, forest: Path, table: Path
+) -> None:
+    places = {"boosting": boosting, "forest": forest, "table": table}
+    run = tritree(*(arg.format(**places) for arg in args))
+    assert run.code == 1
+    assert words in run.complaint
