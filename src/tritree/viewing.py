@@ -18,7 +18,7 @@ from tritree.views.choice import choose, choose_by_holes
 from tritree.views.describe import add_spread, describe
 from tritree.views.explain import Explanation, explain_row, read_cells
 from tritree.views.html import MAX_NODES as PAGE_NODES
-from tritree.views.html import MAX_ROWS, NOTEBOOK_NODES, draw_html, framed
+from tritree.views.html import NOTEBOOK_NODES, draw_html, framed, name_rows
 from tritree.views.layout import MAX_NODES as FIGURE_NODES
 from tritree.views.reliance import reliance
 from tritree.views.rules import Rules
@@ -283,15 +283,9 @@ class ViewableTree(BaseTrinaryTree):
         """Return the rows that a page lists, by name, and where they end."""
         if rows is None:
             return [], []
-        n_rows = read_table(rows).n_rows
-        if n_rows > MAX_ROWS:
-            raise ValueError(
-                f"a page lists at most {MAX_ROWS:,} rows, got {n_rows:,}; choose some, such as rows[:{MAX_ROWS}]"
-            )
+        names = name_rows(rows, read_table(rows).n_rows)
         cells, ends = self._cells_of(rows)
-        labels = getattr(rows, "index", None)
-        names = [str(n) for n in range(n_rows)] if labels is None or callable(labels) else map(str, labels)
-        return [(f"row {name}", row) for name, row in zip(names, cells, strict=True)], ends.tolist()
+        return list(zip(names, cells, strict=True)), ends.tolist()
 
     def _draw_page(
         self,
