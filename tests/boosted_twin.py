@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -250,6 +250,35 @@ def average(node: Node) -> float:
     return node.value
 
 
+class Coarse:
+    """Numeric columns with at most 64 codes: those that third branches are fitted by."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._fine = rules
+        limits = zip(rules.n_codes, rules.categorical, strict=True)
+        self.rules = replace(rules, n_codes=[n if is_category else min(n, 64) for n, is_category in limits])
+
+    def code(self, column: int, code: int | None) -> int | None:
+        if code is None or self._fine.categorical[column]:
+            return code
+        return code * self.rules.n_codes[column] // self._fine.n_codes[column]
+
+    def row(self, row: Row) -> Row:
+        return [self.code(column, code) for column, code in enumerate(row)]
+
+    def refine(self, node: Node) -> None:
+        """Let a tree that asks for coarse codes ask for codes."""
+        if node.column is None:
+            return
+        if not self._fine.categorical[node.column]:
+            codes = range(self._fine.n_codes[node.column])
+            left, right = node.left_codes, node.right_codes
+            node.left_codes = {code for code in codes if self.code(node.column, code) in left}
+            node.right_codes = {code for code in codes if self.code(node.column, code) in right}
+        self.refine(node.left)
+        self.refine(node.right)
+
+
 class BoostedTwin:
     """Boosting by squared error."""
 
@@ -320,9 +349,13 @@ class BoostedTwin:
             said.append(self.answer(node.left if side(node, row) == "left" else node.right, row))
         center = sum_in_order(said) / len(said)
         third.low, third.high = third.low - center, third.high - center
-        local = [self.background[i] for i in rows]
-        fit = Fit(rules, local, [center - t for t in said], None, min(rules.min_samples_leaf, THIRD_LEAF))
+        coarse = Coarse(rules)
+        local = [coarse.row(self.background[i]) for i in rows]
+        fit = Fit(
+            coarse.rules, local, [center - t for t in said], None, min(rules.min_samples_leaf, THIRD_LEAF)
+        )
         fit.grow(third, list(range(len(rows))), 0.0, rules.max_depth + rules.third_depth_extra)
+        coarse.refine(third)
         shift_by(third, center)
         average(third)
         self.arrange(third, rows)

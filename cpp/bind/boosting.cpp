@@ -75,11 +75,11 @@ void keep_background(Ensemble& ensemble, const SharedCodes& shared,
     if (weight) all = copy_in(*weight);
     nb::gil_scoped_release release;
     const auto drawn = draw_rows(shared.codes->n_rows, most, ensemble.plan().seed);
-    auto background = std::make_shared<Background>();
-    background->rows = rows_of(*shared.codes, ensemble.bins(), &drawn, n_threads);
+    std::vector<double> weights;
     if (!all.empty())
-        for (const std::uint32_t row : drawn) background->weight.push_back(all[row]);
-    ensemble.set_background(std::move(background));
+        for (const std::uint32_t row : drawn) weights.push_back(all[row]);
+    ensemble.set_background(std::make_shared<const Background>(
+        rows_of(*shared.codes, ensemble.bins(), &drawn, n_threads), std::move(weights), ensemble.bins()));
 }
 
 CodeRows read_rows(const Ensemble& ensemble, const nb::object& columns, std::size_t n_rows, int n_threads) {

@@ -47,10 +47,8 @@ std::shared_ptr<const Background> load_background(const RowsState& state, const 
     must(state.weight.empty() || state.weight.size() == n_rows, "weights of another number of rows");
     for (const double weight : state.weight)
         must(weight >= 0 && std::isfinite(weight), "a weight out of range");
-    auto background = std::make_shared<Background>();
-    background->rows = CodeRows(n_rows, bins);
-    background->weight = state.weight;
-    background->rows.visit([&](auto* into) {
+    CodeRows rows(n_rows, bins);
+    rows.visit([&](auto* into) {
         const auto copy = [&](const auto& from) {
             for (std::size_t i = 0; i < n_codes; ++i) {
                 must(from[i] <= bins.columns[i % bins.n_columns()].missing(), "a code out of range");
@@ -59,7 +57,7 @@ std::shared_ptr<const Background> load_background(const RowsState& state, const 
         };
         state.narrow.empty() ? copy(state.wide) : copy(state.narrow);
     });
-    return background;
+    return std::make_shared<const Background>(std::move(rows), state.weight, bins);
 }
 
 /// Return one tree, its nodes beginning at `first` of the arrays.

@@ -14,6 +14,39 @@ constexpr std::int64_t kMinSamplesLeaf = 2;
 
 }  // namespace
 
+CoarseBins::CoarseBins(const Bins& fine) {
+    std::vector<ColumnBins> columns;
+    for (const ColumnBins& column : fine.columns) {
+        const std::uint32_t n = column.n_codes;
+        const std::uint32_t n_coarse = column.categorical ? n : std::min(n, kMost);
+        std::vector<std::uint16_t> code(n + 1), begin(n_coarse + 1, static_cast<std::uint16_t>(n));
+        for (std::uint32_t c = n; c-- > 0;) {
+            code[c] = static_cast<std::uint16_t>(std::uint64_t{c} * n_coarse / n);
+            begin[code[c]] = static_cast<std::uint16_t>(c);
+        }
+        code[n] = static_cast<std::uint16_t>(n_coarse);
+        columns.push_back({column.categorical, n_coarse, {}, {}});
+        code_of.push_back(std::move(code));
+        begin_of.push_back(std::move(begin));
+    }
+    bins = Bins(std::move(columns));
+}
+
+Background::Background(CodeRows rows_, std::vector<double> weight_, const Bins& fine)
+    : rows(std::move(rows_)),
+      weight(std::move(weight_)),
+      coarse(fine),
+      coarse_rows(rows.n_rows(), coarse.bins) {
+    const std::size_t width = rows.width();
+    coarse_rows.visit([&](auto* into) {
+        rows.visit([&](const auto* from) {
+            for (std::size_t i = 0; i < rows.n_rows() * width; ++i)
+                into[i] =
+                    static_cast<std::remove_reference_t<decltype(*into)>>(coarse.code_of[i % width][from[i]]);
+        });
+    });
+}
+
 ThirdGrower::ThirdGrower(BoostedTree& tree, const Background& background, const Bins& bins, const Plan& plan)
     : tree_(tree), background_(background), bins_(bins), plan_(plan) {
     plan_.l2 = 0;
@@ -120,7 +153,8 @@ void ThirdGrower::fit(Part& part, const std::vector<double>& target) {
     part.ranges.assign(1, {0, n});
     if (n == 0) return;  // the root keeps the mean of its parent
     const std::size_t width = background_.rows.width();
-    CodeRows local(n, bins_);  // close together, they stay in the cache
+    const Bins& bins = background_.coarse.bins;
+    CodeRows local(n, bins);  // close together, they stay in the cache
     std::vector<double> first(n), second;
     if (!background_.weight.empty()) second.resize(n);
     double total = 0, weights = 0;
@@ -133,7 +167,7 @@ void ThirdGrower::fit(Part& part, const std::vector<double>& target) {
     const double center = weights > 0 ? total / weights : 0;
     for (std::size_t i = 0; i < n; ++i) first[i] = (center - target[i]) * (second.empty() ? 1 : second[i]);
     local.visit([&](auto* into) {
-        background_.rows.visit([&](const auto* from) {
+        background_.coarse_rows.visit([&](const auto* from) {
             for (std::size_t i = 0; i < n; ++i)
                 std::copy_n(from + part.rows[i] * width, width, into + i * width);
         });
@@ -145,8 +179,9 @@ void ThirdGrower::fit(Part& part, const std::vector<double>& target) {
     info.bounds.high -= center;
     std::vector<std::uint32_t> order(n);
     std::iota(order.begin(), order.end(), 0u);
-    TreeGrower grower({local}, bins_, gradients, plan_, 1);
+    TreeGrower grower({local}, bins, gradients, plan_, 1);
     grower.grow(tree_, order, part.columns, plan_.max_depth + plan_.third_depth_extra, plan_.max_leaf_nodes);
+    refine(part.root);
     for (std::size_t i = 0; i < grower.ranges.size(); ++i) {
         const std::size_t node = static_cast<std::size_t>(part.root) + i;
         Info& grown = tree_.infos[node];
@@ -159,6 +194,16 @@ void ThirdGrower::fit(Part& part, const std::vector<double>& target) {
     for (std::size_t i = 0; i < n; ++i) rows[i] = part.rows[order[i]];
     part.rows = std::move(rows);
     part.ranges = std::move(grower.ranges);
+}
+
+/// Let nodes that were split by coarse codes ask for codes.
+void ThirdGrower::refine(std::int32_t first) {
+    for (auto node = static_cast<std::size_t>(first); node < tree_.size(); ++node) {
+        Step& step = tree_.steps[node];
+        if (step.is_leaf()) continue;
+        step.missing = static_cast<std::uint16_t>(bins_.columns[step.column].missing());
+        if (!step.categorical) step.begin = background_.coarse.begin_of[step.column][step.begin];
+    }
 }
 
 std::int32_t ThirdGrower::root_of(std::int32_t node) const {

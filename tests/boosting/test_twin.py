@@ -80,6 +80,14 @@ def test_third_branches_are_fitted_to_every_so_many_th_row() -> None:
     compare(X, y, Z, [False] * 4, max_depth=3, min_samples_leaf=5, third_rows=17)
 
 
+def test_third_branches_tell_fewer_values_apart() -> None:
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.permutation(150), random.permutation(150) % 70, random.permutation(150) % 5])
+    y = X[:, 0] / 20 - X[:, 1] / 15 + random.normal(size=150)
+    Z = np.where(random.random(X.shape) < 0.4, np.nan, X)
+    compare(X.astype(float), np.round(y, 3), Z, [False] * 3, n_rounds=2, max_depth=3, min_samples_leaf=5)
+
+
 def test_third_branches_may_be_deeper() -> None:
     X, y, Z = make(2, 0.1)
     compare(X, y, Z, [False] * 4, max_depth=2, min_samples_leaf=5, third_depth_extra=2)
