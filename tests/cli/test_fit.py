@@ -181,3 +181,8 @@ def test_tree_can_be_grown_in_full_and_kept_without_its_rows(tritree: InProcess,
     assert "fit with --grow-all to have every branch" in cut.err
     assert "grow_all()" not in cut.err
     assert "third branch" not in tritree.good("predict", "full.tritree", table).err
+
+
+def test_model_that_was_replaced_is_told_to_programs_too(tritree: InProcess, table: Path) -> None:
+    runs = [tritree.good("fit", table, "-y", "progress", "--drop", "id", "--json").json for _ in range(2)]
+    assert [run["replaced"] for run in runs] == [False, True]

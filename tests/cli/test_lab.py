@@ -48,7 +48,7 @@ def test_demo_leaves_a_figure_a_report_a_page_and_a_model(tritree: InProcess, tm
 
 def test_comparison_names_a_method_and_says_how_sure_it_is(tritree: InProcess, table: Path) -> None:
     run = compared(tritree, table)
-    assert run.out.startswith(("Take ", "There is"))
+    assert run.out.splitlines()[1].startswith("Take ")
     for words in ("mcar_test", "trinary_mia", "discard", "interval"):
         assert words in run.out
 
@@ -57,6 +57,79 @@ def test_comparison_for_programs_has_every_method(tritree: InProcess, table: Pat
     found = compared(tritree, table, "--json").json
     assert {line["method"] for line in found["methods"]} >= {"trinary", "mia", "surrogate", "discard"}
     assert found["about"]["rates"] == [0.0, 0.3]
+    assert found["rates"] == [0.3]
+
+
+def test_comparison_answers_first_for_the_table_as_it_is(tritree: InProcess, table: Path) -> None:
+    found = compared(tritree, table, "--json").json
+    holes = pd.read_csv(table).drop(columns="progress").isna().to_numpy().mean()
+    own = found["as_it_is"]
+    assert own["missing_share"] == pytest.approx(holes)
+    assert {line["setting"] for line in own["methods"]} == {"as it is"}
+    told = compared(tritree, table).out
+    assert told.splitlines()[:2] == [
+        f"The table as it is, with {100 * holes:.3g}% of its cells missing:",
+        own["headline"],
+    ]
+    assert f"With 30% of the cells removed:\n{found['headline']}" in told
+    assert told.count("corrected resampled") == 1
+
+
+def test_comparison_for_programs_has_every_rate_with_the_table_as_it_is(
+    tritree: InProcess, table: Path
+) -> None:
+    found = compared(tritree, table, "--json").json
+    assert {line["rate"] for line in found["by_rate"]} == {0.0, 0.3}
+    at_zero = {line["method"]: line["loss"] for line in found["by_rate"] if line["rate"] == 0}
+    assert at_zero == pytest.approx({line["method"]: line["loss"] for line in found["as_it_is"]["methods"]})
+    assert len(set(at_zero.values())) > 1
+
+
+def test_comparison_of_a_table_without_holes_says_nothing_of_it_as_it_is(
+    tritree: InProcess, tmp_path: Path
+) -> None:
+    diabetes().drop(columns="id").dropna().head(120).to_csv("whole.csv", index=False)
+    assert compared(tritree, tmp_path / "whole.csv", "--json").json["as_it_is"] is None
+    assert compared(tritree, tmp_path / "whole.csv").out.startswith("With 30% of the cells removed:")
+
+
+def test_comparison_can_be_of_the_table_as_it_is_alone(tritree: InProcess, table: Path) -> None:
+    run = compared(tritree, table, "--rates", 0)
+    assert run.out.startswith("The table as it is")
+    assert "removed" not in run.out
+    found = compared(tritree, table, "--rates", 0, "--json").json
+    assert found["methods"] == found["as_it_is"]["methods"]
+
+
+def test_trees_are_compared_as_they_will_be_fitted(
+    tritree: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = pd.DataFrame({"code": np.arange(90) % 5, "flag": [True, False, True] * 30, "y": list("ab") * 45})
+    codes.to_csv("codes.csv", index=False)
+    asked = []
+    monkeypatch.setattr(Experiment, "run", lambda self, *_, **__: asked.append(self))
+    options = ["--categorical", "code", "--numeric", "flag", "--min-samples-leaf", 7, "--criterion", "gini"]
+    with pytest.raises(AttributeError):  # there are no results
+        tritree("compare", "codes.csv", "-y", "y", *options)
+    [experiment] = asked
+    kinds = experiment.datasets[0].X.dtypes.astype(str)
+    assert kinds.to_dict() == {"code": "category", "flag": "float64"}
+    assert experiment.options == {"min_samples_leaf": 7, "criterion": "gini"}
+
+
+def test_criterion_of_another_task_is_not_compared(tritree: InProcess, table: Path) -> None:
+    run = tritree("compare", table, "-y", "progress", "--criterion", "gini")
+    assert run.code == 1
+    assert "--criterion gini is not for a regression" in run.complaint
+
+
+def test_dropped_column_is_no_reason_to_warn(tritree: InProcess, tmp_path: Path) -> None:
+    diabetes().head(120).drop(columns="id").to_csv(
+        "counted.csv"
+    )  # pandas counts the rows in a column without a name
+    for command in (["fit"], ["compare", "--rates", 0, "--folds", 3, "--depth", 1, "--n-jobs", 1]):
+        run = tritree.good(command[0], "counted.csv", "-y", "progress", "--drop", "Unnamed: 0", *command[1:])
+        assert "counts the rows" not in run.err
 
 
 def refuse(*_: object, **__: object) -> None:
@@ -143,13 +216,10 @@ def test_holes_are_made_in_the_columns_that_are_named(
     ("options", "words"),
     [
         (["-y", "progres"], "progress"),
-        (["-y", "progress", "--rates", "high"], "--rates takes shares"),
-        (["-y", "progress", "--rates", "30"], "30 percent is 0.3"),
-        (["-y", "progress", "--depth", "deep"], "--depth takes a whole number"),
         (["-y", "progress", "--report", "nowhere/found.html"], "no folder"),
         (["-y", "progress", "--store", "nowhere/runs.sqlite"], "no folder"),
     ],
-    ids=["response", "rates", "percent", "depth", "report", "store"],
+    ids=["response", "report", "store"],
 )
 def test_what_cannot_be_compared_is_said_in_one_line(
     tritree: InProcess, table: Path, options: list[str], words: str
@@ -165,6 +235,14 @@ def test_bias_is_told_as_text_as_data_and_as_a_picture(tritree: InProcess, tmp_p
     assert (tmp_path / "bias.png").stat().st_size > 1_000
     lines = tritree.good("lab", "bias", "--repeats", 20, "--json").json
     assert {line["parameter"] for line in lines} == {"a", "b"}
+
+
+def test_picture_of_the_bias_that_cannot_be_is_told_without_an_option_that_is_not_there(
+    tritree: InProcess,
+) -> None:
+    complaint = tritree("lab", "bias", "-o", "bias.xyz").complaint
+    assert "may be .png, .svg, .pdf" in complaint
+    assert "--format" not in complaint
 
 
 @needs_data
@@ -209,8 +287,10 @@ def test_figure_and_report_are_read_as_asked_for(
     for reading, words in (("text", "loss at rate 0;"), ("author", "loss at rate 0, less 1;")):
         found = tritree.good("lab", "paper", *options, "--as", reading, "--json").json
         assert words in (tmp_path / "paper.html").read_text(encoding="utf-8")
-        assert found["order"] is found["curves"] is None
         assert found["not_compared"]
+        lines = [*found["order"], *found["curves"]]
+        assert {line["paper"] for line in lines} == {None}
+        assert {line["rate"] for line in found["curves"]} == {0.0, 0.2}
     # one data set is not held against means of eight in the figure, either
     assert asked == [("text", None), ("author", None)]
 
@@ -231,5 +311,5 @@ def test_picture_that_cannot_be_written_leaves_what_was_there(
 
 def test_unknown_data_set_is_named(tritree: InProcess) -> None:
     run = tritree("lab", "paper", "--datasets", "cemnt")
-    assert run.code == 1
+    assert run.code == 2
     assert "cement" in run.complaint

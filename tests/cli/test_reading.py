@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -128,3 +129,10 @@ def test_real_tables_are_fitted_predicted_and_explained(name: str, tritree: InPr
     assert [row["prediction"] for row in told] == ours.tolist()
     assert "predicts" in tritree.good("explain", "m.tritree", path, "0-2").out
     assert f"{len(frame):,} rows × {len(frame.columns)} columns" in tritree.good("holes", path).out
+
+
+def test_extra_of_the_command_line_brings_what_parquet_needs() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    [needed] = [line for line in extras["cli"] if line.startswith("pyarrow")]
+    assert needed in extras["test"]  # whose lower bounds are tested

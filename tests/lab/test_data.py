@@ -171,9 +171,9 @@ def test_cut_off_compressed_file_is_an_error_that_names_it(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("15.26,", ",", "column 'Area' has 1 missing cells"),
+        ("15.26,", ",", "column 'Area' has 1 missing cell where"),
         ("15.26,", "wide,", "column 'Area' holds 'wide' where numbers were expected"),
-        ("Kama", "", "column 'y' has 1 missing cells"),
+        ("Kama", "", "column 'y' has 1 missing cell where"),
         ("Kama", "1", "column 'y' holds '1' where one of Kama, Rosa, Canadian was expected"),
     ],
 )

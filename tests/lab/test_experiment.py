@@ -335,6 +335,12 @@ def test_method_that_fails_is_named_and_keeps_no_other_from_running() -> None:
     assert set(results.method) == {"trinary"}
 
 
+def test_one_cell_that_fails_is_told_in_the_singular() -> None:
+    methods = {"linear": make_pipeline(SimpleImputer(), LinearRegression())}
+    with pytest.warns(UserWarning, match=r"^1 cell could not be run and is left out: linear"):
+        small(methods=methods, rates=[], settings=[in_both()]).run(1)
+
+
 class PredictNothing(RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> PredictNothing:
         return self
@@ -464,6 +470,79 @@ def test_nothing_is_kept_in_memory_once_a_run_has_ended() -> None:
 def test_what_cannot_be_is_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         small(**parameters).run(1)
+
+
+def test_run_that_is_interrupted_says_nothing_of_its_workers() -> None:
+    program = textwrap.dedent(f"""
+        import sys
+        sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}
+        from test_experiment import Store, made, small
+        def interrupted(*_):  # Ctrl-C between two cells
+            raise KeyboardInterrupt
+        Store.put = interrupted
+        try:
+            small(datasets=[made(), made("other")], seeds=3).run(2)
+        except KeyboardInterrupt:
+            pass
+    """)
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "meant"),
+    [
+        ({"settings": ["im", "mcar_test"]}, {"settings": [in_both("im"), in_test("mcar")]}),
+        ({"settings": "mnar"}, {"settings": [in_both("mnar")]}),
+        ({"settings": in_test()}, {"settings": [in_test()]}),
+        ({"folds": 5}, {"folds": Folds(5)}),
+        ({"folds": np.int64(5)}, {"folds": Folds(5)}),
+        ({"rates": 0.2}, {"rates": [0.0, 0.2]}),
+        ({"rates": np.float32(0.5)}, {"rates": [0.0, 0.5]}),
+        ({"rates": []}, {"rates": [0.0]}),
+        ({"methods": ["trinary", "discard"]}, {"methods": {"trinary": "trinary", "discard": "discard"}}),
+        ({"methods": "mia"}, {"methods": {"mia": "mia"}}),
+        ({"seeds": np.int64(2)}, {"seeds": [0, 1]}),
+    ],
+    ids=lambda given: repr(given)[:40],
+)
+def test_arguments_may_be_given_in_short(parameters: dict[str, Any], meant: dict[str, Any]) -> None:
+    experiment = small(**parameters)
+    assert {name: getattr(experiment, name) for name in meant} == meant
+
+
+def test_one_data_set_may_be_given_alone() -> None:
+    dataset = made()
+    assert small(datasets=dataset).datasets == [dataset]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"settings": ["mcr"]}, "settings must hold what in_both, .* 'mcar', 'im', .*got 'mcr'"),
+        ({"settings": [0.3]}, "settings must hold .*got 0.3"),
+        ({"settings": []}, "settings is empty"),
+        ({"datasets": []}, "datasets is empty"),
+        ({"datasets": [made().X]}, r"got a DataFrame; make one with Dataset.of\(name, table, response\)"),
+        ({"datasets": made().X}, "got a DataFrame"),
+        ({"datasets": "seeds"}, "got a str"),
+        ({"methods": {}}, "methods is empty"),
+        ({"methods": ["trinary", "my"]}, "method 'my' is 'my'; a method is one of"),
+        ({"methods": [DummyRegressor()]}, r"methods must name .*\{'mine': DummyRegressor\(\)\}"),
+        ({"methods": 3}, "methods must name"),
+        ({"rates": 30}, "got 30; 30 percent is 0.3"),
+        ({"rates": "0.3"}, "rates must be shares between 0 and 1, got '0.3'"),
+        ({"rates": [float("nan")]}, "rates must be shares"),
+        ({"seeds": []}, "seeds is empty"),
+        ({"seeds": "3"}, "a seed must be a whole number of at least 0, got '3'"),
+        ({"folds": 1}, "folds must be a whole number of at least 2, got 1"),
+        ({"folds": "5"}, "folds must be a whole number"),
+    ],
+    ids=lambda given: repr(given)[:40],
+)
+def test_argument_that_is_none_is_named_with_a_remedy(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        small(**parameters)
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")

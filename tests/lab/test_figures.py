@@ -71,6 +71,17 @@ def test_methods_are_called_as_in_the_paper() -> None:
     assert legend_of(plot_panels(table)) == ["FC", "TrinaryMIA", "LightGBM"]
 
 
+def test_lines_that_coincide_are_named_and_both_are_seen() -> None:
+    slopes = {"majority": 3.0, "mia": 1.0, "trinary": 1.0}
+    panels = plot_panels(simulated(2, slopes=slopes, noise=0, settings=["mcar"]))
+    assert [text.get_text() for text in panels[0].texts] == ["MIA = Trinary"]
+    wide = {line.get_label(): line.get_linewidth() for line in panels[0].lines}
+    order = [line.get_label() for line in panels[0].lines]
+    assert order.index("MIA") < order.index("Trinary")
+    assert wide["MIA"] > wide["Trinary"] == wide["Majority"]
+    assert not plot_panels(simulated())[0].texts
+
+
 def test_reference_is_drawn_dashed_where_it_belongs() -> None:
     table, figure = paper_results(), paper_figure()
     panels = plot_panels(table, figure)

@@ -11,7 +11,14 @@ from experiments import paper_results
 from places import DATA
 
 from tritree.lab import paper_experiment
-from tritree.lab.agreement import agreement_text, compare_curves, compare_losses, compare_order, why_apart
+from tritree.lab.agreement import (
+    agreement_text,
+    compare_curves,
+    compare_losses,
+    compare_order,
+    own_order,
+    why_apart,
+)
 from tritree.lab.paper import LOSSES
 
 needs_data = pytest.mark.skipif(
@@ -80,8 +87,32 @@ def test_run_that_is_not_the_papers_is_not_held_against_its_curves(
     text = agreement_text(with_seeds(paper_results(), 3).query(kept), reading)
     [reason] = [line for line in text.splitlines() if line.startswith("Not compared")]
     assert words in reason
-    for false in ("not the same", "one more draw", "ours", "band"):
+    for false in ("not the same", "one more draw", "ours", "band", "paper  "):
         assert false not in text
+
+
+def test_run_at_other_rates_has_its_own_order_and_curves() -> None:
+    results = paper_results().query("rate in (0.0, 0.1)").replace({"rate": {0.1: 0.25}})
+    order = own_order(results)
+    assert order["ours"].tolist() == own_order(paper_results().query("rate in (0.0, 0.1)"))["ours"].tolist()
+    text = agreement_text(results)
+    assert "the paper has no such rates" in text
+    assert all(ours in text for ours in order["ours"])
+    assert "25%" in text
+    assert order["paper"].isna().all()
+
+
+def test_order_has_equals_as_equals() -> None:
+    results = paper_results().query("setting == 'mcar' and method in ('trinary', 'mia')")
+    alike = results.assign(
+        loss=results.groupby(["dataset", "setting", "rate", "fold"])["loss"].transform("mean")
+    )
+    assert set(own_order(alike)["ours"]) == {"MIA = Trinary"}
+
+
+def test_run_without_removed_cells_has_no_order() -> None:
+    assert own_order(paper_results().query("rate == 0")).empty
+    assert "no excess loss to put in order" in agreement_text(paper_results().query("rate == 0"))
 
 
 # ------------------------------------------------------------------------------------------------------ ours, run here

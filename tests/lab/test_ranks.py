@@ -16,7 +16,7 @@ stats = pytest.importorskip("scipy.stats")
 
 from tritree.lab.ranks import compare_methods, curves, excess, gaps, losses, mean_ranks  # noqa: E402
 from tritree.lab.ranks.order import holm  # noqa: E402
-from tritree.lab.ranks.pairs import corrected_t  # noqa: E402
+from tritree.lab.ranks.pairs import compare_as_is, corrected_t  # noqa: E402
 from tritree.lab.ranks.tables import (  # noqa: E402
     Cell,
     Table,
@@ -284,6 +284,17 @@ def test_methods_that_are_the_same_are_tied_and_within_chance() -> None:
     assert (ranks.table["p_holm"].dropna() == 1.0).all()
 
 
+def test_methods_with_the_same_mean_rank_share_the_first_place() -> None:
+    table = simulated(8, slopes={"majority": 3.0, "mia": 1.0, "trinary": 1.0}, noise=0, settings=["mcar"])
+    [verdict] = mean_ranks(table).verdict
+    assert verdict.startswith(
+        "mcar: mia and trinary share the first place (mean rank 1.50 of 3); majority loses"
+    )
+    assert "comes first" not in verdict
+    [all_alike] = mean_ranks(table[table["method"] != "majority"]).verdict
+    assert all_alike == "mcar: mia and trinary share the first place (mean rank 1.50 of 2)."
+
+
 def test_case_that_a_method_lacks_is_not_ranked_and_that_is_said() -> None:
     table = simulated(4)
     short = table[(table["method"] != "mia") | (table["setting"] != "im") | (table["rate"] < 0.5)]
@@ -388,9 +399,48 @@ def test_better_method_is_named_and_equals_are_within_chance() -> None:
     standing = found.table.set_index(["setting", "method"])["standing"]
     assert standing["mcar", "majority"] == "worse"
     assert set(standing["mcar"][["mia", "trinary"]]) == {"best", "within chance"}
-    assert "is best, or within chance of the best, in both settings." in found.headline
-    assert "within chance (p = " in found.verdict[0]
+    assert "is best, or not shown to be worse than the best, in both settings." in found.headline
+    assert "may be chance (p = " in found.verdict[0]
     assert "majority is worse by" in found.verdict[0]
+
+
+def test_method_that_is_only_too_noisy_to_be_worse_is_not_called_as_good() -> None:
+    table = simulated(1, folds=10, slopes={"mia": 1.0, "trinary": 1.0}, settings=["mcar"])
+    hit = (table["method"] == "trinary") & (table["fold"] == 0) & (table["rate"] > 0)
+    table.loc[hit, "loss"] *= 15  # one fold that costs much
+    found = compare_methods(table)
+    assert found.table["standing"].tolist() == ["best", "within chance"]
+    extra = found.table["loss"].iloc[1] / found.table["loss"].iloc[0] - 1
+    assert extra > 1
+    assert (
+        f"trinary is not shown to be worse either, with losses that are {extra:.0%} higher" in found.headline
+    )
+    assert "same" not in found.headline
+    assert any("not to say as good" in note for note in found.notes)
+
+
+def test_table_as_it_is_is_compared_by_folds_once_each() -> None:
+    table = simulated(1, folds=10, seeds=3)
+    own = {"majority": 1.0, "mia": 1.2, "trinary": 1.1}  # as if the table had holes of its own
+    at_zero = table["rate"] == 0
+    table.loc[at_zero, "loss"] *= table["method"].map(own)[at_zero]
+    found = compare_as_is(table)
+    assert found.table["method"].tolist() == ["majority", "trinary", "mia"]
+    assert (found.table["seeds"] == 1).all()
+    assert found.headline.startswith("Take majority: ")
+    assert compare_methods(table).headline.startswith("Take trinary: ")
+    with pytest.raises(ValueError, match="run rate 0"):
+        compare_as_is(table[~at_zero])
+
+
+def test_comparison_tells_over_which_rates_its_losses_are_means() -> None:
+    table = simulated(1, folds=5, seeds=1)
+    found = compare_methods(table)
+    assert found.rates == [0.1, 0.5]
+    assert "to the best method, means over 10% and 50% of the cells removed" in str(found)
+    assert "with 50% of the cells removed" in str(compare_methods(table[table["rate"] != 0.1]))
+    assert "removed" not in str(compare_methods(table, by="rate"))
+    assert "over 5 folds and 1 seed, by" in " ".join(str(found).split())
 
 
 def test_methods_with_the_same_losses_are_the_same() -> None:

@@ -13,7 +13,7 @@ from tritree.cli import options
 from tritree.cli.messages import Mendable, put, put_json
 from tritree.cli.parts import StoreFile, cached_store, check_store, run_kept
 from tritree.cli.reading import reads_a_table
-from tritree.cli.tables import Reading, check_column, open_source, records
+from tritree.cli.tables import Reading, check_column, open_source
 
 __all__ = ["EXAMPLES", "compare"]
 
@@ -47,9 +47,49 @@ Columns = Annotated[
         help="A column whose cells are removed. May be repeated; if none is named, all of them.",
     ),
 ]
+
+
+def shares_of(text: str) -> list[float]:
+    """Return shares from a text such as ``0.1,0.3`` or ``10%,30%``."""
+    try:
+        found = [
+            float(part.rstrip("% ")) / (100 if part.strip().endswith("%") else 1) for part in text.split(",")
+        ]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no list of shares, such as 0.1,0.3,0.5") from None
+    if not all(0 <= share <= 1 for share in found):
+        raise typer.BadParameter(f"{text!r} has shares that are not from 0 to 1; 30 percent is 0.3 or 30%")
+    return found
+
+
+def checked_shares(text: str | None) -> str | None:
+    """Return a text that `shares_of` can read, or None if there is none."""
+    if text is not None:
+        shares_of(text)
+    return text
+
+
+def depth_of(text: str) -> int | str | None:
+    """Return a depth from a text: a number, ``none`` or ``tuned``."""
+    if text in ("tuned", "none"):
+        return None if text == "none" else text
+    if not text.isdecimal():
+        raise typer.BadParameter(f"{text!r} is not a whole number, none or tuned")
+    return int(text)
+
+
+def _checked_depth(text: str) -> str:
+    depth_of(text)
+    return text
+
+
 Rates = Annotated[
     str,
-    typer.Option(metavar="SHARES", help="Shares of the cells that are removed, with commas between them."),
+    typer.Option(
+        metavar="SHARES",
+        callback=checked_shares,
+        help="Shares of the cells that are removed, with commas between them. The table as it is comes in any case.",
+    ),
 ]
 Seeds = Annotated[
     int, typer.Option(parser=options.whole(1), metavar="NUMBER", help="Times that holes are made anew.")
@@ -58,7 +98,15 @@ FoldCount = Annotated[int, typer.Option("--folds", parser=options.whole(2), meta
 Depth = Annotated[
     str,
     typer.Option(
-        metavar="NUMBER", help="Depth of the trees, or tuned: where a majority tree stops improving."
+        metavar="NUMBER",
+        callback=_checked_depth,
+        help="Depth of the trees, or tuned: where a majority tree stops improving.",
+    ),
+]
+MinSamplesLeaf = Annotated[
+    int,
+    typer.Option(
+        parser=options.whole(1), metavar="NUMBER", help="The fewest rows on either side of a split."
     ),
 ]
 Report = Annotated[
@@ -72,6 +120,8 @@ def compare(
     response: of_fit.Response,
     task: of_fit.Task = None,
     drop: of_fit.Drop = None,
+    categorical: of_fit.Categorical = None,
+    numeric: of_fit.Numeric = None,
     skip_missing: of_fit.SkipMissing = False,
     mechanism: Mechanism = "mcar",
     columns: Columns = None,
@@ -79,6 +129,8 @@ def compare(
     seeds: Seeds = 3,
     folds: FoldCount = 10,
     depth: Depth = "tuned",
+    min_samples_leaf: MinSamplesLeaf = 20,
+    criterion: of_fit.Criterion = None,
     report: Report = None,
     store: StoreFile = None,
     n_jobs: options.NJobs = None,
@@ -93,18 +145,19 @@ def compare(
     Finished parts are kept in the user's cache, by the content of the table, unless a file is named with --store: a
     run that was stopped goes on when it is started again.
     """
+    from tritree.cli.compared import compared, told
     from tritree.cli.response import Roles, take_apart
-    from tritree.cli.typed import warn_of_odd_columns
-    from tritree.lab import Experiment, Folds, compare_methods, in_both, in_test, write_report
+    from tritree.cli.typed import read_typed
+    from tritree.lab import Experiment, Folds, in_both, in_test, write_report
     from tritree.lab.ranks.names import METHODS
 
-    shares, deep = shares_of(rates), depth_of(depth)
+    shares = shares_of(rates)
     page, kept = _report_place(report, table), check_store(store, table, report)
     source = open_source(table, reading)
-    frame = source.read(reading)
+    frame = read_typed(source, reading, categorical or [], numeric or [], drop or [])
     roles = Roles(response, drop=tuple(drop or ()))
     training = take_apart(frame, source.name, roles, task=task, skip_missing=skip_missing)
-    warn_of_odd_columns(training.columns)
+    _check_criterion(criterion, training.task)
     dataset = _dataset(source.name if table == "-" else Path(table).name, training, response)
     _check_folds(folds, dataset)
     for name in columns or ():
@@ -115,35 +168,29 @@ def compare(
         rates=shares,
         methods={name: name for name in METHODS},
         seeds=seeds,
-        depth=deep,
+        depth=depth_of(depth),
         folds=Folds(folds),
+        options={"min_samples_leaf": min_samples_leaf}
+        | ({} if criterion is None else {"criterion": criterion}),
         store=kept or cached_store(dataset.fingerprint),
     )
     results = run_kept(experiment, n_jobs)
     _check_results(results, shares)
-    found = compare_methods(results)
+    found = compared(results, dataset)
     if page is not None:
         write_report(results, page, title=f"Strategies for missing values on {dataset.name}")
     if as_json:
-        said = {"headline": found.headline, "verdict": found.verdict, "notes": found.notes}
         about = experiment.about() | {"task": dataset.task, "store": experiment.store}
-        put_json({"about": about} | said | {"methods": records(found.table)})
+        put_json({"about": about} | found.to_dict())
         return
-    put(f"{found}\n")
+    put(f"{found.text()}\n")
     for label, words in {
-        "table": _told(dataset, training.reason),
+        "table": told(dataset, training.reason),
         "parts": experiment.store,
         "report": report,
     }.items():
         if words is not None:
             put(f"{label:<6} {words}")
-
-
-def _told(dataset: Any, reason: str) -> str:
-    from tritree.views.values import count
-
-    size = f"{count(dataset.n_rows, 'row')}, {count(dataset.X.shape[1], 'column')}"
-    return f"{dataset.name}: {size}; {dataset.task}: {reason}"
 
 
 def _report_place(report: str | None, table: str) -> Path | None:
@@ -160,6 +207,16 @@ def _dataset(name: str, training: Any, response: str) -> Any:
 
     whole = training.columns.assign(**{response: training.response})
     return Dataset.of(name, whole, response, task=training.task)
+
+
+def _check_criterion(criterion: str | None, task: str) -> None:
+    """Raise a Mendable if a loss is not for the task."""
+    from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
+
+    known = (TrinaryTreeRegressor if task == "regression" else TrinaryTreeClassifier)._criteria
+    if criterion is not None and criterion not in known:
+        fitting = " or ".join(known)
+        raise Mendable(f"--criterion {criterion} is not for a {task}; use {fitting}, or another --task")
 
 
 def _check_folds(folds: int, dataset: Any) -> None:
@@ -181,25 +238,3 @@ def _check_results(results: Any, shares: list[float]) -> None:
     if not (found - {0.0} if any(shares) else found):
         where = " with cells removed" if any(shares) else ""
         raise Mendable(f"no method could be run{where}, so nothing can be compared; the warning says why")
-
-
-def shares_of(text: str) -> list[float]:
-    """Return shares from a text such as ``0.1,0.3`` or ``10%,30%``."""
-    try:
-        found = [
-            float(part.rstrip("% ")) / (100 if part.strip().endswith("%") else 1) for part in text.split(",")
-        ]
-    except ValueError:
-        raise Mendable(f"--rates takes shares such as 0.1,0.3,0.5, got {text!r}") from None
-    if not all(0 <= share <= 1 for share in found):
-        raise Mendable(f"--rates takes shares from 0 to 1, got {text!r}; 30 percent is 0.3")
-    return found
-
-
-def depth_of(text: str) -> int | str | None:
-    """Return a depth from a text: a number, ``none`` or ``tuned``."""
-    if text in ("tuned", "none"):
-        return None if text == "none" else text
-    if not text.isdecimal():
-        raise Mendable(f"--depth takes a whole number, none or tuned, got {text!r}")
-    return int(text)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tritree.cli import options
-from tritree.cli.compare import shares_of
+from tritree.cli.compare import checked_shares, shares_of
 from tritree.cli.messages import Mendable, put, put_json
 from tritree.cli.parts import StoreFile, check_store, run_kept
 from tritree.cli.pictures import picture
@@ -57,15 +57,44 @@ As = Annotated[
         "--as", metavar="READING", help="author: as the figure's runs were. text: as the paper says."
     ),
 ]
+
+
+def _checked_names(text: str | None) -> str | None:
+    """Return a text that names data sets of the paper, or None if there is none."""
+    if text is None:
+        return None
+    from tritree.lab.data import NAMES
+    from tritree.lab.dataset import meant
+
+    for name in _names_of(text):
+        if name not in NAMES:
+            hint = meant(name, NAMES)
+            raise typer.BadParameter(f"{name!r} is no data set of the paper{hint}; it has {', '.join(NAMES)}")
+    return text
+
+
+def _names_of(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
 Names = Annotated[
     str | None,
     typer.Option(
-        "--datasets", metavar="NAMES", show_default=False, help="Some of the sets, with commas between them."
+        "--datasets",
+        metavar="NAMES",
+        callback=_checked_names,
+        show_default=False,
+        help="Some of the sets, with commas between them.",
     ),
 ]
 Rates = Annotated[
     str | None,
-    typer.Option(metavar="SHARES", show_default=False, help="Other rates than 0, 0.1 and so on to 0.9."),
+    typer.Option(
+        metavar="SHARES",
+        callback=checked_shares,
+        show_default=False,
+        help="Other rates than 0, 0.1 and so on to 0.9.",
+    ),
 ]
 Seeds = Annotated[
     int, typer.Option(parser=options.whole(1), metavar="NUMBER", help="Times that holes are made anew.")
@@ -102,7 +131,7 @@ def paper(
     kept = check_store(parts, str(drawn), str(page))
     experiment = paper_experiment(
         reading,
-        datasets=NAMES if datasets is None else [name.strip() for name in datasets.split(",")],
+        datasets=NAMES if datasets is None else _names_of(datasets),
         rates=RATES if rates is None else shares_of(rates),
         seeds=seeds,
         data_dir=data_dir,
@@ -125,16 +154,18 @@ def paper(
         put(f"{label:<6} {place}")
 
 
-def _agreement(results: Any, reading: str) -> dict[str, Any]:
-    """Return how near a run comes to the paper as plain data; what cannot be compared is None, and it says why."""
-    from tritree.lab.agreement import compare_curves, compare_losses, compare_order, why_apart
+def _agreement(results: Any, reading: Any) -> dict[str, Any]:
+    """Return how near a run comes to the paper as plain data; ours alone if they cannot be compared, and why."""
+    from tritree.lab import agreement
 
-    apart = why_apart(results, reading)
-    curves = {
-        name: None if apart else records(compare(results))
-        for name, compare in {"order": compare_order, "curves": compare_curves}.items()
-    }
-    return {"losses": records(compare_losses(results, reading))} | curves | {"not_compared": apart}
+    apart = agreement.why_apart(results, reading)
+    if apart is None:
+        order, curves = agreement.compare_order(results), agreement.compare_curves(results)
+    else:
+        order, curves = agreement.own_order(results, reading), agreement.own_curves(results, reading)
+    losses = agreement.compare_losses(results, reading)
+    found = {"losses": losses, "order": order, "curves": curves}
+    return {name: records(table) for name, table in found.items()} | {"not_compared": apart}
 
 
 Share = Annotated[
@@ -163,7 +194,7 @@ def bias(
     from tritree.lab.bias import bias_table, bias_text, plot_bias
     from tritree.progress import bar
 
-    form = None if output is None else format_of(output, None, PICTURE_ENDINGS, None)
+    form = None if output is None else format_of(output, None, PICTURE_ENDINGS, None, has_option=False)
     place = check_output(output, "the picture")
     progress = partial(bar, shown=sys.stderr.isatty())
     table = bias_table(p=p, n=n, repeats=repeats, seed=seed, progress=progress)

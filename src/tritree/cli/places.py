@@ -71,19 +71,30 @@ def made_folder(name: str) -> Path:
     return folder
 
 
-def format_of(output: str | None, given: str | None, formats: dict[str, str], default: str | None) -> str:
-    """Return the format to write: that which was asked for, else the one of the file's ending."""
+def format_of(
+    output: str | None,
+    given: str | None,
+    formats: dict[str, str],
+    default: str | None,
+    *,
+    has_option: bool = True,
+) -> str:
+    """Return the format to write: that which was asked for, else the one of the file's ending.
+
+    ``has_option`` is whether the command has --format, so that it may be named as a remedy.
+    """
     if given is not None:
         return given
     if output is None or output == "-":
         if default is None:
-            raise Mendable("name a file with -o, or a format with --format")
+            remedy = ", or a format with --format" if has_option else f" that ends in {' or '.join(formats)}"
+            raise Mendable(f"name a file with -o{remedy}")
         return default
     ending = Path(output).suffix.lower()
     if ending not in formats:
+        remedy = ", or name the format with --format" if has_option else ""
         raise Mendable(
-            f"cannot tell a format from the ending of {output!r}; it may be {', '.join(formats)}, or name the format "
-            "with --format"
+            f"cannot tell a format from the ending of {output!r}; it may be {', '.join(formats)}{remedy}"
         )
     return formats[ending]
 

@@ -6,13 +6,13 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from tritree.cli.messages import Mendable
-from tritree.cli.tables import import_pandas
+from tritree.cli.tables import check_column, import_pandas
 from tritree.errors import shortened
 
 if TYPE_CHECKING:
     from tritree.cli.tables import Reading, Source
 
-__all__ = ["as_numbers", "read_rows", "text_columns", "warn_of_odd_columns"]
+__all__ = ["as_numbers", "read_rows", "read_typed", "text_columns", "warn_of_odd_columns"]
 
 #: From this share on, text that reads as numbers was probably meant to be numbers.
 _MOSTLY = 0.9
@@ -25,6 +25,25 @@ def read_rows(model: Any, source: Source, reading: Reading) -> Any:
         if name in frame.columns and _is_text(frame[name]):
             frame[name] = as_numbers(frame[name], name, " (it held numbers in training)")
     return frame
+
+
+def read_typed(
+    source: Source, reading: Reading, categorical: list[str], numeric: list[str], drop: list[str]
+) -> Any:
+    """Return a table to learn from, with the columns of the kinds that were asked for.
+
+    Nothing is said of columns that are to be dropped, however odd they are; they are there all the same.
+    """
+    frame = source.read(reading)
+    for name in (*categorical, *numeric):
+        check_column(name, list(frame.columns), source.name)
+    both = set(categorical) & set(numeric)
+    if both:
+        raise Mendable(f"column {both.pop()!r} cannot be both --categorical and --numeric")
+    for name in numeric:
+        frame[name] = as_numbers(frame[name], name)
+    warn_of_odd_columns(frame.drop(columns=drop, errors="ignore"))
+    return frame.astype(dict.fromkeys(categorical, "category"))
 
 
 def text_columns(model: Any) -> list[str]:
@@ -84,6 +103,8 @@ def warn_of_odd_columns(frame: Any) -> None:
         column = frame[name]
         if _is_text(column):
             _warn_of_almost_numbers(column, name)
+    if not len(frame.columns):
+        return
     first = frame.columns[0]
     if str(first).startswith("Unnamed: ") and (frame[first].to_numpy() == range(len(frame))).all():
         warnings.warn(

@@ -1,21 +1,25 @@
 """How near a run of the paper's experiment comes to the paper: its losses, the order of its curves, and the curves.
 
-The curves are means over eight data sets, from the author's runs: a run on fewer sets, or as the text has it, is not
-held against them.
+The curves are means over eight data sets, from the author's runs: a run on fewer sets, at other rates, or as the text
+has it, is not held against them. It has an order and curves of its own all the same.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from tritree.lab.data import NAMES
 from tritree.lab.paper import LOSSES, figure
-from tritree.lab.ranks import curves, paper_name, setting_name
+from tritree.lab.ranks import PAPER_NAMES, curves, paper_name, setting_name
+from tritree.lab.ranks.tables import as_text, curves_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tritree.lab.ranks.averages import Reading
 
 __all__ = [
     "agreement_text",
@@ -23,10 +27,13 @@ __all__ = [
     "compare_losses",
     "compare_order",
     "has_all_sets",
+    "own_curves",
+    "own_order",
     "why_apart",
 ]
 
 _SUMMED = ("lymphography", "titanic")  # data sets whose loss the author has added up over rows
+_ROUNDED = 1e-5  # the paper's curves have five decimals
 _OTHER_TASK = ("seeds",)  # data sets that the text has as classes, and the author as numbers
 
 
@@ -40,12 +47,11 @@ def why_apart(results: pd.DataFrame, reading: str = "author") -> str | None:
     """Return why a run cannot be held against the paper's curves; None if it can."""
     if reading != "author":
         return "the paper's curves come from its author's runs, and this run is as the text has it"
+    if compare_curves(results).query("rate > 0").empty:
+        rates = "10 %, 20 % and so on to 90 %"
+        return f"the paper has no such rates: its curves have {rates}, and this run has none of these"
     if not has_all_sets(results):
         return f"the paper's curves are means over its {len(NAMES)} data sets, and this run has not all of them in full"
-    if compare_curves(results).query("rate > 0").empty:
-        return (
-            "the paper's curves have the rates 10 %, 20 % and so on to 90 %, and this run has none of these"
-        )
     return None
 
 
@@ -87,15 +93,44 @@ def compare_order(results: pd.DataFrame) -> pd.DataFrame:
     lines = []
     for setting, part in table.groupby("setting", sort=False):
         means = part.groupby("method")[["excess", "paper"]].mean()
-        ours, paper = (
-            " < ".join(map(paper_name, means[by].sort_values().index)) for by in ("excess", "paper")
-        )
+        ours, paper = (_in_order(means[by], _ROUNDED) for by in ("excess", "paper"))
         lines.append((setting, ours, paper, ours == paper))
     return pd.DataFrame(lines, columns=["setting", "ours", "paper", "same"])
 
 
-def agreement_text(results: pd.DataFrame, reading: str = "author") -> str:
-    """Return all three comparisons as text; where curves cannot be compared, a line says why."""
+def own_curves(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
+    """Return our curves in the form of `compare_curves`, with nothing of the paper's in it."""
+    return curves(results, reading).assign(paper=None, inside=None, beyond=None)
+
+
+def own_order(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
+    """Return the order of our strategies in the form of `compare_order`, over all rates above 0 that there are.
+
+    Without such rates there is no order: all strategies are the same tree then.
+    """
+    points = curves(results, reading).query("rate > 0")
+    means = points.groupby(["setting", "method"], sort=False)["excess"].mean()
+    lines = [
+        (setting, _in_order(part.droplevel("setting")), None, None)
+        for setting, part in means.groupby(level="setting", sort=False)
+    ]
+    return pd.DataFrame(lines, columns=["setting", "ours", "paper", "same"])
+
+
+def _in_order(means: pd.Series, near: float = 1e-12) -> str:
+    """Return the names of strategies from the least mean to the greatest, with = between equals."""
+    ordered = means.sort_values(kind="stable")
+    said = ""
+    for place, (method, mean) in enumerate(ordered.items()):
+        if place:
+            before = ordered.iloc[place - 1]
+            said += " = " if math.isclose(mean, before, rel_tol=1e-9, abs_tol=near) else " < "
+        said += paper_name(str(method))
+    return said
+
+
+def agreement_text(results: pd.DataFrame, reading: Reading = "author") -> str:
+    """Return all three comparisons as text; where curves cannot be compared, ours by themselves, and why."""
     return "\n".join([*_losses(results, reading), "", *_curves(results, reading)])
 
 
@@ -106,9 +141,23 @@ def _losses(results: pd.DataFrame, reading: str) -> Iterator[str]:
         yield f"  {line.dataset:<16} {line.loss:>18,.4f}   author {line.author:>18,.4f}   {off}"
 
 
-def _curves(results: pd.DataFrame, reading: str) -> Iterator[str]:
+def _own(results: pd.DataFrame, reading: Reading) -> Iterator[str]:
+    order = own_order(results, reading)
+    if order.empty:
+        yield "No cells were removed, so there is no excess loss to put in order."
+        return
+    yield "Mean excess loss of this run, from the least to the greatest"
+    for line in order.itertuples():
+        yield f"  {setting_name(line.setting):<9} {line.ours}"
+    yield ""
+    yield as_text(*curves_tables(results, reading, PAPER_NAMES))
+
+
+def _curves(results: pd.DataFrame, reading: Reading) -> Iterator[str]:
     apart = why_apart(results, reading)
     if apart is not None:
+        yield from _own(results, reading)
+        yield ""
         yield f"Not compared with the paper's curves: {apart}."
         return
     yield "Mean excess loss, from the least to the greatest"

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import islice, product
 from pathlib import Path
@@ -16,6 +16,7 @@ import joblib
 import numpy as np
 import pandas as pd
 
+from tritree.lab import given
 from tritree.lab.methods import Methods, versions_of
 from tritree.lab.settings import in_both, in_test
 from tritree.lab.store import Store
@@ -23,11 +24,11 @@ from tritree.lab.trial import Folds, Trial, forget, run_trial
 from tritree.lab.tuning import tuned_depths
 from tritree.parameters import STRATEGIES, check_int
 from tritree.progress import bar
+from tritree.views.values import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from tritree.lab.data import Dataset
     from tritree.lab.settings import Setting
     from tritree.lab.store import FoldResult
 
@@ -47,21 +48,23 @@ class Experiment:
 
     Parameters
     ----------
-    datasets : sequence of Dataset
+    datasets : Dataset or sequence of them
         See `tritree.lab.data`. Each has a name of its own, and so has each setting.
-    settings : sequence of Setting, default=mcar in training and test, mcar in test only
-        Where the holes are; see `tritree.lab.settings`.
-    rates : sequence of float
+    settings : Setting, str or sequence of these, default=mcar in training and test, mcar in test only
+        Where the holes are; see `tritree.lab.settings`. "mcar" is short for ``in_both("mcar")``, "mcar_test" for
+        ``in_test("mcar")``, and so are the other mechanisms.
+    rates : float or sequence of float
         Shares of cells that are removed. 0 is added, because the excess loss needs it.
-    methods : mapping, default=the six strategies
-        By name: a strategy, "discard" or an estimator of scikit-learn's kind.
+    methods : mapping or sequence of str, default=the six strategies
+        By name: a strategy, "discard" or an estimator of scikit-learn's kind. Strategies and "discard" may be listed
+        by their names alone.
     seeds : int or sequence of int, default=1
         How many times holes are made, or with which seeds.
     depth : "tuned", int, None or mapping from data set to depth, default="tuned"
         The depth of trees. "tuned" takes the depth at which a majority tree on the complete data set stops improving,
         at most 5, as the paper did.
-    folds : Folds
-        How rows are parted; ten folds unless another number is given.
+    folds : Folds or int
+        How rows are parted, or into how many folds; ten unless another number is given.
     options : dict
         Further parameters of the trees, such as ``min_samples_leaf``.
     store : str, path-like or None, default=None
@@ -69,25 +72,21 @@ class Experiment:
         What another version of tritree, or of the package of an estimator, has made is not taken up.
     """
 
-    datasets: Sequence[Dataset]
-    settings: Sequence[Setting] = field(default_factory=lambda: (in_both("mcar"), in_test("mcar")))
-    rates: Sequence[float] = RATES
-    methods: Mapping[str, Any] = field(default_factory=lambda: {name: name for name in STRATEGIES})
+    # what may be given in several forms is a list, or the like, once the experiment is made
+    datasets: Any
+    settings: Any = field(default_factory=lambda: (in_both("mcar"), in_test("mcar")))
+    rates: Any = RATES
+    methods: Any = STRATEGIES
     seeds: int | Sequence[int] = 1
     depth: Any = TUNED
-    folds: Folds = field(default_factory=Folds)
+    folds: Any = field(default_factory=Folds)
     options: Mapping[str, Any] = field(default_factory=dict)
     store: Any = None
 
     def __post_init__(self) -> None:
-        self.rates = sorted({0.0, *(round(float(rate), 9) for rate in self.rates)})  # 0.1 + 0.2 is 0.3
-        if not all(0 <= rate <= 1 for rate in self.rates):
-            raise ValueError(f"rates must be shares between 0 and 1, got {self.rates}")
-        if isinstance(self.seeds, int):
-            check_int("seeds", self.seeds, 1)
-            self.seeds = range(self.seeds)
-        self.seeds = [int(seed) for seed in self.seeds]
-        self.datasets, self.settings = list(self.datasets), list(self.settings)
+        self.rates, self.seeds = given.rates_of(self.rates), given.seeds_of(self.seeds)
+        self.datasets, self.settings = given.datasets_of(self.datasets), given.settings_of(self.settings)
+        self.methods, self.folds = given.methods_of(self.methods), given.folds_of(self.folds)
         _check_once("data sets are called", "rename", [dataset.name for dataset in self.datasets])
         _check_once(
             "settings are called",
@@ -127,7 +126,8 @@ class Experiment:
             sources = self._sources(stack, waiting.values())
             done = stack.enter_context(bar(len(waiting), "cells", shown=shown and bool(waiting)))
             failed = []
-            for key, results in _run(waiting, sources, n_jobs):
+            # closed here, not whenever it is collected: on Ctrl-C its workers end before anything else is said
+            for key, results in stack.enter_context(closing(_run(waiting, sources, n_jobs))):
                 if isinstance(results, str):
                     failed.append((waiting[key], results))
                 else:
@@ -251,7 +251,7 @@ def _listed(result: FoldResult) -> tuple[Any, ...]:
 
 def _run(
     trials: Mapping[str, Trial], sources: Mapping[str, Any], n_jobs: int | None
-) -> Iterator[tuple[str, list[FoldResult] | str]]:
+) -> Generator[tuple[str, list[FoldResult] | str]]:
     """Yield the results of cells as they come in, or what kept one from running."""
     tasks = (
         joblib.delayed(_attempt)(key, trial, sources[trial.fingerprint]) for key, trial in trials.items()
@@ -260,6 +260,8 @@ def _run(
     with warnings.catch_warnings():
         # what a worker keeps for its next cell looks like a leak to joblib, which starts it anew then
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+        # what Ctrl-C leaves undone is run when the experiment goes on
+        warnings.filterwarnings("ignore", message=r"\d+ tasks (which were still|have been successfully)")
         if not trials:
             return
         if getattr(backend, "supports_return_generator", False):
@@ -289,6 +291,7 @@ def _tell_failed(failed: Sequence[tuple[Trial, str]]) -> None:
     where = f"{trial.method} on {trial.dataset}, {trial.setting.name} at {trial.rate:.0%}"
     more = f", and {len(failed) - 1:,} more" if len(failed) > 1 else ""
     warnings.warn(
-        f"{len(failed):,} cells could not be run and are left out: {where} ({reason}){more}",
+        f"{count(len(failed), 'cell')} could not be run and {'is' if len(failed) == 1 else 'are'} left out: {where} "
+        f"({reason}){more}",
         stacklevel=3,
     )

@@ -13,6 +13,7 @@ from pandas.api import types
 from tritree.errors import shortened
 from tritree.lab import cleaning
 from tritree.lab.cleaning import DataError
+from tritree.views.values import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,7 +116,7 @@ def _settled(column: Any, kind: Kind) -> Any:
     """Return a column in the type of its kind: categories of text, float64 or int64."""
     holes = int(column.isna().sum())
     if holes:
-        raise DataError(f"column {column.name!r} has {holes:,} missing cells where none were expected")
+        raise DataError(f"column {column.name!r} has {count(holes, 'missing cell')} where none were expected")
     if kind == "text":
         labels = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else [None]
         is_text = all(isinstance(label, str) for label in labels)

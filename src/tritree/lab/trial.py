@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from tritree.lab.methods import fitted, spelled, versions_of
 from tritree.lab.store import FoldResult, key_of
+from tritree.parameters import check_int
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +38,12 @@ class Folds:
 
     n: int = 10
     seed: int = 11
+
+    def __post_init__(self) -> None:
+        check_int("folds", self.n, 2)
+        check_int("the seed of folds", self.seed, 0)
+        for name in ("n", "seed"):  # they are part of what results are found by, however they were counted
+            object.__setattr__(self, name, int(getattr(self, name)))
 
     def split(self, dataset: Dataset) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Return for each fold the rows of training and those of the test; classes are in proportion."""

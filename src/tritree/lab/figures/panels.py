@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_panels", "plot_panels"]
 
+_LETTERS = 40  # of small text that go beside one another in a panel
 _NEAR = 0.4  # panels share their y-axis if none would take less than this of its height
 
 
@@ -141,9 +143,17 @@ def _fill_panels(
     dashed = None if reference is None else _reference(reference, points, reading)
     for panel, setting in zip(panels, setting_order(points["setting"]), strict=True):
         part = points[points["setting"] == setting]
-        for method, line in part.groupby("method", sort=False):
-            whole = line.set_index("rate").reindex(sorted(set(part["rate"])))  # a gap is one in the line, too
-            _draw_curve(panel, whole, drawn_as[method], called(method, names))
+        rates = sorted(set(part["rate"]))
+        # a gap is one in the line, too
+        lines = {
+            method: line.set_index("rate").reindex(rates)
+            for method, line in part.groupby("method", sort=False)
+        }
+        alike = _coinciding(lines)
+        above = {method: len(group) - 1 - place for group in alike for place, method in enumerate(group)}
+        for method, line in lines.items():
+            _draw_curve(panel, line, drawn_as[method], called(method, names), above.get(method, 0))
+        _name_coinciding(panel, [[called(method, names) for method in group] for group in alike])
         for method, line in (
             () if dashed is None else dashed[dashed["setting"] == setting].groupby("strategy")
         ):
@@ -164,11 +174,42 @@ def _fill_panels(
             panel.set_ylim(bottom=0)
 
 
-def _draw_curve(panel: Any, line: pd.DataFrame, look: Look, label: str) -> None:
-    """Draw the points of a method by rate; what is not there, or not finite, is a gap."""
+def _coinciding(lines: Mapping[str, pd.DataFrame]) -> list[list[str]]:
+    """Return the methods whose lines lie on one another, group by group."""
+    groups: list[list[str]] = []
+    for method, line in lines.items():
+        for group in groups:
+            other = lines[group[0]]["excess"]
+            if np.allclose(line["excess"], other, rtol=1e-9, atol=1e-12, equal_nan=True):
+                group.append(method)
+                break
+        else:
+            groups.append([method])
+    return [group for group in groups if len(group) > 1]
+
+
+def _name_coinciding(panel: Any, groups: Sequence[Sequence[str]]) -> None:
+    """Write into a panel which lines lie on one another; curves rise, so there is room above on the left."""
+    if groups:
+        said = "\n".join(
+            textwrap.fill(" = ".join(group), _LETTERS, break_long_words=False) for group in groups
+        )
+        panel.text(
+            0.03, 0.98, said, transform=panel.transAxes, va="top",
+            fontsize="x-small", alpha=0.8, parse_math=False, gid="coinciding",
+        )  # fmt: skip
+
+
+def _draw_curve(panel: Any, line: pd.DataFrame, look: Look, label: str, above: int) -> None:
+    """Draw the points of a method by rate; what is not there, or not finite, is a gap.
+
+    Where so many others will be drawn above it, the line is so much wider that it is seen beneath them.
+    """
     known = line.where(np.isfinite(line["excess"]))
-    style = {"color": look.colour, "linestyle": look.line, "linewidth": 1.7}
-    panel.plot(known.index, known["excess"], marker=look.marker, markersize=4, label=label, **style)
+    style = {"color": look.colour, "linestyle": look.line, "linewidth": 1.7 + 2.6 * above}
+    panel.plot(
+        known.index, known["excess"], marker=look.marker, markersize=4 + 3 * above, label=label, **style
+    )
     if known["low"].notna().any():
         panel.fill_between(
             known.index, known["low"], known["high"], color=look.colour, alpha=0.2, linewidth=0

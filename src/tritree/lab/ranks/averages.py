@@ -121,7 +121,8 @@ def in_order(table: pd.DataFrame, by: Iterable[str]) -> pd.DataFrame:
 def above_zero(table: pd.DataFrame) -> pd.DataFrame:
     """Return the lines with a rate above 0, or all if there is no other rate.
 
-    Without added holes the strategies grow the same tree, and a comparison of equals would only water others down.
+    Without holes the strategies grow the same tree, and a comparison of equals would only water others down. A table
+    with holes of its own is another question than one with more of them: see `tritree.lab.ranks.pairs.compare_as_is`.
     """
     some = table[table["rate"] > 0]
     return table if some.empty else some

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,11 +14,15 @@ from tritree.lab.ranks.names import method_order
 from tritree.lab.ranks.order import CONFIDENCE, holm
 from tritree.lab.ranks.verdict import LEVEL, headline, verdicts
 from tritree.lab.ranks.words import have, listed
+from tritree.views.values import count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Comparison", "compare_methods", "corrected_t"]
+__all__ = ["AS_IS", "Comparison", "compare_as_is", "compare_methods", "corrected_t"]
+
+#: What the setting is called in which no cell is removed.
+AS_IS = "as it is"
 
 _FEW = 5  # folds below which an interval is hardly worth the name
 
@@ -34,13 +38,15 @@ class Comparison:
     table : pandas.DataFrame
         One line per setting (and rate) and method, best first: ``loss``, ``difference`` to the best method with its
         interval (``low``, ``high``), ``p`` and ``p_holm``, and ``standing``: "best", "same" (all losses are equal),
-        "within chance", "worse" or "not tested".
+        "within chance" (not shown to be worse, which is not to say as good), "worse" or "not tested".
     headline : str
         Which method to take, in one sentence.
     verdict : list of str
         One sentence per setting (and rate).
     notes : list of str
         What was tested, what was left out and what cannot be told.
+    rates : list of float
+        The shares of removed cells over which a loss is a mean; if rates are apart, those that there are.
     """
 
     dataset: str
@@ -48,6 +54,7 @@ class Comparison:
     headline: str
     verdict: list[str]
     notes: list[str] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
 
     def __str__(self) -> str:
         from tritree.lab.ranks.tables import as_text, comparison_tables
@@ -96,7 +103,7 @@ def compare_methods(
     ... )
     >>> results["loss"] = np.where(results["method"] == "mia", 2.0, 1.0) + rng.normal(scale=0.1, size=20)
     >>> print(compare_methods(results).headline)
-    Take trinary: it is best, or within chance of the best, in the one setting tried.
+    Take trinary: it is best, or not shown to be worse than the best, in the one setting tried.
     """
     if by not in ("setting", "rate"):
         raise ValueError(f"by must be 'setting' or 'rate', got {by!r}")
@@ -118,7 +125,39 @@ def compare_methods(
             "as in results[results['method'].isin([...])], or run what is missing"
         )
     standings = pd.concat(found, ignore_index=True)
-    return Comparison(name, standings, headline(standings), verdicts(standings), notes + _words(standings))
+    rates = sorted(set(lines["rate"].tolist()))
+    words = _words(standings)
+    return Comparison(name, standings, headline(standings), verdicts(standings), notes + words, rates)
+
+
+def compare_as_is(results: pd.DataFrame, *, dataset: str | None = None) -> Comparison:
+    """Return how methods compare on a table as it is: no cell removed, but with the holes that it has of its own.
+
+    Settings and seeds make no difference there, so that each fold counts once. Where a table has no holes, all
+    strategies are the same.
+
+    Parameters
+    ----------
+    results, dataset
+        As in `compare_methods`; rate 0 must be among the results.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> line = {"dataset": "mine", "setting": "mcar", "rate": 0.0, "seed": 0, "rows": 50}
+    >>> results = pd.DataFrame(
+    ...     [line | {"fold": f, "method": m, "loss": f + len(m)} for f in range(10) for m in ("mia", "trinary")]
+    ... )
+    >>> print(compare_as_is(results).headline)
+    Take mia: it is best, or not shown to be worse than the best, on the table as it is.
+    """
+    table = checked(results)
+    at_zero = table[(table["rate"] == 0) & table["loss"].notna()]
+    if at_zero.empty:
+        raise NothingSharedError("there are no losses at rate 0, where a table is as it is; run rate 0, too")
+    once = at_zero.drop_duplicates(["dataset", "method", "fold"]).assign(setting=AS_IS, seed=0)
+    found = compare_methods(once, dataset=dataset)
+    return replace(found, headline=headline(found.table, "on the table as it is"))
 
 
 def _only(table: pd.DataFrame, dataset: str | None) -> str:
@@ -235,16 +274,22 @@ def _variance(values: NDArray[np.float64], weights: NDArray[np.float64]) -> floa
 
 def _words(table: pd.DataFrame) -> list[str]:
     n_folds, n_methods = int(table["folds"].min()), table["method"].nunique()
+    seeds = count(int(table["seeds"].min()), "seed")
     if n_methods == 1:
         return ["There is one method, so there is nothing to compare."]
     if n_folds < 2:
         return ["With one fold nothing can be tested; use at least 5 folds."]
     words = [
         f"Tested: the mean difference in loss to the method with the least loss, over {n_folds} folds and "
-        f"{int(table['seeds'].min())} seeds, by the corrected resampled t-test (Nadeau and Bengio); intervals hold "
+        f"{seeds}, by the corrected resampled t-test (Nadeau and Bengio); intervals hold "
         f"{CONFIDENCE:.0%} each, p is adjusted after Holm for the number of methods. Not tested: whether "
         "the same would hold on other data, or with holes that come about in another way.",
     ]
+    if (table["standing"] == "within chance").any():
+        words.append(
+            "Within chance: not shown to be worse, which is not to say as good; the interval tells how much worse a "
+            "method may be."
+        )
     if n_folds < _FEW:
         words.append(f"With {n_folds} folds only large differences can be shown; 10 folds show more.")
     return words

@@ -11,7 +11,7 @@ import numpy as np
 
 from tritree.lab.ranks.averages import above_zero, checked, curves, losses
 from tritree.lab.ranks.names import method_order, setting_order
-from tritree.lab.ranks.words import chance
+from tritree.lab.ranks.words import chance, listed
 from tritree.views.notation import as_name, number_format, pad, width_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ __all__ = [
 
 _WIDEST = 30  # letters of a name in a table
 _LINE = 100  # letters of a line of notes on a terminal
+_MOST_RATES = 4  # rates that are told one by one
 _NONE = "–"
 _RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)  # shown of many
 
@@ -237,8 +238,20 @@ def comparison_tables(comparison: Comparison, names: Mapping[str, str] | None = 
             ]
         )
     columns = [*keys, "method", "loss", "difference", "95% interval", "p (Holm)", "standing"]
-    title = f"{as_name(comparison.dataset, _WIDEST)}: differences in loss to the best method"
+    title = (
+        f"{as_name(comparison.dataset, _WIDEST)}: differences in loss to the best method{_over(comparison)}"
+    )
     return [Table(title, columns, rows, n_names=len(keys) + 1, notes=comparison.notes)]
+
+
+def _over(comparison: Comparison) -> str:
+    """Return which rates the losses of a comparison are means over; nothing if that is plain to see."""
+    rates = comparison.rates
+    if not rates or rates == [0] or "rate" in comparison.table:
+        return ""
+    shown = [_percent(rate) for rate in rates]
+    of = listed(shown) if len(rates) <= _MOST_RATES else f"{len(rates)} rates from {shown[0]} to {shown[-1]}"
+    return f", {'means over' if len(rates) > 1 else 'with'} {of} of the cells removed"
 
 
 def _place(key: str, value: Any) -> Cell:

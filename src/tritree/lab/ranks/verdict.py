@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tritree.lab.ranks.names import method_order
 from tritree.lab.ranks.words import be, chance, listed
 from tritree.views.notation import number_format
@@ -24,8 +26,11 @@ LEVEL = 0.05
 _GOOD = ("best", "same", "within chance")
 
 
-def headline(standings: pd.DataFrame) -> str:
-    """Return which method to take: one that is worse than the best in the fewest places, and of these loses least."""
+def headline(standings: pd.DataFrame, place: str | None = None) -> str:
+    """Return which method to take: one that is worse than the best in the fewest places, and of these loses least.
+
+    ``place`` is what to call the only place, if it is not a setting that was tried.
+    """
     keys = [name for name in ("setting", "rate") if name in standings]
     n_places = len(standings[keys].drop_duplicates())
     if standings["method"].nunique() == 1:
@@ -42,8 +47,21 @@ def headline(standings: pd.DataFrame) -> str:
     if n == n_places > 1:
         where = f"both {places}" if n == 2 else f"all {n} {places}"
     rivals = [method for method in methods[1:] if good[method] == n]
-    also = f" The same can be said of {listed(rivals)}." if rivals else ""
-    return f"Take {listed([first])}: it is best, or within chance of the best, in {where}.{also}"
+    rest = _rivals(rivals, [loss[method] / loss[first] - 1 for method in rivals]) if rivals else ""
+    where = place or f"in {where}"
+    return f"Take {listed([first])}: it is best, or not shown to be worse than the best, {where}.{rest}"
+
+
+def _rivals(names: list[str], extra: list[float]) -> str:
+    """Return what is to be said of methods that may be as good: how much more they lose, for all that is known."""
+    more = f"{max(extra):.0%}"
+    if math.isinf(max(extra)):
+        much = "though a loss is infinite elsewhere"
+    elif more == "0%":
+        much = "with losses that are as good as equal to its own"
+    else:
+        much = f"with losses that are {'up to ' if len(names) > 1 else ''}{more} higher than its own"
+    return f" {listed(names)} {be(names)} not shown to be worse either, {much}."
 
 
 def _against_least(standings: pd.DataFrame, keys: list[str]) -> pd.Series:
@@ -72,7 +90,7 @@ def _verdict(part: pd.DataFrame, keys: list[str]) -> str:
     if "within chance" in groups:
         close = groups["within chance"]
         p = listed_chances([line.p_holm for line in close])
-        parts.append(f"the difference to {listed([line.method for line in close])} is within chance ({p})")
+        parts.append(f"the difference to {listed([line.method for line in close])} may be chance ({p})")
     if "worse" in groups:
         worse = groups["worse"]
         names, p = [line.method for line in worse], listed_chances([line.p_holm for line in worse])
@@ -117,18 +135,24 @@ def rank_verdicts(ranks: Ranks) -> list[str]:
 
 
 def _rank_verdict(part: pd.DataFrame, keys: list[str]) -> str:
-    first, others = part.iloc[0], part.iloc[1:]
+    first = part.iloc[0]
+    ahead = np.isclose(part["mean_rank"], first["mean_rank"], rtol=0, atol=1e-9)
+    others, tied = part.iloc[1:], part["method"][ahead].tolist()
     where = " at ".join(f"{first[key]:.3g}" if key == "rate" else listed([first[key]]) for key in keys)
+    comes = "comes first" if len(tied) == 1 else "share the first place"
     rank = f"mean rank {first['mean_rank']:.2f} of {len(part)}"
-    said = [f"{where}: " * bool(keys) + f"{listed([first['method']])} comes first ({rank})"]
+    said = [f"{where}: " * bool(keys) + f"{listed(tied)} {comes} ({rank})"]
+    if len(tied) == len(part):
+        return f"{said[0]}."
     n = int(first["datasets"])
     if smallest_p(n, len(part)) > LEVEL:
         few = "one data set is" if n == 1 else f"{n} data sets are"
         return f"{said[0]}; {few} too few to tell whether that is more than chance."
     close, behind = others[others["p_holm"] >= LEVEL], others[others["p_holm"] < LEVEL]
+    close = close[~close["method"].isin(tied)]
     if len(close):
         names, p = close["method"].tolist(), listed_chances(close["p_holm"].tolist())
-        said.append(f"{listed(names)} {be(names)} within chance of it ({p})")
+        said.append(f"{listed(names)} {be(names)} not shown to lose more ({p})")
     if len(behind):
         names, p = behind["method"].tolist(), listed_chances(behind["p_holm"].tolist())
         said.append(f"{listed(names)} {'loses' if len(names) == 1 else 'lose'} more ({p})")

@@ -8,7 +8,8 @@ from tritree.lab.figures.dots import draw_ranks
 from tritree.lab.figures.panels import draw_panels
 from tritree.lab.ranks import compare_methods, curves, gaps, mean_ranks
 from tritree.lab.ranks.averages import NothingSharedError
-from tritree.lab.ranks.names import method_order, setting_order
+from tritree.lab.ranks.names import METHODS, method_order, setting_order
+from tritree.lab.ranks.pairs import compare_as_is
 from tritree.lab.ranks.tables import (
     MEASURES,
     Cell,
@@ -79,6 +80,7 @@ def _findings(table: pd.DataFrame, ranks: Ranks | None, comparison: Comparison |
     """Return what came out, in sentences, and what is missing."""
     shown = []
     if comparison is not None:
+        shown += _as_it_is(table)
         shown += [parts.paragraph(comparison.headline, "headline"), parts.bullets(comparison.verdict)]
     elif ranks is not None:
         shown.append(parts.bullets(ranks.verdict))
@@ -89,6 +91,15 @@ def _findings(table: pd.DataFrame, ranks: Ranks | None, comparison: Comparison |
     if left_out := gaps(table):
         shown.append(f'<div class="gaps">{parts.bullets(left_out)}</div>')
     return parts.section("What came out", *shown)
+
+
+def _as_it_is(table: pd.DataFrame) -> list[str]:
+    """Return what came out for the table as it is; nothing if it has no holes, where strategies are all the same."""
+    at_zero = table[(table["rate"] == 0) & table["method"].isin(METHODS)]
+    if not (at_zero.groupby("fold")["loss"].nunique() > 1).any():
+        return []
+    own = _or_none(compare_as_is, table)
+    return [] if own is None else [parts.paragraph(own.headline, "headline"), parts.bullets(own.verdict)]
 
 
 def _curves(table: pd.DataFrame, reference: pd.DataFrame | None, reading: Reading) -> list[str]:
@@ -166,7 +177,7 @@ def _alone(table: pd.DataFrame, known: dict[str, Comparison]) -> str:
 
 
 def _single(known: dict[str, Comparison]) -> str:
-    """Return which methods are best on each data set, or as good as that."""
+    """Return which methods are best on each data set, and which are not shown to be worse."""
     settings = setting_order(name for comparison in known.values() for name in comparison.table["setting"])
     rows = []
     for name, comparison in known.items():
@@ -174,7 +185,7 @@ def _single(known: dict[str, Comparison]) -> str:
         cells = [_best_of(standings.get(setting)) for setting in settings]
         rows.append([Cell(as_name(name, _WIDEST), name), *cells])
     note = (
-        "The method with the least loss, averaged over rates above 0; in brackets those that are within chance of it "
+        "The method with the least loss, averaged over rates above 0; in brackets those that are not shown to be worse "
         "by the corrected resampled t-test over folds (p after Holm at least 0.05), or the same."
     )
     return parts.section(
