@@ -293,15 +293,19 @@ std::optional<Summary> TargetReader::summarise_cell(std::span<const std::int64_t
     // A row is rounded by half a unit. Where all their weight or their loss is no more than this many units
     // per row, the rows have to be looked at.
     constexpr double kClear = 0x1p31;
+    // Few rows are quickly looked at. Where they weigh little beside others of the parent, that keeps the
+    // digits of their mean.
+    constexpr std::int64_t kFew = 4096;
+    const double clear_weight = cell[0] < kFew ? 0x1p43 : kClear;
     const auto rows = static_cast<double>(cell[0]);
     const bool weighted = target_->weighted() || settings_->missing == Strategy::Fractional;
     if (full_.n_classes > 0) {
         Summary summary = summarise_classes(cell, frame);
-        if (weighted && summary.weight * weight_scale_ * frame.weight_scale < kClear * rows) return {};
+        if (weighted && summary.weight * weight_scale_ * frame.weight_scale < clear_weight * rows) return {};
         summary.by_cell = true;
         return summary;
     }
-    if (weighted && static_cast<double>(cell[full_.weight]) < kClear * rows) return {};
+    if (weighted && static_cast<double>(cell[full_.weight]) < clear_weight * rows) return {};
     const double weight =
         static_cast<double>(cell[full_.weight]) / (full_.weight > 0 ? frame.weight_scale : 1);
     const double sum = static_cast<double>(cell[1]) / frame.sum_scale, shift = sum / weight;

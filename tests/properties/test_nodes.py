@@ -119,3 +119,11 @@ def test_no_side_of_a_split_has_fewer_rows_than_allowed(missing: str) -> None:
     model = fitted(X, y, missing=missing, min_samples_leaf=17)
     model.grow_all()
     assert model.tree_.rows.min() >= 17
+
+
+def test_rows_that_weigh_little_beside_others_keep_the_digits_of_their_mean() -> None:
+    X = np.array([[np.nan]] * 16 + [[-2.0], [-1.0]])
+    y = np.array([0.0] * 14 + [2048.0, 0.0, 0.0, -1 / 1024])
+    weight = np.array([1e-6] * 17 + [0.1])
+    tree = fitted(X, y, weight, missing="mia", max_depth=1, min_samples_leaf=1, split_on_missing=False).tree_
+    assert tree.value[tree.rows == 17, 0] == pytest.approx(2048 / 17, rel=1e-14)

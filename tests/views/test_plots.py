@@ -224,9 +224,9 @@ def test_names_are_no_formulas_and_have_an_end() -> None:
 
 def test_a_hundred_thousand_rows_of_sixty_columns_are_drawn_at_once() -> None:
     X = with_holes(100_000, 60, 0.1)
-    begin = time.perf_counter()
+    begin = time.process_time()  # its own time: others may keep the processors busy
     tritree.plot_holes(X)
-    assert time.perf_counter() - begin < 30  # about 0.6 s where nothing else runs; a slow way takes minutes
+    assert time.process_time() - begin < 5  # about 0.6 s where nothing else runs
 
 
 @pytest.mark.parametrize("option", ["max_patterns", "max_columns"])
