@@ -72,17 +72,7 @@ class BaseTrinaryTree(TabularEstimator):
         return self
 
     def _checked_parameters(self) -> Parameters:
-        parameters = Parameters(
-            missing=self.missing,
-            criterion=self.criterion,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            max_bins=self.max_bins,
-            unknown_category=self.unknown_category,
-            split_on_missing=self.split_on_missing,
-            max_surrogates=self.max_surrogates,
-            n_jobs=self.n_jobs,
-        )
+        parameters = Parameters.of(self)
         parameters.check(self._criteria)
         return parameters
 

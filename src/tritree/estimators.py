@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from tritree.response import read_classes, read_numbers
+from tritree.shares import ShareClassifier
 from tritree.viewing import ViewableTree
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["TrinaryTreeClassifier", "TrinaryTreeRegressor"]
@@ -158,7 +159,7 @@ class TrinaryTreeRegressor(RegressorMixin, ViewableTree):  # type: ignore[misc]
         return self._values(X)[:, 0]
 
 
-class TrinaryTreeClassifier(ClassifierMixin, ViewableTree):  # type: ignore[misc]
+class TrinaryTreeClassifier(ShareClassifier, ViewableTree):
     """A decision tree for classes that learns from tables with holes, and predicts any row.
 
     Parameters
@@ -305,15 +306,3 @@ class TrinaryTreeClassifier(ClassifierMixin, ViewableTree):  # type: ignore[misc
                [0.4, 0.6]])
         """
         return self._values(X)
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of the probability of each class for each row; see `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row, the first of equals; see `predict_proba`."""
-        # the rows first: they also tell that nothing was fitted
-        best = self.predict_proba(X).argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[best]
-        return predicted

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import joblib
 import numpy as np
@@ -73,6 +73,11 @@ class Parameters:
     split_on_missing: Any
     max_surrogates: Any
     n_jobs: Any
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        """Return the parameters of an estimator that grows such trees, one or many."""
+        return cls(**{field.name: getattr(estimator, field.name) for field in fields(cls)})
 
     def check(self, criteria: tuple[str, ...]) -> None:
         """Raise a ValueError naming the first parameter that cannot be, and what it may be."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import column_or_1d
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from tritree.columns import REFUSED, REFUSED_TYPES, TOO_LARGE, is_missing, is_too_large
@@ -14,7 +15,7 @@ from tritree.table import read_vector
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_weights", "read_classes", "read_numbers"]
+__all__ = ["check_weights", "read_classes", "read_numbers", "weigh_classes"]
 
 
 def read_numbers(y: Any, n_rows: int, reader: str) -> NDArray[np.float64]:
@@ -112,6 +113,16 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     if not weights.any():
         raise ValueError("all weights in sample_weight are zero; at least one row must count")
     return weights
+
+
+def weigh_classes(
+    class_weight: Any, labels: NDArray[Any], weight: NDArray[np.float64] | None
+) -> NDArray[np.float64] | None:
+    """Return the weights of rows with these labels, those of their classes included."""
+    if class_weight is None:
+        return weight
+    of_class: NDArray[np.float64] = compute_sample_weight(class_weight, labels)
+    return of_class if weight is None else of_class * weight
 
 
 def _read(y: Any, n_rows: int, reader: str) -> NDArray[Any]:

@@ -15,10 +15,9 @@ from tritree.boosting.rounds import Patience, Validation
 from tritree.boosting.training import Rows
 from tritree.boosting.viewing import ViewableBoosting
 from tritree.codec import Codec, infinite_values_named
-from tritree.errors import CutShortWarning, warn_caller
+from tritree.many_trees import ManyTrees
 from tritree.parameters import count_threads
 from tritree.progress import bar
-from tritree.response import check_weights
 from tritree.table import read_table
 
 if TYPE_CHECKING:
@@ -31,26 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["BaseTrinaryBoosting"]
 
 
-class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[misc]
+class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting, ManyTrees):  # type: ignore[misc]
     """What both estimators share; the subclass reads the response and knows the loss."""
 
     _losses: ClassVar[tuple[str, ...]]
-    _told_cut_short: bool
 
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
         raise NotImplementedError
 
     def _make_loss(self, classes: NDArray[Any] | None) -> Loss:
         raise NotImplementedError
-
-    def _weigh(
-        self,
-        classes: NDArray[Any] | None,  # noqa: ARG002
-        y: NDArray[np.float64],  # noqa: ARG002
-        weight: NDArray[np.float64] | None,
-    ) -> NDArray[np.float64] | None:
-        """Return the weights of rows, those of their classes included."""
-        return weight
 
     def _loss_answer(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what sums over trees mean."""
@@ -108,7 +97,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         """Return what the training table teaches about columns and classes, and its rows."""
         table = read_table(X)
         classes, response = self._read_response(y, table.n_rows)
-        weight = self._weigh(classes, response, check_weights(sample_weight, table.n_rows))
+        weight = self._weigh(classes, response, sample_weight)
         if goes_on:
             self._check_same_classes(classes)
             return (
@@ -129,7 +118,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
             if unknown:
                 raise ValueError(f"y_val holds the class {unknown[0]!r}, which y does not; drop such rows")
             numbers = np.searchsorted(classes, found)[numbers.astype(np.intp)].astype(np.float64)
-        weight = self._weigh(classes, numbers, check_weights(sample_weight, table.n_rows))
+        weight = self._weigh(classes, numbers, sample_weight)
         return Rows(codec.encode(table, type(self).__name__), numbers, weight)
 
     def _begin(
@@ -205,28 +194,8 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         return self._ensemble.n_trees // self._ensemble.n_outputs
 
     @property
-    def n_trees_(self) -> int:
-        """Trees: one per round, or one per round and class if there are more than two."""
-        check_is_fitted(self)
-        return self._ensemble.n_trees
-
-    @property
-    def n_nodes_(self) -> int:
-        """Nodes of all trees as they are now."""
-        check_is_fitted(self)
-        return self._ensemble.n_nodes
-
-    @property
-    def n_grown_(self) -> int:
-        """Nodes of third branches, which were grown because a row needed them."""
-        check_is_fitted(self)
-        return self._ensemble.n_grown
-
-    @property
-    def n_cut_short_(self) -> int:
-        """How often a row came to a third branch that could not be grown any more, and got the node's mean."""
-        check_is_fitted(self)
-        return self._ensemble.n_cut_short
+    def _trees(self) -> _core.Ensemble:
+        return self._ensemble
 
     def _raw(self, X: Any) -> NDArray[np.float64]:
         columns, n_rows, n_threads = self._encode(X)
@@ -242,45 +211,6 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
             with infinite_values_named(self._codec):
                 raw = raw + self._ensemble.predict(columns, n_rows, done, done + 1, n_threads)
             yield raw
-
-    def _tell_cut_short(self) -> None:
-        n = self._ensemble.n_cut_short
-        if n and not self._told_cut_short:
-            self._told_cut_short = True
-            why = (
-                "the background rows are gone (detach()); call grow_for() with rows like them before"
-                if self._ensemble.is_detached
-                else "a tree has all the nodes it may have; raise max_third_nodes"
-            )
-            warn_caller(
-                f"{n:,} times a row met a third branch that was not grown, and got the mean of the node: {why}",
-                CutShortWarning,
-            )
-
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the number of the node each row ends in, one column per tree.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features_in_)
-            Rows, with holes or without.
-        """
-        columns, n_rows, n_threads = self._encode(X)
-        with infinite_values_named(self._codec):
-            return self._ensemble.apply(columns, n_rows, n_threads)
-
-    def grow_for(self, X: Any) -> Self:
-        """Return the estimator with the third branches grown that rows like these need.
-
-        Rows to come that lack the same fields are then answered without growing anything, also after `detach`.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features_in_)
-            Rows with holes where they are expected.
-        """
-        self.apply(X)
-        return self
 
     def save(self, path: Any, *, background_rows: bool | None = None) -> None:
         """Write the fitted estimator to a file that `tritree.load` reads without running code.
@@ -321,13 +251,3 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         self._ensemble = restore_ensemble(fields, arrays, codec, n_classes)
         self._told_cut_short = False
         self.validation_loss_ = None
-
-    def detach(self) -> Self:
-        """Return the estimator without the background rows.
-
-        From now on a third branch that was not grown answers with the mean of the node it belongs to; the first time
-        that happens a `CutShortWarning` says so.
-        """
-        check_is_fitted(self)
-        self._ensemble.detach()
-        return self

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.base import RegressorMixin
 
 from tritree.boosting.base import BaseTrinaryBoosting
 from tritree.boosting.callbacks import with_callbacks
 from tritree.boosting.losses import REGRESSION_LOSSES, class_loss, regression_loss
 from tritree.response import read_classes, read_numbers
+from tritree.shares import ShareClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -252,7 +252,7 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
             yield self._loss_answer(raw)[:, 0]
 
 
-class TrinaryBoostingClassifier(ClassifierMixin, BaseTrinaryBoosting):  # type: ignore[misc]
+class TrinaryBoostingClassifier(ShareClassifier, BaseTrinaryBoosting):
     """Gradient boosting for classes that learns from tables with holes, and stays right when fields go missing.
 
     It lowers the cross-entropy: one tree per round for two classes, one per class for more. What third branches are is
@@ -362,14 +362,6 @@ random_state, n_jobs
             raise ValueError(f"monotonic_cst is for two classes, and y has {len(classes)}; leave it out")
         return class_loss(len(classes))
 
-    def _weigh(
-        self, classes: NDArray[Any] | None, y: NDArray[np.float64], weight: NDArray[np.float64] | None
-    ) -> NDArray[np.float64] | None:
-        if self.class_weight is None or classes is None:
-            return weight
-        of_class: NDArray[np.float64] = compute_sample_weight(self.class_weight, classes[y.astype(np.intp)])
-        return of_class if weight is None else of_class * weight
-
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
         self,
@@ -411,17 +403,6 @@ random_state, n_jobs
             counts as missing.
         """
         return self._loss_answer(self._raw(X))
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of the probability of each class for each row; see `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row, the first of equals; see `predict_proba`."""
-        best = self.predict_proba(X).argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[best]
-        return predicted
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Yield the probability of each class for each row after each round; see `predict_proba`."""

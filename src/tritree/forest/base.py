@@ -13,13 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from tritree import _core
 from tritree.checks import check_number, check_truth
 from tritree.codec import Codec, infinite_values_named
-from tritree.errors import CutShortWarning, warn_caller
+from tritree.errors import warn_caller
 from tritree.forest.members import Members, Table, each
+from tritree.many_trees import ManyTrees
 from tritree.parameters import Parameters, check_int, count_threads
 from tritree.progress import bar
-from tritree.response import check_weights
 from tritree.table import read_table
-from tritree.tabular import TabularEstimator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,43 +28,24 @@ __all__ = ["BaseTrinaryForest"]
 _NO_LIMIT = 2**62
 
 
-class BaseTrinaryForest(TabularEstimator):
+class BaseTrinaryForest(ManyTrees):
     """What both estimators share; the subclass reads the response."""
 
     _criteria: ClassVar[tuple[str, ...]]
     _members: Members
-    _told_cut_short: bool
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_members")
+    @property
+    def _trees(self) -> Members:
+        return self._members
 
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         raise NotImplementedError
-
-    def _weigh(
-        self,
-        classes: NDArray[Any] | None,  # noqa: ARG002
-        y: NDArray[Any],  # noqa: ARG002
-        weight: NDArray[np.float64] | None,
-    ) -> NDArray[np.float64] | None:
-        """Return the weights of rows, those of their classes included."""
-        return weight
 
     def _score_of(self, y: NDArray[Any], values: NDArray[np.float64]) -> float:
         raise NotImplementedError
 
     def _checked_parameters(self) -> Parameters:
-        parameters = Parameters(
-            missing=self.missing,
-            criterion=self.criterion,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            max_bins=self.max_bins,
-            unknown_category=self.unknown_category,
-            split_on_missing=self.split_on_missing,
-            max_surrogates=self.max_surrogates,
-            n_jobs=self.n_jobs,
-        )
+        parameters = Parameters.of(self)
         parameters.check(self._criteria)
         check_int("n_estimators", self.n_estimators, 1)
         check_int("max_third_nodes", self.max_third_nodes, 0)
@@ -91,7 +71,7 @@ class BaseTrinaryForest(TabularEstimator):
         table = read_table(X)
         codec, columns = Codec.learn(table, self.categorical_features)
         classes, response = self._read_response(y, table.n_rows)
-        weight = self._weigh(classes, response, check_weights(sample_weight, table.n_rows))
+        weight = self._weigh(classes, response, sample_weight)
         n_threads = count_threads(self.n_jobs)
         with infinite_values_named(codec):
             codes = _core.Codes(columns, codec.n_categories, parameters.n_bins, n_threads)
@@ -165,45 +145,6 @@ class BaseTrinaryForest(TabularEstimator):
         self._tell_cut_short()
         return values
 
-    def _tell_cut_short(self) -> None:
-        n = self.n_cut_short_
-        if n and not self._told_cut_short:
-            self._told_cut_short = True
-            why = (
-                "the training rows are gone (detach()); call grow_for() with rows like them before"
-                if self._members.table is None
-                else "a tree has all the nodes it may have; raise max_third_nodes"
-            )
-            warn_caller(
-                f"{n:,} times a row met a third branch that was not grown, and got the node's value: {why}",
-                CutShortWarning,
-            )
-
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the number of the node each row ends in, one column per tree.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features_in_)
-            Rows, with holes or without.
-        """
-        columns, n_rows, n_threads = self._encode(X)
-        with infinite_values_named(self._codec):
-            return self._members.apply(columns, n_rows, n_threads)
-
-    def grow_for(self, X: Any) -> Self:
-        """Return the estimator with the third branches grown that rows like these need.
-
-        Rows to come that lack the same fields are then answered without growing anything, also after `detach`.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features_in_)
-            Rows with holes where they are expected.
-        """
-        self.apply(X)
-        return self
-
     def save(self, path: Any, *, training_rows: bool | None = None) -> None:
         """Write the fitted forest to a file that `tritree.load` reads without running code.
 
@@ -242,40 +183,6 @@ class BaseTrinaryForest(TabularEstimator):
 
         self._members = restore_members(fields, arrays, codec, n_classes)
         self._told_cut_short = False
-
-    def detach(self) -> Self:
-        """Return the estimator without the training rows.
-
-        From now on a third branch that was not grown answers with the value of the node it belongs to; the first time
-        that happens a `CutShortWarning` says so.
-        """
-        check_is_fitted(self)
-        self._members.detach()
-        return self
-
-    @property
-    def n_trees_(self) -> int:
-        """The number of trees."""
-        check_is_fitted(self)
-        return len(self._members.models)
-
-    @property
-    def n_nodes_(self) -> int:
-        """Nodes of all trees as they are now."""
-        check_is_fitted(self)
-        return sum(model.n_nodes for model in self._members.models)
-
-    @property
-    def n_grown_(self) -> int:
-        """Nodes that were grown on demand, after fitting."""
-        check_is_fitted(self)
-        return sum(model.n_grown for model in self._members.models)
-
-    @property
-    def n_cut_short_(self) -> int:
-        """How often a row came to a third branch that could not be grown any more, and got the node's value."""
-        check_is_fitted(self)
-        return sum(model.n_cut_short for model in self._members.models)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.class_weight import compute_sample_weight
 
 from tritree.forest.base import BaseTrinaryForest
 from tritree.response import read_classes, read_numbers
+from tritree.shares import ShareClassifier
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["TrinaryForestClassifier", "TrinaryForestRegressor"]
@@ -170,7 +170,7 @@ class TrinaryForestRegressor(RegressorMixin, BaseTrinaryForest):  # type: ignore
         return self._values(X)[:, 0]
 
 
-class TrinaryForestClassifier(ClassifierMixin, BaseTrinaryForest):  # type: ignore[misc]
+class TrinaryForestClassifier(ShareClassifier, BaseTrinaryForest):
     """A random forest for classes that learns from tables with holes, and predicts any row.
 
     Its trees are those of `TrinaryTreeClassifier`; a row's probabilities are the mean of the class shares in the leaves
@@ -257,14 +257,6 @@ categorical_features, unknown_category, split_on_missing, max_surrogates, max_th
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
         return read_classes(y, n_rows, type(self).__name__)
 
-    def _weigh(
-        self, classes: NDArray[Any] | None, y: NDArray[Any], weight: NDArray[np.float64] | None
-    ) -> NDArray[np.float64] | None:
-        if self.class_weight is None or classes is None:
-            return weight
-        of_class: NDArray[np.float64] = compute_sample_weight(self.class_weight, classes[y])
-        return of_class if weight is None else of_class * weight
-
     def _keep_out_of_bag(self, answers: NDArray[np.float64]) -> None:
         self.oob_decision_function_ = answers
 
@@ -295,14 +287,3 @@ categorical_features, unknown_category, split_on_missing, max_surrogates, max_th
             counts as missing.
         """
         return self._values(X)
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of the probability of each class for each row; see `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row, the first of equals; see `predict_proba`."""
-        best = self.predict_proba(X).argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[best]
-        return predicted

@@ -58,6 +58,31 @@ class Members:
     table: Table | None
 
     @property
+    def n_trees(self) -> int:
+        """Return the number of trees."""
+        return len(self.models)
+
+    @property
+    def n_nodes(self) -> int:
+        """Return the nodes of all trees."""
+        return sum(model.n_nodes for model in self.models)
+
+    @property
+    def n_grown(self) -> int:
+        """Return the nodes that were grown on demand."""
+        return sum(model.n_grown for model in self.models)
+
+    @property
+    def n_cut_short(self) -> int:
+        """Return how often a row came to a branch that could not be grown."""
+        return sum(model.n_cut_short for model in self.models)
+
+    @property
+    def is_detached(self) -> bool:
+        """Return whether the rows to grow from are gone."""
+        return self.table is None
+
+    @property
     def n_outputs(self) -> int:
         """Return the numbers that a tree answers with."""
         return max(1, int(self.models[0].settings["n_classes"]))
