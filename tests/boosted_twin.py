@@ -39,6 +39,7 @@ class Rules:
     monotonic: list[int] = field(default_factory=list)
     third_depth_extra: int = 0
     third_rows: int = 1000
+    subsample: float = 1.0
     seed: int = 0
 
     def direction(self, column: int) -> int:
@@ -250,6 +251,16 @@ def average(node: Node) -> float:
     return node.value
 
 
+def drawn(n: int, rules: Rules, number: int) -> list[int]:
+    """Return the rows that a round is fitted to: each in turn with the chance that leaves as many as there must be."""
+    wanted, rows = math.ceil(rules.subsample * n), []
+    seed = mixed(rules.seed ^ 0x517CC1B727220A95, number)
+    for row in range(n):
+        if (mixed(seed, row) >> 11) * 2.0**-53 * (n - row) < wanted - len(rows):
+            rows.append(row)
+    return rows
+
+
 class Coarse:
     """Numeric columns with at most 64 codes: those that third branches are fitted by."""
 
@@ -292,7 +303,7 @@ class BoostedTwin:
         for number in range(n_rounds):
             fit = Fit(rules, rows, [r - t for r, t in zip(raw, y, strict=True)], None, rules.min_samples_leaf)
             root = Node(mixed(rules.seed, number), 0, list(range(len(rules.n_codes))), -math.inf, math.inf)
-            fit.grow(root, list(range(len(rows))), rules.l2, rules.max_depth)
+            fit.grow(root, drawn(len(rows), rules, number), rules.l2, rules.max_depth)
             shrink(root, learning_rate)
             average(root)
             self.arrange(root, list(range(len(rows))))
@@ -335,7 +346,7 @@ class BoostedTwin:
     def grow_third(self, node: Node) -> Node:
         """Return the third branch: a tree of the other columns, fitted to what left and right say."""
         rules = self.rules
-        rows = [i for i in node.rows if self.background[i][node.column] is not None]
+        rows = [i for i in node.rows if side(node, self.background[i]) != "third"]
         if len(rows) > rules.third_rows:
             n, shift = len(rows), node.path % len(rows)
             rows = [rows[(i * n + shift) // rules.third_rows] for i in range(rules.third_rows)]
