@@ -372,7 +372,8 @@ class ViewableTree(BaseTrinaryTree):
             grown. ``nodes[0]`` is the root. A node has ``depth``, ``rows``, ``weight``, ``loss``, ``value`` (a list:
             the mean, or the class shares), ``split`` (None in a leaf) and the numbers of its branches ``left``,
             ``right`` and ``third`` (None where there is none, "ungrown" where it was not needed yet). The page
-            "Tables and models" of the documentation has the rules by which such a tree predicts.
+            "Tables and models" of the documentation has the rules by which such a tree predicts. ``member`` of a tree
+            of a forest tells which one of how many it is.
 
         Examples
         --------
@@ -392,6 +393,9 @@ class ViewableTree(BaseTrinaryTree):
             n_grown=self._tree.model.n_grown,
             detached=self._tree.model.is_detached,
         )
+        if self._tree.member is not None:
+            number, of = self._tree.member
+            tree["member"] = {"number": number, "of": of}
         if spread:
             self._add_spread(tree, range(len(tree["nodes"])))
         return tree

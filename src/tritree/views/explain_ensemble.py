@@ -137,11 +137,12 @@ class EnsembleExplanation:
             table.append([self._named(name), f"{self.n_asked[name]:,}", signed(moved, say)])
         if rest:
             table.append([f"… {count(len(rest), 'more column')}", "", signed(sum(rest.values()), say)])
-        answer = (
-            f"{self.answer:.1%}"
-            if self.explained is not None
-            else number_format([self.answer], 4)(self.answer)
-        )
+        if self.explained is not None:
+            answer = f"{self.answer:.1%}"
+        else:
+            answer = (
+                say(self.value) if self.answer == self.value else number_format([self.answer], 4)(self.answer)
+            )
         meaning = "" if self.answer == self.value else f": {answer}"
         return self._headline(answer), table, f"{self.what} {say(self.value)}{meaning}"
 

@@ -27,11 +27,8 @@ def reliance(tree: TreeArrays, columns: _core.Columns, n_rows: int) -> NDArray[n
     """
     walk = Walk(tree, columns)
     used = np.unique(tree.column[tree.column >= 0])
-    # each row may come to every leaf in parts
-    rows_at_once = max(1, _MOST_MARKS // (walk.most_parts * max(1, len(used))))
     total = np.zeros(walk.n_columns)
-    for begin in range(0, n_rows, rows_at_once):
-        rows = np.arange(begin, min(begin + rows_at_once, n_rows))
+    for rows in walk.blocks(n_rows, _MOST_MARKS // max(1, len(used))):
         total += _relied(walk, tree.column, used, rows)
     return total / n_rows
 

@@ -59,13 +59,19 @@ class Walk:
         self._tree = tree
         self._values = list(columns.T) if isinstance(columns, np.ndarray) else list(columns)
         self._children = np.stack([tree.left, tree.right, tree.third])
-        #: The most parts that a row may come to its ends in.
-        self.most_parts = int((tree.column < 0).sum()) if (tree.missing_to == Branch.BOTH).any() else 1
+        # a row that goes both ways may come to every leaf in parts
+        goes_both_ways = (tree.missing_to == Branch.BOTH).any()
+        self._parts_of_a_row = int((tree.column < 0).sum()) if goes_both_ways else 1
 
     @property
     def n_columns(self) -> int:
         """Return the number of columns of the rows."""
         return len(self._values)
+
+    def blocks(self, n_rows: int, most_parts: int) -> Iterator[NDArray[np.int64]]:
+        """Yield the numbers of rows, so many at a time that their parts are no more than this."""
+        n = max(1, most_parts // self._parts_of_a_row)
+        return (np.arange(begin, min(begin + n, n_rows)) for begin in range(0, n_rows, n))
 
     def turns(self, rows: NDArray[np.int64]) -> Iterator[Turns]:
         """Yield the first turns of some rows, then the second turns, and so on."""
