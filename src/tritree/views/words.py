@@ -52,4 +52,4 @@ def words_of(tree: dict[str, Any]) -> Words:
 
 def is_boosted(tree: dict[str, Any]) -> bool:
     """Return whether a tree, as ``describe`` tells it, adds steps to a sum."""
-    return bool(tree["task"] == "boosting")
+    return "sum" in tree.get("member", ())
