@@ -34,7 +34,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-__all__ = ["Column", "Graph", "TreeLines", "add_classes", "add_inputs", "add_leaves", "as_model", "draw_onnx"]
+__all__ = [
+    "Column",
+    "Graph",
+    "TreeLines",
+    "add_classes",
+    "add_inputs",
+    "add_leaves",
+    "as_model",
+    "draw_onnx",
+    "refuse_both_ways",
+]
 
 #: The versions of the operators used; ai.onnx.ml 3 is the first whose thresholds are doubles.
 _OPSETS = {"": 15, "ai.onnx.ml": 3}
@@ -51,11 +61,7 @@ _MOST_IN_A_ROW = 8
 
 def draw_onnx(description: dict[str, Any]) -> ModelProto:
     """Return a grown tree, as ``describe`` tells it, as an ONNX model."""
-    if description["missing"] == "fractional":
-        raise ValueError(
-            "a tree with missing='fractional' follows both branches of a split where a value is missing, which a tree "
-            "ensemble of ONNX cannot do; use another strategy, or to_dict() and a program of your own"
-        )
+    refuse_both_ways(description["missing"], "to_dict()")
     columns = [Column(position, **about) for position, about in enumerate(description["columns"])]
     lines = TreeLines(description["nodes"], columns)
     graph = Graph()
@@ -69,6 +75,15 @@ def draw_onnx(description: dict[str, Any]) -> ModelProto:
         shares = graph.add("Gather", [graph.constant("values", values), leaf], "probabilities")
         add_classes(graph, description["classes"], shares)
     return as_model(graph)
+
+
+def refuse_both_ways(missing: str, instead: str) -> None:
+    """Raise a ValueError if the strategy of a tree cannot be expressed."""
+    if missing == "fractional":
+        raise ValueError(
+            "a tree with missing='fractional' follows both branches of a split where a value is missing, which a tree "
+            f"ensemble of ONNX cannot do; use another strategy, or {instead} and a program of your own"
+        )
 
 
 def as_model(graph: Graph) -> ModelProto:
