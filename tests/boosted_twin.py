@@ -55,6 +55,7 @@ class Node:
     high: float
     n_rows: int = 0
     value: float = 0.0
+    doubt: float = 0.0  # what the tree adds to the variance of the sum
     column: int | None = None  # None in a leaf
     left_codes: set[int] = field(default_factory=set)
     right_codes: set[int] = field(default_factory=set)
@@ -299,6 +300,8 @@ class BoostedTwin:
         self.rules, self.background = rules, rows
         self.begin = float(np.mean(y))
         self.trees: list[Node] = []
+        self.is_trained = False  # branches that training itself needs leave nothing open
+        self.asked = 0  # the tree at hand
         raw = [self.begin] * len(y)
         for number in range(n_rounds):
             fit = Fit(rules, rows, [r - t for r, t in zip(raw, y, strict=True)], None, rules.min_samples_leaf)
@@ -309,14 +312,27 @@ class BoostedTwin:
             self.arrange(root, list(range(len(rows))))
             self.trees.append(root)
             raw = [r + self.answer(root, row) for r, row in zip(raw, rows, strict=True)]
+        self.is_trained = True
 
     def predict(self, row: Row) -> float:
         total = self.begin
-        for tree in self.trees:
-            total += self.answer(tree, row)
+        for node in self.ends(row):
+            total += node.value
         return total
 
+    def doubt(self, row: Row) -> float:
+        """Return the variance that what is missing leaves the sum over trees."""
+        return sum_in_order([node.doubt for node in self.ends(row)])
+
+    def ends(self, row: Row) -> Iterator[Node]:
+        for number, tree in enumerate(self.trees):
+            self.asked = number
+            yield self.end(tree, row)
+
     def answer(self, node: Node, row: Row) -> float:
+        return self.end(node, row).value
+
+    def end(self, node: Node, row: Row) -> Node:
         while node.column is not None:
             to = side(node, row)
             if to == "third":
@@ -325,7 +341,7 @@ class BoostedTwin:
                 node = node.third
             else:
                 node = node.left if to == "left" else node.right
-        return node.value
+        return node
 
     def arrange(self, node: Node, rows: list[int]) -> list[int]:
         """Give every node its background rows, in the order of the leaves below it."""
@@ -370,7 +386,23 @@ class BoostedTwin:
         shift_by(third, center)
         average(third)
         self.arrange(third, rows)
+        if self.is_trained:
+            self.measure(third, self.trees[self.asked], self.trees[: self.asked])
         return third
+
+    def measure(self, node: Node, tree: Node, before: list[Node]) -> None:
+        """Tell the nodes of a third branch what they leave open."""
+        own = [self.answer(tree, self.background[i]) for i in node.rows]
+        said = [sum_in_order([self.answer(t, self.background[i]) for t in before]) for i in node.rows]
+        both = [a + 2 * b for a, b in zip(own, said, strict=True)]
+        n = float(len(node.rows))
+        if n >= 2:
+            middle, both_middle = sum_in_order(own) / n, sum_in_order(both) / n
+            products = [(a - middle) * (b - both_middle) for a, b in zip(own, both, strict=True)]
+            node.doubt = sum_in_order(products) / n * (n / (n - 1))
+        if node.column is not None:
+            self.measure(node.left, tree, before)
+            self.measure(node.right, tree, before)
 
 
 def sum_in_order(numbers: list[float]) -> float:

@@ -45,7 +45,7 @@ void check_signals() {
 void make_plan(Plan* self, const std::string& missing, int max_depth, std::int64_t max_leaf_nodes,
                std::int64_t min_samples_leaf, double l2, double max_features,
                const std::vector<std::int8_t>& monotonic, int third_depth_extra, std::int64_t third_rows,
-               std::int64_t max_third_nodes, std::uint64_t seed) {
+               std::int64_t max_third_nodes, bool measures_doubt, std::uint64_t seed) {
     new (self) Plan{named(missing, kStrategies),
                     max_depth,
                     max_leaf_nodes,
@@ -57,6 +57,7 @@ void make_plan(Plan* self, const std::string& missing, int max_depth, std::int64
                     third_depth_extra,
                     third_rows,
                     max_third_nodes,
+                    measures_doubt,
                     seed};
 }
 
@@ -91,17 +92,21 @@ CodeRows read_rows(const Ensemble& ensemble, const nb::object& columns, std::siz
     return encode_rows(table, ensemble.bins(), n_threads);
 }
 
-auto predict(Ensemble& ensemble, const nb::object& columns, std::size_t n_rows, std::size_t begin,
-             std::size_t end, int n_threads) {
+/// Return the sums over the trees of some rounds, and what is left open of them: None if that is not measured.
+nb::tuple predict(Ensemble& ensemble, const nb::object& columns, std::size_t n_rows, std::size_t begin,
+                  std::size_t end, int n_threads) {
     const CodeRows rows = read_rows(ensemble, columns, n_rows, n_threads);
     const std::size_t k = ensemble.n_outputs();
-    std::unique_ptr<double[]> raw(new double[n_rows * k]);
+    std::unique_ptr<double[]> raw(new double[n_rows * k]), doubt;
+    if (ensemble.plan().measures_doubt) doubt.reset(new double[n_rows * k]());
     {
         nb::gil_scoped_release release;
         for (std::size_t i = 0; i < n_rows * k; ++i) raw[i] = begin == 0 ? ensemble.baseline()[i % k] : 0;
-        ensemble.add_to(rows, begin, end, raw.get(), n_threads, &check_signals);
+        ensemble.add_to(rows, begin, end, raw.get(), doubt.get(), n_threads, &check_signals);
     }
-    return hand_over(std::move(raw), {n_rows, k});
+    nb::object open = nb::none();
+    if (doubt) open = nb::cast(hand_over(std::move(doubt), {n_rows, k}));
+    return nb::make_tuple(hand_over(std::move(raw), {n_rows, k}), open);
 }
 
 auto apply(Ensemble& ensemble, const nb::object& columns, std::size_t n_rows, int n_threads) {
@@ -205,6 +210,7 @@ nb::dict plan_dict(const Plan& plan) {
     fields["third_depth_extra"] = plan.third_depth_extra;
     fields["third_rows"] = plan.third_rows;
     fields["max_third_nodes"] = plan.max_third_nodes;
+    fields["measures_doubt"] = plan.measures_doubt;
     fields["seed"] = plan.seed;
     return fields;
 }
@@ -253,6 +259,7 @@ std::shared_ptr<Ensemble> from_state(const nb::dict& state) {
     plan.third_depth_extra = entry<int>(fields, "third_depth_extra");
     plan.third_rows = entry<std::int64_t>(fields, "third_rows");
     plan.max_third_nodes = entry<std::int64_t>(fields, "max_third_nodes");
+    plan.measures_doubt = entry<bool>(fields, "measures_doubt");
     plan.seed = entry<std::uint64_t>(fields, "seed");
     const auto of_trees = entry<nb::dict>(state, "trees"), of_rows = entry<nb::dict>(state, "rows");
     TreesState trees;
@@ -277,7 +284,8 @@ void bind_boosting(nb::module_& m) {
                                     nb::arg("max_depth"), nb::arg("max_leaf_nodes"),
                                     nb::arg("min_samples_leaf"), nb::arg("l2"), nb::arg("max_features"),
                                     nb::arg("monotonic"), nb::arg("third_depth_extra"), nb::arg("third_rows"),
-                                    nb::arg("max_third_nodes"), nb::arg("seed"));
+                                    nb::arg("max_third_nodes"), nb::arg("measures_doubt"),
+                                    nb::arg("seed"));
     nb::class_<Ensemble>(m, "Ensemble")
         .def(nb::new_(&make_ensemble), nb::arg("codes"), nb::arg("plan"), nb::arg("baseline"))
         .def("keep_background", &keep_background, nb::arg("codes"), nb::arg("weight").none(), nb::arg("most"),

@@ -139,7 +139,8 @@ std::string BoostedTree::validate(const Bins& bins, const Plan& plan) const {
     for (std::int32_t node = 0; node < n; ++node) {
         const Step& step = steps[static_cast<std::size_t>(node)];
         const Info& info = infos[static_cast<std::size_t>(node)];
-        if (!std::isfinite(values[static_cast<std::size_t>(node)]) || info.rows < 0)
+        if (!std::isfinite(values[static_cast<std::size_t>(node)]) || !std::isfinite(info.doubt) ||
+            info.rows < 0)
             return "a value that is no number";
         if (!has_parent[static_cast<std::size_t>(node)]) return "a node that nothing leads to";
         // the nodes of a part were grown at once, so they lie together; those of the fit are the first

@@ -95,16 +95,39 @@ std::vector<std::size_t> Ensemble::find_wanting(const CodeRows& rows, std::size_
     return found;
 }
 
-void Ensemble::grow_for(const CodeRows& rows, std::span<const std::size_t> wanting, int n_threads) {
+/// Return for some trees, in their order, what those before them say of the background rows.
+std::vector<std::vector<double>> Ensemble::said_before(std::span<const std::size_t> trees, Said& said) const {
+    std::vector<std::vector<double>> found(trees.size());
+    if (!plan_.measures_doubt) return found;
+    const std::size_t n = background_->rows.n_rows(), k = n_outputs();
+    said.sums.resize(n * k);
+    std::vector<std::int32_t> at(n);
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+        for (; said.n_trees < std::min(trees[i], trees_.size()); ++said.n_trees) {
+            const BoostedTree& tree = trees_[said.n_trees];
+            std::fill(at.begin(), at.end(), 0);
+            tree.lead(background_->rows, 0, n, at.data());
+            double* const into = said.sums.data() + said.n_trees % k * n;
+            for (std::size_t row = 0; row < n; ++row) into[row] += tree.values[static_cast<std::size_t>(at[row])];
+        }
+        const auto own = said.sums.begin() + static_cast<std::ptrdiff_t>(trees[i] % k * n);
+        found[i].assign(own, own + static_cast<std::ptrdiff_t>(n));
+    }
+    return found;
+}
+
+void Ensemble::grow_for(const CodeRows& rows, std::span<const std::size_t> wanting, Said& said,
+                        int n_threads) {
     const Writing lock(mutex_);
     if (background_ == nullptr) return;
+    const std::vector<std::vector<double>> before = said_before(wanting, said);
     parallel_for(wanting.size(), n_threads, [&](std::size_t i) {
         if (wanting[i] >= trees_.size()) return;
         BoostedTree& tree = trees_[wanting[i]];
         std::vector<std::int32_t> at(rows.n_rows(), 0);
         std::vector<std::uint32_t> all(rows.n_rows());
         std::iota(all.begin(), all.end(), 0u);
-        ThirdGrower(tree, *background_, bins_, plan_).lead(rows, all, at.data());
+        ThirdGrower(tree, *background_, bins_, plan_, before[i]).lead(rows, all, at.data());
     });
 }
 
@@ -117,21 +140,24 @@ void Ensemble::prepare(const CodeRows& rows, std::size_t begin, std::size_t end,
         const Reading lock(mutex_);
         if (background_ != nullptr) wanting = find_wanting(rows, begin, end, n_threads);
     }
+    Said said;
     const auto some = static_cast<std::size_t>(2 * std::max(n_threads, 1));
     for (std::size_t first = 0; first < wanting.size(); first += some) {
         if (between) between();
-        grow_for(rows, std::span(wanting).subspan(first, std::min(some, wanting.size() - first)), n_threads);
+        grow_for(rows, std::span(wanting).subspan(first, std::min(some, wanting.size() - first)), said,
+                 n_threads);
     }
 }
 
-void Ensemble::add_to(const CodeRows& rows, std::size_t begin, std::size_t end, double* raw, int n_threads,
-                      const std::function<void()>& between) {
+void Ensemble::add_to(const CodeRows& rows, std::size_t begin, std::size_t end, double* raw, double* doubt,
+                      int n_threads, const std::function<void()>& between) {
     const std::size_t k = n_outputs();
     for (bool grown = false;; grown = true) {
         std::atomic<bool> wants{false};
         {
             const Reading lock(mutex_);
             std::vector<double> sums(raw, raw + rows.n_rows() * k);  // tree after tree, as they were fitted
+            std::vector<double> doubts(doubt, doubt + (doubt != nullptr ? sums.size() : 0));
             std::atomic<std::int64_t> cut_short{0};
             lead_all(
                 rows, begin * k, std::min(end * k, trees_.size()), n_threads,
@@ -143,6 +169,10 @@ void Ensemble::add_to(const CodeRows& rows, std::size_t begin, std::size_t end, 
                         into[i * k] += tree.values[static_cast<std::size_t>(at[i])];
                         short_here += !tree.steps[static_cast<std::size_t>(at[i])].is_leaf();
                     }
+                    if (doubt != nullptr)
+                        for (std::size_t i = 0; i < at.size(); ++i)
+                            doubts[(first + i) * k + number % k] +=
+                                tree.infos[static_cast<std::size_t>(at[i])].doubt;
                     if (short_here == 0) return;
                     cut_short += short_here;
                     if (!std::all_of(at.begin(), at.end(), [&](auto node) { return is_answer(tree, node); }))
@@ -150,6 +180,7 @@ void Ensemble::add_to(const CodeRows& rows, std::size_t begin, std::size_t end, 
                 });
             if (!wants || grown) {
                 std::copy(sums.begin(), sums.end(), raw);
+                std::copy(doubts.begin(), doubts.end(), doubt);
                 n_cut_short_ += cut_short;
                 return;
             }

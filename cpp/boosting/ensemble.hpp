@@ -33,9 +33,10 @@ class Ensemble {
     bool is_detached() const;
 
     /// Add what the trees of rounds `begin` to `end` say of rows to `raw` (n_rows x n_outputs), growing third
-    /// branches that rows need. `between` may throw to end the call: what was grown stays.
-    void add_to(const CodeRows& rows, std::size_t begin, std::size_t end, double* raw, int n_threads,
-                const std::function<void()>& between = {});
+    /// branches that rows need, and to `doubt` (as large, or null) what is left open by what is missing.
+    /// `between` may throw to end the call: what was grown stays.
+    void add_to(const CodeRows& rows, std::size_t begin, std::size_t end, double* raw, double* doubt,
+                int n_threads, const std::function<void()>& between = {});
     /// Write down the nodes that rows end in, one per tree (n_rows x trees of those rounds).
     void apply(const CodeRows& rows, std::size_t begin, std::size_t end, std::int32_t* nodes, int n_threads,
                const std::function<void()>& between = {});
@@ -67,7 +68,14 @@ class Ensemble {
     bool is_answer(const BoostedTree& tree, std::int32_t node) const;
     std::vector<std::size_t> find_wanting(const CodeRows& rows, std::size_t begin, std::size_t end,
                                           int n_threads) const;
-    void grow_for(const CodeRows& rows, std::span<const std::size_t> wanting, int n_threads);
+    /// What the first so many trees say of the background rows, one output after the other.
+    struct Said {
+        std::size_t n_trees = 0;
+        std::vector<double> sums;
+    };
+
+    std::vector<std::vector<double>> said_before(std::span<const std::size_t> trees, Said& said) const;
+    void grow_for(const CodeRows& rows, std::span<const std::size_t> wanting, Said& said, int n_threads);
     template <class F>
     void lead_all(const CodeRows& rows, std::size_t begin, std::size_t end, int n_threads, F&& take) const;
     void prepare(const CodeRows& rows, std::size_t begin, std::size_t end, int n_threads,

@@ -74,6 +74,7 @@ BoostedTree load_tree(const TreesState& s, std::size_t number, std::size_t first
         info.rows = s.rows[i];
         info.gain = s.gain[i];
         info.set = s.set[i];
+        if (!s.doubt.empty()) info.doubt = s.doubt[i];
         info.larger = static_cast<Branch>(s.larger[i]);
         if (!s.low.empty()) info.bounds = {s.low[i], s.high[i]};
         tree.add_leaf(s.value[i], info);
@@ -134,6 +135,7 @@ TreesState save_trees(const Ensemble& ensemble) {
                 s.right.push_back(step.next[1]);
                 s.third.push_back(step.next[2]);
                 s.gain.push_back(info.gain);
+                if (ensemble.plan().measures_doubt) s.doubt.push_back(info.doubt);
                 s.rows.push_back(info.rows);
                 s.set.push_back(info.set);
                 if (bound) s.low.push_back(info.bounds.low), s.high.push_back(info.bounds.high);
@@ -182,8 +184,10 @@ std::shared_ptr<Ensemble> load_ensemble(const TreesState& trees, const RowsState
     const bool bound = !plan.monotonic.empty();
     each_trees_array(trees, [&](const std::string& name, const auto& array) {
         if (name == "n_nodes" || name == "n_fitted" || name == "n_words" || name == "words") return;
-        const bool bounds = name == "low" || name == "high";
-        must(array.size() == (bounds && !bound ? 0 : n_nodes), "arrays of different lengths");
+        const bool absent = name == "doubt"                  ? !plan.measures_doubt
+                            : name == "low" || name == "high" ? !bound
+                                                              : false;
+        must(array.size() == (absent ? 0 : n_nodes), "arrays of different lengths");
     });
     auto ensemble = std::make_shared<Ensemble>(bins, plan, std::move(baseline));
     std::vector<BoostedTree> loaded;

@@ -17,7 +17,7 @@ struct TreesState {
     std::vector<std::uint16_t> column, begin;     ///< per node from here on
     std::vector<std::int8_t> missing_to, larger;
     std::vector<std::int32_t> left, right, third;
-    std::vector<double> value, gain;
+    std::vector<double> value, gain, doubt;  ///< `doubt` is empty if it is not measured
     std::vector<std::int64_t> rows, set;
     std::vector<double> low, high;  ///< empty if no column is bound
     std::vector<std::uint64_t> words;
@@ -39,7 +39,7 @@ void each_trees_array(State& s, F&& f) {
     f("n_nodes", s.n_nodes), f("n_fitted", s.n_fitted), f("n_words", s.n_words);
     f("column", s.column), f("begin", s.begin), f("missing_to", s.missing_to), f("larger", s.larger);
     f("left", s.left), f("right", s.right), f("third", s.third);
-    f("value", s.value), f("gain", s.gain), f("rows", s.rows), f("set", s.set);
+    f("value", s.value), f("gain", s.gain), f("doubt", s.doubt), f("rows", s.rows), f("set", s.set);
     f("low", s.low), f("high", s.high), f("words", s.words);
 }
 template <class State, class F>

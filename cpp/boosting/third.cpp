@@ -47,8 +47,9 @@ Background::Background(CodeRows rows_, std::vector<double> weight_, const Bins& 
     });
 }
 
-ThirdGrower::ThirdGrower(BoostedTree& tree, const Background& background, const Bins& bins, const Plan& plan)
-    : tree_(tree), background_(background), bins_(bins), plan_(plan) {
+ThirdGrower::ThirdGrower(BoostedTree& tree, const Background& background, const Bins& bins, const Plan& plan,
+                         std::span<const double> before)
+    : tree_(tree), background_(background), bins_(bins), plan_(plan), before_(before) {
     plan_.l2 = 0;
     plan_.max_features = 1;
     plan_.min_samples_leaf = std::min(plan_.min_samples_leaf, kMinSamplesLeaf);
@@ -196,6 +197,35 @@ void ThirdGrower::fit(Part& part, const std::vector<double>& target) {
     for (std::size_t i = 0; i < n; ++i) rows[i] = part.rows[order[i]];
     part.rows = std::move(rows);
     part.ranges = std::move(grower.ranges);
+    if (!before_.empty()) measure_doubt(part);
+}
+
+/// Find out what the nodes of a third branch leave open. The variance of a sum over trees is the sum over trees
+/// t of Cov(t, t + 2 · those before t): each tree can tell its part of it from rows whose values are known.
+void ThirdGrower::measure_doubt(const Part& part) {
+    const std::size_t n = part.rows.size();
+    std::vector<std::int32_t> at(n, 0);
+    tree_.lead(background_.rows, part.rows, at.data());  // what these need was grown in training
+    std::vector<double> own(n), both(n), weight(n, 1);
+    for (std::size_t i = 0; i < n; ++i) {
+        own[i] = tree_.values[static_cast<std::size_t>(at[i])];
+        both[i] = own[i] + 2 * before_[part.rows[i]];
+        if (!background_.weight.empty()) weight[i] = background_.weight[part.rows[i]];
+    }
+    for (std::size_t node = 0; node < part.ranges.size(); ++node) {
+        const Range range = part.ranges[node];
+        double weights = 0, own_sum = 0, both_sum = 0, product = 0;
+        for (std::size_t i = range.begin; i < range.end; ++i) {
+            weights += weight[i];
+            own_sum += weight[i] * own[i];
+            both_sum += weight[i] * both[i];
+        }
+        if (range.size() < 2 || !(weights > 0)) continue;
+        for (std::size_t i = range.begin; i < range.end; ++i)
+            product += weight[i] * (own[i] - own_sum / weights) * (both[i] - both_sum / weights);
+        const auto m = static_cast<double>(range.size());
+        tree_.infos[static_cast<std::size_t>(part.root) + node].doubt = product / weights * (m / (m - 1));
+    }
 }
 
 /// Let nodes that were split by coarse codes ask for codes.

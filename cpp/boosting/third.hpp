@@ -41,7 +41,9 @@ class Background {
 /// rows and on the node's path only: not on the order in which branches are asked for.
 class ThirdGrower {
   public:
-    ThirdGrower(BoostedTree& tree, const Background& background, const Bins& bins, const Plan& plan);
+    /// `before` is what the trees before this one say of the background rows; without it no doubt is measured.
+    ThirdGrower(BoostedTree& tree, const Background& background, const Bins& bins, const Plan& plan,
+                std::span<const double> before = {});
 
     /// Lead rows from where they stand to where they end, growing the branches that they need.
     void lead(const CodeRows& codes, std::span<const std::uint32_t> rows, std::int32_t* at);
@@ -64,6 +66,7 @@ class ThirdGrower {
     std::vector<double> answers(std::int32_t node, const std::vector<std::uint32_t>& rows);
     void fit(Part& part, const std::vector<double>& target);
     void refine(std::int32_t first);
+    void measure_doubt(const Part& part);
     bool is_full() const;
     std::int32_t root_of(std::int32_t node) const;
     std::int32_t end_of(std::int32_t root) const;
@@ -72,6 +75,7 @@ class ThirdGrower {
     const Background& background_;
     const Bins& bins_;
     Plan plan_;                                     // that of a third branch: nothing holds its values back
+    std::span<const double> before_;
     std::unordered_map<std::int32_t, Part> parts_;  // by root
     std::size_t n_kept_ = 0;                        // rows of these
 };

@@ -201,6 +201,7 @@ class Plan:
         third_depth_extra: int,
         third_rows: int,
         max_third_nodes: int,
+        measures_doubt: bool,
         seed: int,
     ) -> None: ...
 
@@ -215,8 +216,11 @@ class Ensemble:
 
     def predict(
         self, columns: Columns, n_rows: int, begin: int, end: int, n_threads: int
-    ) -> NDArray[np.float64]:
-        """Return the sums over the trees of some rounds, (n_rows, n_outputs); from the first on with the baseline."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return the sums over the trees of some rounds, (n_rows, n_outputs); from the first on with the baseline.
+
+        Beside them stands the variance that what is missing leaves them, or None if that is not measured.
+        """
 
     def apply(self, columns: Columns, n_rows: int, n_threads: int) -> NDArray[np.int32]:
         """Return the node that each row ends in, one column per tree."""

@@ -108,7 +108,8 @@ class ViewableTrees(ManyTrees):
         >>> import numpy as np
         >>> from tritree import TrinaryBoostingRegressor
         >>> X = np.column_stack([np.arange(100.0), np.arange(100) // 10])
-        >>> model = TrinaryBoostingRegressor(max_depth=1).fit(X, X[:, 0] >= 35)
+        >>> model = TrinaryBoostingRegressor(max_depth=1, l2_regularization=0, max_features=1.0)
+        >>> model = model.fit(X, X[:, 0] >= 35)
         >>> nan = np.nan
         >>> model.reliance_on_missing_([[nan, 9.0], [nan, nan], [50.0, nan], [50.0, 5.0]])
         array([0.5 , 0.25])

@@ -58,7 +58,7 @@ def test_regression_on_complete_rows_is_scikit_learns(loss: str, missing: str) -
     X = coarse()
     y = np.exp(response(X) / 2) if loss in ("poisson", "gamma") else response(X)
     common = {"loss": loss, "quantile": 0.8, "max_iter": 12, "learning_rate": 0.2, "l2_regularization": 1.5}
-    ours = TrinaryBoostingRegressor(max_depth=4, missing=missing, **common).fit(X, y)
+    ours = TrinaryBoostingRegressor(max_depth=4, missing=missing, max_features=1.0, **common).fit(X, y)
     theirs = HistGradientBoostingRegressor(
         max_depth=4, max_leaf_nodes=None, early_stopping=False, **common
     ).fit(X, y)
@@ -71,7 +71,7 @@ def test_classes_of_complete_rows_are_scikit_learns(n_classes: int) -> None:
     X = coarse()
     y = np.digitize(response(X), np.quantile(response(X), np.arange(1, n_classes) / n_classes))
     common: dict[str, Any] = {"max_iter": 12, "learning_rate": 0.2, "l2_regularization": 1.5, "max_depth": 4}
-    ours = TrinaryBoostingClassifier(**common).fit(X, y)
+    ours = TrinaryBoostingClassifier(max_features=1.0, **common).fit(X, y)
     theirs = HistGradientBoostingClassifier(max_leaf_nodes=None, early_stopping=False, **common).fit(X, y)
     close = np.isclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-4).all(axis=1)
     assert np.mean(close) > 0.99
@@ -338,7 +338,9 @@ def test_categories_are_learned_and_unknown_ones_tell_nothing() -> None:
     kind = random.choice(["oak", "elm", "ash", "fir"], size=400)
     y = np.select([kind == "oak", kind == "elm", kind == "ash"], [1.0, 5.0, 2.0], 9.0)
     frame = pd.DataFrame({"kind": kind, "noise": random.normal(size=400)})
-    model = TrinaryBoostingRegressor(max_iter=60, random_state=0).fit(frame, y)
+    model = TrinaryBoostingRegressor(
+        max_iter=60, l2_regularization=0.0, max_features=1.0, random_state=0
+    ).fit(frame, y)
     np.testing.assert_allclose(model.predict(frame), y, atol=0.1)
     unknown, nothing = (model.predict(pd.DataFrame({"kind": [k], "noise": [0.0]}))[0] for k in ("yew", None))
     assert unknown == nothing

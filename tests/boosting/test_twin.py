@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.utils import check_random_state
 
 from tritree import TrinaryBoostingRegressor
+from tritree.boosting.parameters import Parameters
 
 STRATEGIES = ("trinary_mia", "trinary", "mia", "majority")
 
@@ -26,7 +27,7 @@ def rows_of(X: np.ndarray) -> list[Row]:
 
 def compare(
     X: np.ndarray, y: np.ndarray, Z: np.ndarray, categorical: list[bool], n_rounds: int = 4, **parameters: Any
-) -> None:
+) -> tuple[TrinaryBoostingRegressor, BoostedTwin]:
     """Check that estimator and twin give the same answers; X holds codes, every one of them somewhere."""
     names = {"l2_regularization": "l2", "monotonic_cst": "monotonic"}
     rules = Rules(
@@ -36,11 +37,17 @@ def compare(
         **{names.get(name, name): value for name, value in parameters.items()},
     )
     twin = BoostedTwin(rules, rows_of(X), y.tolist(), 0.3, n_rounds)
+    plain: dict[str, Any] = {"l2_regularization": 0.0, "max_features": 1.0}
     model = TrinaryBoostingRegressor(
-        max_iter=n_rounds, learning_rate=0.3, categorical_features=categorical, random_state=0, **parameters
+        max_iter=n_rounds,
+        learning_rate=0.3,
+        categorical_features=categorical,
+        random_state=0,
+        **(plain | parameters),
     ).fit(X, y)
     expected = np.array([twin.predict(row) for row in rows_of(Z)])
     np.testing.assert_array_equal(model.predict(Z), expected)
+    return model, twin
 
 
 def make(
@@ -96,6 +103,21 @@ def test_rounds_are_fitted_to_the_rows_drawn_and_may_miss_a_category(missing: st
 def test_third_branches_are_fitted_to_every_so_many_th_row() -> None:
     X, y, Z = make(1, 0.1, n=90)
     compare(X, y, Z, [False] * 4, max_depth=3, min_samples_leaf=5, third_rows=17)
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("missing", ["trinary_mia", "trinary"])
+def test_doubt_is_that_of_the_definition(missing: str, holes: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Parameters.plan
+    monkeypatch.setattr(Parameters, "plan", lambda *args, is_curved: plan(*args, is_curved=not is_curved))
+    X, y, Z = make(5, holes)
+    model, twin = compare(
+        X, y, Z, [False, True, False, False], missing=missing, max_depth=3, min_samples_leaf=4
+    )
+    _, doubt = model._sums(Z)
+    expected = np.array([twin.doubt(row) for row in rows_of(Z)])
+    assert expected.any()
+    np.testing.assert_array_equal(doubt[:, 0], expected)
 
 
 def test_third_branches_tell_fewer_values_apart() -> None:

@@ -40,9 +40,12 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
     def _make_loss(self, classes: NDArray[Any] | None) -> Loss:
         raise NotImplementedError
 
-    def _loss_answer(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what sums over trees mean."""
-        return self._make_loss(getattr(self, "classes_", None)).answer(raw)
+    def _loss_answer(
+        self, raw: NDArray[np.float64], doubt: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """Return what sums over trees mean, given the variance that what is missing leaves them."""
+        loss = self._make_loss(getattr(self, "classes_", None))
+        return loss.answer(loss.settled(raw, doubt))
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any
@@ -66,7 +69,12 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         with infinite_values_named(codec):
             ensemble = self._ensemble if goes_on else None
             booster, ensemble = self._begin(
-                codec, rows, loss, parameters.plan(codec, seed), ensemble, n_threads
+                codec,
+                rows,
+                loss,
+                parameters.plan(codec, seed, is_curved=loss.settle is not None),
+                ensemble,
+                n_threads,
             )
         fitted = {"_ensemble": ensemble, "_codec": codec, "_told_cut_short": False}
         if classes is not None:
@@ -138,7 +146,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
             ensemble.keep_background(data, rows.weight, int(self.background_rows), n_threads)
         else:
             n_rounds = ensemble.n_trees // loss.n_outputs
-            raw = ensemble.predict(rows.columns, len(rows), 0, n_rounds, n_threads)
+            raw, _ = ensemble.predict(rows.columns, len(rows), 0, n_rounds, n_threads)
             so_far = np.ascontiguousarray(raw.T).ravel()
         pace = float(self.learning_rate), float(self.subsample)
         booster = _core.Booster(
@@ -196,20 +204,25 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
     def _trees(self) -> _core.Ensemble:
         return self._ensemble
 
-    def _raw(self, X: Any) -> NDArray[np.float64]:
+    def _sums(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return the sums over trees, and the variance that what is missing leaves them if it matters."""
         columns, n_rows, n_threads = self._encode(X)
         with infinite_values_named(self._codec):
-            raw = self._ensemble.predict(columns, n_rows, 0, self.n_iter_, n_threads)
+            found = self._ensemble.predict(columns, n_rows, 0, self.n_iter_, n_threads)
         self._tell_cut_short()
-        return raw
+        return found
 
-    def _staged_raw(self, X: Any) -> Iterator[NDArray[np.float64]]:
+    def _staged_answers(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Yield what the sums over the trees of the first rounds mean."""
         columns, n_rows, n_threads = self._encode(X)
         raw: Any = 0
+        doubt: Any = None
         for done in range(self.n_iter_):
             with infinite_values_named(self._codec):
-                raw = raw + self._ensemble.predict(columns, n_rows, done, done + 1, n_threads)
-            yield raw
+                more, open_more = self._ensemble.predict(columns, n_rows, done, done + 1, n_threads)
+            raw = raw + more
+            doubt = open_more if doubt is None or open_more is None else doubt + open_more
+            yield self._loss_answer(raw, doubt)
 
     def save(self, path: Any, *, background_rows: bool | None = None) -> None:
         """Write the fitted estimator to a file that `tritree.load` reads without running code.

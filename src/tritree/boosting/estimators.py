@@ -34,7 +34,8 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "quantile", "poisson", "gamma"}, default="squared_error"
-        What is lowered. "poisson" and "gamma" predict the exponential of the sum over trees.
+        What is lowered. "poisson" and "gamma" predict the exponential of the sum over trees: its mean, where missing
+        values leave the sum open.
     quantile : float, default=0.5
         The quantile that ``loss="quantile"`` predicts, from 0 to 1.
     missing : {"trinary_mia", "trinary", "mia", "majority"}, default="trinary_mia"
@@ -55,12 +56,13 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
         The most leaves of a tree, the most useful splits first; None for no limit.
     min_samples_leaf : int, default=20
         The fewest rows on either side of a split. Third branches need two.
-    l2_regularization : float, default=0.0
-        By how much the answers of leaves with few rows are drawn to zero.
+    l2_regularization : float, default=10.0
+        By how much the answers of leaves with few rows are drawn to zero: those of 10 rows to half, if rows weigh 1.
     subsample : float, default=1.0
         The share of rows, drawn anew in each round, that a tree is fitted to.
-    max_features : float, default=1.0
-        The share of columns, drawn anew in each node, that a split may use. Third branches may use all.
+    max_features : float, default=0.3
+        The share of columns, drawn anew in each node, that a split may use. Less than 1 spreads what the trees know
+        over more columns, so that they are missed less. Third branches may use all.
     max_bins : int, default=255
         The most distinct values of a numeric column that are told apart; more are binned by their quantiles.
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
@@ -145,9 +147,9 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
         max_depth: int | None = 6,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 20,
-        l2_regularization: float = 0.0,
+        l2_regularization: float = 10.0,
         subsample: float = 1.0,
-        max_features: float = 1.0,
+        max_features: float = 0.3,
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
         unknown_category: str = "no_information",
@@ -244,12 +246,12 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
             Rows, with holes anywhere. A frame is matched by column names: order does not matter, an absent column
             counts as missing.
         """
-        return self._loss_answer(self._raw(X))[:, 0]
+        return self._loss_answer(*self._sums(X))[:, 0]
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Yield the predicted response of each row after each round; see `predict`."""
-        for raw in self._staged_raw(X):
-            yield self._loss_answer(raw)[:, 0]
+        for answers in self._staged_answers(X):
+            yield answers[:, 0]
 
 
 class TrinaryBoostingClassifier(ShareClassifier, BaseTrinaryBoosting):
@@ -301,9 +303,9 @@ random_state, n_jobs
         max_depth: int | None = 6,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 20,
-        l2_regularization: float = 0.0,
+        l2_regularization: float = 10.0,
         subsample: float = 1.0,
-        max_features: float = 1.0,
+        max_features: float = 0.3,
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
         unknown_category: str = "no_information",
@@ -390,7 +392,7 @@ random_state, n_jobs
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the sum over trees: the log-odds of the second of two classes, or one column per class."""
-        raw = self._raw(X)
+        raw, _ = self._sums(X)
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -402,12 +404,11 @@ random_state, n_jobs
             Rows, with holes anywhere. A frame is matched by column names: order does not matter, an absent column
             counts as missing.
         """
-        return self._loss_answer(self._raw(X))
+        return self._loss_answer(*self._sums(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Yield the probability of each class for each row after each round; see `predict_proba`."""
-        for raw in self._staged_raw(X):
-            yield self._loss_answer(raw)
+        yield from self._staged_answers(X)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Yield the most probable class of each row after each round; see `predict`."""

@@ -28,7 +28,11 @@ _SMALLEST_SHARE = 1e-15  # of a class, where the weights say that there is none
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A loss. Sums over trees are ``raw``, of shape (n_rows, n_outputs)."""
+    """A loss. Sums over trees are ``raw``, of shape (n_rows, n_outputs).
+
+    What is missing leaves a sum open by some variance, ``doubt``. Where the prediction is a curve of the sum, the mean
+    of the curve is not the curve of the mean, and `settled` returns the sum whose curve it is.
+    """
 
     #: What the core calls it.
     name: str
@@ -40,6 +44,14 @@ class Loss:
     answer: Callable[[Numbers], Numbers]
     #: What each row loses, given y and ``raw``.
     lost: Callable[[Numbers, Numbers], Numbers]
+    #: Given ``raw`` and its doubt, which is not below 0; None where the prediction is the sum itself.
+    settle: Callable[[Numbers, Numbers], Numbers] | None = None
+
+    def settled(self, raw: Numbers, doubt: Numbers | None) -> Numbers:
+        """Return the sums that mean what is to be expected of sums with such a doubt."""
+        if self.settle is None or doubt is None:
+            return raw
+        return self.settle(raw, np.maximum(doubt, 0))
 
     def measure(self, y: Numbers, raw: Numbers, weight: Numbers | None) -> float:
         """Return the mean loss of some rows."""
@@ -64,15 +76,18 @@ def regression_loss(name: str, quantile: float) -> Loss:
         "poisson": lambda y, raw: xlogy(y, y) - y * raw[:, 0] - y + np.exp(raw[:, 0]),
         "gamma": lambda y, raw: y * np.exp(-raw[:, 0]) + raw[:, 0] - np.log(y) - 1,
     }
-    answer = _exponential if name in ("poisson", "gamma") else _as_it_is
-    return Loss(name, 1, level, begin[name], answer, lost[name])
+    if name in ("poisson", "gamma"):
+        return Loss(name, 1, level, begin[name], _exponential, lost[name], _settled_logarithm)
+    return Loss(name, 1, level, begin[name], _as_it_is, lost[name])
 
 
 def class_loss(n_classes: int) -> Loss:
     """Return the cross-entropy of two classes, or of more; y are the numbers of the classes."""
     if n_classes == 2:
-        return Loss("log_loss", 1, 0.5, _log_odds, _two_shares, _lost_of_two)
-    return Loss("softmax", n_classes, 0.5, _log_shares(n_classes), _shares, _lost_of_many)
+        return Loss("log_loss", 1, 0.5, _log_odds, _two_shares, _lost_of_two, _settled_log_odds)
+    return Loss(
+        "softmax", n_classes, 0.5, _log_shares(n_classes), _shares, _lost_of_many, _settled_log_shares
+    )
 
 
 def _mean(y: Numbers, weight: Numbers | None) -> Numbers:
@@ -95,6 +110,21 @@ def _as_it_is(raw: Numbers) -> Numbers:
 def _exponential(raw: Numbers) -> Numbers:
     found: Numbers = np.exp(raw)
     return found
+
+
+def _settled_logarithm(raw: Numbers, doubt: Numbers) -> Numbers:
+    """Return the logarithm of the mean of the exponential of a normal sum."""
+    return raw + doubt / 2
+
+
+def _settled_log_odds(raw: Numbers, doubt: Numbers) -> Numbers:
+    """Return the log-odds of the mean share of a normal sum, as MacKay approximates it."""
+    return np.asarray(raw / np.sqrt(1 + np.pi / 8 * doubt))
+
+
+def _settled_log_shares(raw: Numbers, doubt: Numbers) -> Numbers:
+    """Return the same for many classes; only the differences of their sums mean something, so they are centred."""
+    return _settled_log_odds(raw - raw.mean(axis=1, keepdims=True), doubt)
 
 
 def _log_odds(y: Numbers, weight: Numbers | None) -> Numbers:

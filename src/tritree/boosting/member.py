@@ -82,7 +82,8 @@ class Member:
         >>> import numpy as np
         >>> from tritree import TrinaryBoostingRegressor
         >>> X = np.column_stack([np.arange(100.0), np.arange(100) // 10])
-        >>> model = TrinaryBoostingRegressor(max_depth=1, max_iter=20).fit(X, X[:, 0] >= 35)
+        >>> model = TrinaryBoostingRegressor(max_depth=1, max_iter=20, l2_regularization=0, max_features=1.0)
+        >>> model = model.fit(X, X[:, 0] >= 35)
         >>> print(model.member(0).to_text())
         tree 0 of 20, trinary_mia boosting, steps in the sum: 3 nodes, 2 leaves, 1 branch not grown yet
         ● leaf   share: of the rows above   ┄ third branch: fitted to what left and right say of rows of the node...

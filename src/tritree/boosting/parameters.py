@@ -63,9 +63,10 @@ class Parameters:
             raise ValueError(f"early_stopping must be True, False or 'auto', got {v['early_stopping']!r}")
         count_threads(v["n_jobs"])
 
-    def plan(self, codec: Codec, seed: int) -> _core.Plan:
-        """Return how the core is to grow trees."""
+    def plan(self, codec: Codec, seed: int, *, is_curved: bool) -> _core.Plan:
+        """Return how the core is to grow trees; ``is_curved``: a prediction is a curve of the sum over them."""
         v = self.values
+        bound = directions(v["monotonic_cst"], codec)
         return _core.Plan(
             missing=v["missing"],
             max_depth=_NO_LIMIT if v["max_depth"] is None else min(int(v["max_depth"]), _NO_LIMIT),
@@ -73,10 +74,12 @@ class Parameters:
             min_samples_leaf=int(v["min_samples_leaf"]),
             l2=float(v["l2_regularization"]),
             max_features=float(v["max_features"]),
-            monotonic=directions(v["monotonic_cst"], codec),
+            monotonic=bound,
             third_depth_extra=min(int(v["third_depth_extra"]), _NO_LIMIT),
             third_rows=int(v["third_rows"]),
             max_third_nodes=min(int(v["max_third_nodes"]), _NO_LIMIT),
+            # what a bound column leaves open could fall as the sum rises, and the prediction with it
+            measures_doubt=is_curved and not bound,
             seed=seed,
         )
 

@@ -23,14 +23,18 @@ class Validation:
     loss: Loss
     rows: Rows
     raw: NDArray[np.float64] | None = None
+    doubt: NDArray[np.float64] | None = None
     losses: list[float] = field(default_factory=list)
 
     def measure(self, ensemble: _core.Ensemble, n_rounds: int, n_threads: int) -> float:
         """Return the mean loss after so many rounds, one more than the last time."""
         begin = 0 if self.raw is None else n_rounds - 1
-        step = ensemble.predict(self.rows.columns, len(self.rows), begin, n_rounds, n_threads)
-        self.raw = step if self.raw is None else self.raw + step
-        self.losses.append(self.loss.measure(self.rows.y, self.raw, self.rows.weight))
+        raw, doubt = ensemble.predict(self.rows.columns, len(self.rows), begin, n_rounds, n_threads)
+        self.raw = raw if self.raw is None else self.raw + raw
+        if doubt is not None:
+            self.doubt = doubt if self.doubt is None else self.doubt + doubt
+        settled = self.loss.settled(self.raw, self.doubt)
+        self.losses.append(self.loss.measure(self.rows.y, settled, self.rows.weight))
         return self.losses[-1]
 
 

@@ -59,6 +59,8 @@ class MemberTree:
     sets: NDArray[np.uint64]
     #: By how much a split has lowered the loss.
     gain: NDArray[np.float64]
+    #: What the tree adds to the variance of the sum over trees; zeros if that is not measured.
+    doubt: NDArray[np.float64]
     #: -1 of the root.
     parent: NDArray[np.int32]
     #: Nodes that were there after the fit; the others are those of third branches.
@@ -82,6 +84,8 @@ class Trees:
         self.baseline: list[float] = state["baseline"]
         self.missing: str = state["plan"]["missing"]
         self._arrays: dict[str, NDArray[Any]] = state["trees"]
+        #: Whether nodes know what is left open by what is missing.
+        self.measures_doubt: bool = state["plan"]["measures_doubt"]
         self._nodes = _ends(self._arrays["n_nodes"])
         self._words = _ends(self._arrays["n_words"])
         bins = state["rows"]
@@ -145,6 +149,7 @@ class Trees:
             value=of["value"][:, None],
             sets=self._arrays["words"][self._words[number] : self._words[number + 1]],
             gain=of["gain"],
+            doubt=self._arrays["doubt"][own] if self.measures_doubt else np.zeros(len(here)),
             parent=parent,
             n_fitted=int(self._arrays["n_fitted"][number]),
         )

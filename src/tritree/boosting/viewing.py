@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree.boosting.adding_up import add_up
 from tritree.boosting.member import Member
-from tritree.boosting.trees import Trees
+from tritree.boosting.trees import MemberTree, Trees
 from tritree.codec import infinite_values_named
 from tritree.many_viewing import ViewableTrees
 from tritree.parameters import count_threads
@@ -35,7 +36,9 @@ class ViewableBoosting(ViewableTrees):
 
     _ensemble: _core.Ensemble
 
-    def _loss_answer(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _loss_answer(
+        self, raw: NDArray[np.float64], doubt: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
         raise NotImplementedError
 
     def _snapshots(self) -> Trees:
@@ -76,7 +79,8 @@ class ViewableBoosting(ViewableTrees):
         >>> import numpy as np
         >>> from tritree import TrinaryBoostingRegressor
         >>> X = np.column_stack([np.arange(100.0), np.arange(100) // 10])
-        >>> model = TrinaryBoostingRegressor(max_depth=1).fit(X, X[:, 0] >= 35)
+        >>> model = TrinaryBoostingRegressor(max_depth=1, l2_regularization=0, max_features=1.0)
+        >>> model = model.fit(X, X[:, 0] >= 35)
         >>> [why] = model.explain([[np.nan, 9.0]])
         >>> print(why)
         predicts 1.0000
@@ -95,7 +99,7 @@ class ViewableBoosting(ViewableTrees):
         with infinite_values_named(self._codec):
             ends = self._ensemble.apply(rows.columns, rows.n_rows, count_threads(self.n_jobs))
         trees = Trees(self._ensemble)
-        answers = self._answers(self._loss_answer(self._sums(trees, ends)), class_of_interest)
+        answers = self._answers(self._loss_answer(*self._added_up(trees, ends)), class_of_interest)
         return explain_rows(
             add_up(trees, ends, answers.chosen, of_classes=answers.classes is not None),
             rows.cells,
@@ -107,13 +111,15 @@ class ViewableBoosting(ViewableTrees):
         )
 
     @staticmethod
-    def _sums(trees: Trees, ends: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the sums over trees of rows that end in these nodes, added up in the order of the core."""
+    def _added_up(trees: Trees, ends: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the sums over trees of rows that end in these nodes, and their doubt, in the order of the core."""
         n_outputs = len(trees.baseline)
         raw = np.tile(trees.baseline, (len(ends), 1))
+        doubt = np.zeros_like(raw)
         for number, tree in enumerate(trees):
             raw[:, number % n_outputs] += tree.value[ends[:, number], 0]
-        return raw
+            doubt[:, number % n_outputs] += tree.doubt[ends[:, number]]
+        return raw, doubt
 
     def member(self, number: int) -> Member:
         """Return one of the trees, with the views of a single tree: text, plot, Graphviz, HTML and plain data.
@@ -129,14 +135,14 @@ class ViewableBoosting(ViewableTrees):
         >>> from sklearn.datasets import load_iris
         >>> from tritree import TrinaryBoostingClassifier
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> model = TrinaryBoostingClassifier(max_iter=5, max_depth=1).fit(X, y)
+        >>> model = TrinaryBoostingClassifier(max_iter=5, max_depth=1, max_features=1.0).fit(X, y)
         >>> print(model.member(2).to_text())
         tree 2 of 15, trinary_mia boosting, steps in the score of 2: 3 nodes, 2 leaves, ...
         ● leaf ...
         <BLANKLINE>
                                 rows  share    step
         all rows                 150         ...
-        ├─ petal width (cm) ...
+        ├─ petal length (cm) ...
         """
         place, n_outputs = self._place_of(number), self._ensemble.n_outputs
         return Member(self, place, self._sum_in_words(1 if self._is_binary() else place % n_outputs))
@@ -206,7 +212,7 @@ class ViewableBoosting(ViewableTrees):
         trees = Trees(self._ensemble)
         classes = self._labels()
         described = (
-            describe(tree, self._codec, None, missing=trees.missing, n_grown=0, detached=True)
+            describe(with_doubt(tree), self._codec, None, missing=trees.missing, n_grown=0, detached=True)
             for tree in trees
         )
         if classes is None:
@@ -214,3 +220,8 @@ class ViewableBoosting(ViewableTrees):
         else:
             link = "logit" if len(classes) == 2 else "softmax"
         return draw_onnx_sum(described, trees.baseline, classes=classes, link=link)
+
+
+def with_doubt(tree: MemberTree) -> MemberTree:
+    """Return a tree whose values are two numbers: what it adds to the sum, and what to the variance of the sum."""
+    return replace(tree, value=np.column_stack([tree.value, tree.doubt]))

@@ -44,18 +44,22 @@ def draw_onnx_sum(
 ) -> ModelProto:
     """Return the sum over trees, each as ``describe`` tells it, as an ONNX model.
 
-    There is one tree per entry of ``baseline`` in each round. ``link`` says what a sum means: "identity", "log" (its
-    exponential is predicted), or, with ``classes``, "logit" or "softmax".
+    There is one tree per entry of ``baseline`` in each round; a node's values are what it adds to the sum, and to the
+    variance of the sum. ``link`` says what a sum means: "identity", "log" (its exponential is predicted), or, with
+    ``classes``, "logit" or "softmax".
     """
     graph = Graph()
     leaf, values = _add_trees(graph, trees)
-    raw = _add_sums(graph, leaf, values, baseline)
-    if link in ("identity", "log"):
-        return _of_numbers(
-            graph, graph.add("Exp", [raw], "prediction of one column") if link == "log" else raw
-        )
+    raw, doubt = _add_sums(graph, leaf, values, baseline)
+    if link == "identity":
+        return _of_numbers(graph, raw)
+    if link == "log":
+        half = graph.add("Mul", [doubt, graph.constant("half", np.array(0.5))], "half the doubt")
+        settled = graph.add("Add", [raw, half], "settled sum")
+        return _of_numbers(graph, graph.add("Exp", [settled], "prediction of one column"))
     assert classes is not None
-    if len(baseline) == 1:
+    raw = _add_settled(graph, raw, doubt, is_centred=link == "softmax")
+    if link == "logit":
         second = graph.add("Sigmoid", [raw], "share of the second class")
         first = graph.add("Sub", [graph.constant("one", np.ones(1)), second], "share of the first class")
         shares = graph.add("Concat", [first, second], "probabilities", axis=1)
@@ -103,14 +107,36 @@ def _add_values(graph: Graph, leaf: str, values: list[NDArray[np.float64]]) -> s
     return graph.add("Gather", [graph.constant("values", np.concatenate(values)), place], "steps")
 
 
-def _add_sums(graph: Graph, leaf: str, values: list[NDArray[np.float64]], baseline: list[float]) -> str:
-    """Add what adds the values of leaves up, one tree per output in each round; return the name of the sums."""
+def _add_sums(
+    graph: Graph, leaf: str, values: list[NDArray[np.float64]], baseline: list[float]
+) -> tuple[str, str]:
+    """Add what adds the values of leaves up, one tree per output in each round; return the names of sums and doubt."""
     for output, begin in enumerate(baseline):
-        values[output] = begin + values[output]  # where the sum begins: the first addition is done here
+        values[output] = values[output] + [begin, 0]  # where the sum begins: the first addition is done here
     rounds = len(values) // len(baseline)
-    shape = graph.constant("rounds and outputs", np.array([-1, rounds, len(baseline)], dtype=np.int64))
+    shape = graph.constant("rounds and outputs", np.array([-1, rounds, 2 * len(baseline)], dtype=np.int64))
     by_round = graph.add("Reshape", [_add_values(graph, leaf, values), shape], "steps by round")
-    return _add_last_sum(graph, by_round, rounds)
+    both = _add_last_sum(graph, by_round, rounds)
+    shape = graph.constant("outputs and both", np.array([-1, len(baseline), 2], dtype=np.int64))
+    both = graph.add("Reshape", [both, shape], "sum and variance")
+    raw, variance = (
+        graph.add(
+            "Gather", [both, graph.constant(f"{name} of both", np.array(place, dtype=np.int64))], name, axis=2
+        )
+        for place, name in enumerate(("sum", "variance"))
+    )
+    zero = graph.constant("zero", np.array(0.0))
+    return raw, graph.add("Max", [variance, zero], "doubt")
+
+
+def _add_settled(graph: Graph, raw: str, doubt: str, *, is_centred: bool) -> str:
+    """Add what draws sums to 0 as far as they are in doubt; return their name."""
+    if is_centred:
+        mean = graph.add("ReduceMean", [raw], "mean sum", axes=[1])
+        raw = graph.add("Sub", [raw, mean], "centred sum")
+    scaled = graph.add("Mul", [doubt, graph.constant("pi / 8", np.array(np.pi / 8))], "scaled doubt")
+    more = graph.add("Add", [scaled, graph.constant("1", np.array(1.0))], "doubt and 1")
+    return graph.add("Div", [raw, graph.add("Sqrt", [more], "divisor")], "settled sum")
 
 
 def _add_last_sum(graph: Graph, steps: str, n_steps: int) -> str:
