@@ -111,6 +111,8 @@ def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
         fitted = time.perf_counter()
         loss = loss_of(model, for_test.iloc[test], dataset.y[test], dataset.task)
         done = time.perf_counter()
+        if trial.trains_on_complete_rows:
+            _keep(_key(trial, fold), model)
         if math.isnan(loss):
             raise ValueError(f"what it predicts in fold {fold} is not a number")
         results.append(FoldResult(fold, loss, len(test), fitted - begin, done - fitted))
@@ -152,22 +154,37 @@ def _parted(source: Dataset | str, folds: Folds) -> Sequence[tuple[NDArray[np.in
 
 
 _MOST_KEPT = 32  # methods fitted to complete rows, which are asked again at every rate
-_kept: dict[tuple[str, str, int, Folds], Any] = {}
+_MOST_NODES = 5_000_000  # that these have together, about 500 MB
+_Key = tuple[tuple[str, str, Folds], int]
+_kept: dict[_Key, Any] = {}
 _keeping = threading.Lock()
+
+
+def _key(trial: Trial, fold: int) -> _Key:
+    return (trial.fingerprint, trial.spelling, trial.folds), fold
 
 
 def _fitted(trial: Trial, source: Dataset | str, fold: int, X: Any, train: NDArray[np.intp]) -> Any:
     dataset = _loaded(source) if isinstance(source, str) else source
-    key = (trial.fingerprint, trial.spelling, fold, trial.folds)
-    if trial.trains_on_complete_rows and (kept := _kept.get(key)) is not None:
-        return kept
-    model = fitted(trial.estimator, X.iloc[train], dataset.y[train], dataset.task)
-    if trial.trains_on_complete_rows:
-        with _keeping:  # cells may run in threads of one process
-            while len(_kept) >= _MOST_KEPT:
-                del _kept[next(iter(_kept))]
-            _kept[key] = model
-    return model
+    kept = _kept.get(_key(trial, fold)) if trial.trains_on_complete_rows else None
+    return fitted(trial.estimator, X.iloc[train], dataset.y[train], dataset.task) if kept is None else kept
+
+
+def _keep(key: _Key, model: Any) -> None:
+    """Keep a method that has been asked, and may have grown, for the next rate, if there is room.
+
+    What other methods have left goes first. Folds come round in turn, so that those which are kept already will be
+    wanted before this one.
+    """
+    with _keeping:  # cells may run in threads of one process
+        _kept[key] = model
+        while len(_kept) > _MOST_KEPT or sum(map(_nodes, _kept.values())) > _MOST_NODES:
+            del _kept[next((other for other in _kept if other[0] != key[0]), key)]
+
+
+def _nodes(model: Any) -> int:
+    """Return how many nodes a fitted method has, if it tells."""
+    return int(getattr(model, "n_nodes_", 0))
 
 
 def forget() -> None:
