@@ -170,14 +170,14 @@ def test_models_are_kept_for_the_next_rate_as_far_as_there_is_room(monkeypatch: 
     kept = []
 
     def forget() -> None:
-        kept.append([(fold, model.n_nodes_) for (_, fold), model in trial._kept.items()])
+        kept.append([(fold, trial._size(model)) for (_, fold), model in trial._kept.items()])
         trial.forget()
 
     monkeypatch.setattr("tritree.lab.experiment.forget", forget)
     plenty = small(methods=["boosting"], folds=4, rates=[0.3, 0.6]).run(1)
-    folds, nodes = zip(*kept[0], strict=True)
+    folds, sizes = zip(*kept[0], strict=True)
     assert folds == (0, 1, 2, 3)
-    monkeypatch.setattr(trial, "_MOST_NODES", sum(nodes[:2]))
+    monkeypatch.setattr(trial, "_MOST_BYTES", sum(sizes[:2]))
     little = small(methods=["boosting"], folds=4, rates=[0.3, 0.6]).run(1)
     assert kept[1] == kept[0][:2]
     assert little["loss"].tolist() == plenty["loss"].tolist()

@@ -154,7 +154,7 @@ def _parted(source: Dataset | str, folds: Folds) -> Sequence[tuple[NDArray[np.in
 
 
 _MOST_KEPT = 32  # methods fitted to complete rows, which are asked again at every rate
-_MOST_NODES = 5_000_000  # that these have together, about 500 MB
+_MOST_BYTES = 500_000_000  # that these take together, about
 _Key = tuple[tuple[str, str, Folds], int]
 _kept: dict[_Key, Any] = {}
 _keeping = threading.Lock()
@@ -178,13 +178,17 @@ def _keep(key: _Key, model: Any) -> None:
     """
     with _keeping:  # cells may run in threads of one process
         _kept[key] = model
-        while len(_kept) > _MOST_KEPT or sum(map(_nodes, _kept.values())) > _MOST_NODES:
+        while len(_kept) > _MOST_KEPT or sum(map(_size, _kept.values())) > _MOST_BYTES:
             del _kept[next((other for other in _kept if other[0] != key[0]), key)]
 
 
-def _nodes(model: Any) -> int:
-    """Return how many nodes a fitted method has, if it tells."""
-    return int(getattr(model, "n_nodes_", 0))
+def _size(model: Any) -> int:
+    """Return about how many bytes the nodes of a fitted method take, if it is one of ours; measured on digits.
+
+    A node of a tree or a forest has a ladder, with a rung for each column; those of boosting have none.
+    """
+    per_node = 100 if hasattr(model, "background_rows") else 45 * getattr(model, "n_features_in_", 0)
+    return int(getattr(model, "n_nodes_", 0)) * per_node
 
 
 def forget() -> None:
