@@ -23,19 +23,20 @@ if TYPE_CHECKING:
 __all__ = ["DiscardIncomplete", "Methods", "fitted", "spelled", "versions_of"]
 
 
-def fitted(estimator: Any, X: Any, y: NDArray[Any], task: str) -> Any:
+def fitted(estimator: Any, X: Any, y: NDArray[Any], task: str, weights: Any = None) -> Any:
     """Return a copy of an estimator fitted to some rows; it has ``predict``, or ``predict_proba`` and ``classes_``.
 
     Some classifiers take 0, 1, 2 and so on only. One that refuses the classes as they are gets their numbers.
     """
+    weighed = {} if weights is None else {"sample_weight": weights}
     try:
-        return clone(estimator).fit(X, y)
+        return clone(estimator).fit(X, y, **weighed)
     except (TypeError, ValueError) as error:
         if task == "regression":
             raise
         refused = error
     try:
-        return _ByNumber(estimator, X, y)
+        return _ByNumber(estimator, X, y, **weighed)
     except Exception as error:
         first, second = (str(one).strip().partition("\n")[0] for one in (refused, error))
         if first == second:
@@ -46,9 +47,9 @@ def fitted(estimator: Any, X: Any, y: NDArray[Any], task: str) -> Any:
 class _ByNumber:
     """A classifier that has learned the numbers of classes in place of the classes."""
 
-    def __init__(self, estimator: Any, X: Any, y: NDArray[Any]) -> None:
+    def __init__(self, estimator: Any, X: Any, y: NDArray[Any], **weighed: Any) -> None:
         classes, numbers = np.unique(y, return_inverse=True)
-        self._model = clone(estimator).fit(X, numbers)
+        self._model = clone(estimator).fit(X, numbers, **weighed)
         self.classes_ = classes[np.asarray(self._model.classes_, dtype=np.intp)]
 
     def predict_proba(self, X: Any) -> Any:
@@ -66,20 +67,24 @@ class DiscardIncomplete(BaseEstimator):  # type: ignore[misc]
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return the estimator fitted to the complete rows."""
         y = np.asarray(y)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
         complete = ~_has_holes(X)
         self.is_classifier_ = hasattr(self.estimator, "predict_proba")
         if self.is_classifier_:
             self.classes_, numbers = np.unique(y, return_inverse=True)
-            self.answer_ = np.bincount(numbers) / len(y)
+            counts = np.bincount(numbers, weights)
+            self.answer_ = counts / counts.sum()
         else:
-            self.answer_ = np.array([np.mean(y)])
+            self.answer_ = np.array([np.average(y, weights=weights)])
         rows = np.flatnonzero(complete)
         enough = len(rows) > 0 and (not self.is_classifier_ or len(np.unique(y[rows])) > 1)
         task = "classification" if self.is_classifier_ else "regression"
-        self.estimator_ = fitted(self.estimator, _rows(X, rows), y[rows], task) if enough else None
+        counted = None if weights is None else weights[rows]
+        enough = enough and (counted is None or bool(counted.any()))
+        self.estimator_ = fitted(self.estimator, _rows(X, rows), y[rows], task, counted) if enough else None
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -109,7 +109,7 @@ def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
         begin = time.perf_counter()
         model = _fitted(trial, source, fold, for_training, train)
         fitted = time.perf_counter()
-        loss = loss_of(model, for_test.iloc[test], dataset.y[test], dataset.task)
+        loss = loss_of(model, for_test.iloc[test], dataset.y[test], dataset.task, dataset.weights_of(test))
         done = time.perf_counter()
         if trial.trains_on_complete_rows:
             _keep(_key(trial, fold), model)
@@ -119,18 +119,18 @@ def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
     return results
 
 
-def loss_of(model: Any, X: Any, y: NDArray[Any], task: str) -> float:
-    """Return the mean squared error, or the mean cross-entropy, of a fitted method on some rows."""
+def loss_of(model: Any, X: Any, y: NDArray[Any], task: str, weights: Any = None) -> float:
+    """Return the mean squared error, or the mean cross-entropy, of a fitted method on some rows, as they weigh."""
     if task == "regression":
         # some give a column, which would be held against every response
         predicted = np.asarray(model.predict(X), dtype=float).reshape(len(y))
-        return float(np.square(predicted - y).mean())
+        return float(np.average(np.square(predicted - y), weights=weights))
     shares = np.asarray(model.predict_proba(X), dtype=float)
     column = pd.Index(np.asarray(model.classes_)).get_indexer(y)
     share = np.where(
         column >= 0, shares[np.arange(len(y)), column], 0.0
     )  # of a class never seen: -1, and nothing
-    return float(-np.log(np.clip(share, _SMALLEST_SHARE, 1.0)).mean())
+    return float(np.average(-np.log(np.clip(share, _SMALLEST_SHARE, 1.0)), weights=weights))
 
 
 # What neighbouring cells share is kept by the process that runs them.
@@ -167,7 +167,10 @@ def _key(trial: Trial, fold: int) -> _Key:
 def _fitted(trial: Trial, source: Dataset | str, fold: int, X: Any, train: NDArray[np.intp]) -> Any:
     dataset = _loaded(source) if isinstance(source, str) else source
     kept = _kept.get(_key(trial, fold)) if trial.trains_on_complete_rows else None
-    return fitted(trial.estimator, X.iloc[train], dataset.y[train], dataset.task) if kept is None else kept
+    if kept is not None:
+        return kept
+    weights = dataset.weights_of(train)
+    return fitted(trial.estimator, X.iloc[train], dataset.y[train], dataset.task, weights)
 
 
 def _keep(key: _Key, model: Any) -> None:

@@ -87,7 +87,9 @@ def loss_without_holes(
     """Return the cross-validated loss, over all rows, of a majority tree on the complete data set."""
     total = 0.0
     for train, test in folds.split(dataset):
-        tree = methods.tree("majority", dataset.task, depth).fit(dataset.X.iloc[train], dataset.y[train])
-        total += loss_of(tree, dataset.X.iloc[test], dataset.y[test], dataset.task) * len(test)
+        tree = methods.tree("majority", dataset.task, depth)
+        tree.fit(dataset.X.iloc[train], dataset.y[train], dataset.weights_of(train))
+        of_test = dataset.X.iloc[test], dataset.y[test], dataset.task, dataset.weights_of(test)
+        total += loss_of(tree, *of_test) * len(test)
         done()
     return total / dataset.n_rows
