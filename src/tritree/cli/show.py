@@ -11,6 +11,7 @@ from tritree.cli.messages import Mendable, note, put, working
 from tritree.cli.pictures import Dpi, picture
 from tritree.cli.reading import reads_a_table
 from tritree.cli.tables import Reading, open_source
+from tritree.cli.wording import in_our_lines, in_our_words
 
 __all__ = ["EXAMPLES", "show"]
 
@@ -33,12 +34,6 @@ VIEWS = {
     ".htm": "html",
     ".dot": "dot",
     ".gv": "dot",
-}
-#: What the text of a tree says of Python, and what it says here.
-_REMARKS = {
-    "; grow_all() grows them all\n": "; fit with --grow-all to have all of them\n",
-    ": max_nodes=None draws everything": ": --max-nodes none draws everything",
-    ": a larger max_depth draws more": ": a larger --max-depth draws more",
 }
 _MOST_ROWS = 1000  # that a page lists
 
@@ -130,7 +125,7 @@ def show(
     if max_nodes is not None:
         limits["max_nodes"] = max_nodes or None
     if kind == "text" and place is None:
-        put(_text(tree, limits))
+        put(in_our_words(tree.to_text(**limits)))
         return
     with working(f"drawing the tree as {kind}"):
         data = _draw(tree, kind, frame, limits, dpi)
@@ -150,20 +145,21 @@ def _lead(tree: Any, rows: str, reading: Reading) -> Any:
 def _draw(tree: Any, kind: str, frame: Any, limits: dict[str, Any], dpi: int) -> bytes:
     """Return the file that shows a tree."""
     if kind == "text":
-        return f"{_text(tree, limits)}\n".encode()
+        return f"{in_our_words(tree.to_text(**limits))}\n".encode()
     if kind == "dot":
-        return bytes(tree.to_dot(**limits).encode())
+        return in_our_words(tree.to_dot(**limits)).encode()
     if kind == "html":
         return _page(tree, frame, limits)
-    return picture(lambda: tree.plot(**limits), kind, dpi)
+    return picture(lambda: _plot(tree, limits), kind, dpi)
 
 
-def _text(tree: Any, limits: dict[str, Any]) -> str:
-    """Return the tree as text, with the options of the command line in the remarks around it."""
-    text = str(tree.to_text(**limits))
-    for words, ours in _REMARKS.items():
-        text = text.replace(words, ours)
-    return text
+def _plot(tree: Any, limits: dict[str, Any]) -> Any:
+    """Return the axes with a tree, and below it remarks with the options of the command line."""
+    axes = tree.plot(**limits)
+    lines = in_our_lines([text.get_text() for text in axes.texts])
+    for text, line in zip(axes.texts, lines, strict=True):
+        text.set_text(line)
+    return axes
 
 
 def _page(tree: Any, frame: Any, limits: dict[str, Any]) -> bytes:
