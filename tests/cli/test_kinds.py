@@ -1,9 +1,11 @@
-"""``tritree fit --model`` makes forests and boosting, and the other commands know what to do with them."""
+"""``--model`` makes and compares forests and boosting, and the other commands know what to do with them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ from cli.conftest import diabetes as with_names
 from cli.running import InProcess
 
 import tritree as library
+from tritree.lab import Experiment
 
 
 def diabetes() -> pd.DataFrame:
@@ -104,9 +107,41 @@ def test_one_tree_of_many_grows_by_the_rows_that_are_named(
     frame.mask(np.random.default_rng(0).random(frame.shape) < 0.6).to_csv("holes.csv", index=False)
     before = tritree.good("show", model, "--tree", 0).out
     after = tritree.good("show", model, "--tree", 0, "--rows", "holes.csv").out
-    assert "; --rows grows those that a table needs" in before
+    assert "; --rows TABLE grows those that rows need" in before
     n_nodes = [int(re.search(r"([\d,]+) nodes", text)[1].replace(",", "")) for text in (before, after)]  # type: ignore[index]
     assert n_nodes[0] < n_nodes[1]
+
+
+@pytest.mark.parametrize("view", ["text", "dot", "png"])
+def test_remarks_on_a_boosted_tree_name_options(
+    view: str, tritree: InProcess, boosting: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    drawn: list[str] = []
+
+    def read(draw: Callable[[], Any], *_: object) -> bytes:
+        drawn.extend(text.get_text() for text in draw().texts)
+        return b""
+
+    monkeypatch.setattr("tritree.cli.show.picture", read)
+    run = tritree.good("show", boosting, "--tree", 0, "--max-nodes", 3, "--format", view, "-o", "tree")
+    said = " ".join(drawn) if view == "png" else Path("tree").read_text(encoding="utf-8")
+    assert "--rows TABLE grows those that rows need" in said
+    assert "--max-nodes none draws everything" in said
+    for word in ("grow_for", "max_nodes", "detach"):
+        assert word not in said + run.err
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_rows_that_are_not_in_the_file_are_told_with_a_remedy_that_the_kind_has(
+    kind: str, tritree: InProcess, table: Path
+) -> None:
+    tritree.good("fit", table, "-y", "y", "-m", kind, "--trees", 3, "-o", "m.tritree", "--no-training-rows")
+    diabetes().drop(columns=["bmi", "s5", "bp"]).to_csv("holed.csv", index=False)
+    run = tritree.good("predict", "m.tritree", "holed.csv", "-o", "answers.csv")
+    assert "no rows to grow from; fit without --no-training-rows" in run.err
+    assert "--grow-all" not in run.err
+    assert "detach" not in run.err
 
 
 @pytest.mark.parametrize("kind", ["boosting", "forest"])
@@ -149,6 +184,33 @@ def test_spread_of_a_tree_of_a_forest_is_exported(tritree: InProcess, forest: Pa
         ),
         (("fit", "{table}", "-y", "y", "-m", "boosting", "--grow-all"), "--grow-all is for one tree"),
         (("fit", "{table}", "-y", "y", "--trees", "7"), "--trees is not for --model tree"),
+        (("compare", "{table}", "-y", "y", "--trees", "7"), "--trees is not for --model tree"),
+        (
+            ("compare", "{table}", "-y", "y", "-m", "tree", "-m", "forest", "--learning-rate", "1"),
+            "--learning-rate is not for --model tree or --model forest",
+        ),
+        (
+            ("compare", "{table}", "-y", "y", "-m", "boosting", "--criterion", "squared_error"),
+            "--criterion is not for",
+        ),
+        (("compare", "{table}", "-y", "y", "-m", "boosting", "--depth", "0"), "--depth 0 is not for"),
+        (
+            (
+                "compare",
+                "{table}",
+                "-y",
+                "y",
+                "-m",
+                "tree",
+                "-m",
+                "boosting",
+                "-s",
+                "surrogate",
+                "-s",
+                "fractional",
+            ),
+            "--strategy surrogate and fractional is not for --model boosting; use trinary_mia, trinary, mia or",
+        ),
         (("fit", "{table}", "-y", "y", "-m", "forest", "--learning-rate", "1"), "--learning-rate is not for"),
     ],
 )
@@ -159,3 +221,76 @@ def test_what_a_kind_cannot_do_is_said_in_a_line(
     run = tritree(*(arg.format(**places) for arg in args))
     assert run.code == 1
     assert words in run.complaint
+
+
+def compared(tritree: InProcess, table: Path, *more: object) -> Any:
+    quick = ("--rates", 0.3, "--seeds", 1, "--folds", 2, "--n-jobs", 1)
+    return tritree.good("compare", table, "-y", "y", *quick, *more)
+
+
+def test_strategies_of_boosting_are_compared(tritree: InProcess, table: Path) -> None:
+    run = compared(tritree, table, "-m", "boosting", "--trees", 3, "--learning-rate", 0.5)
+    names = {f"boosting:{name}" for name in ("trinary_mia", "trinary", "mia", "majority", "discard")}
+    assert {word for line in run.out.splitlines() for word in line.split()[1:2] if ":" in word} >= names
+    assert "models boosting: 3 trees, depth 6, learning rate 0.5\n" in run.out
+
+
+def test_kinds_are_compared_also_where_the_table_has_no_holes(tritree: InProcess, tmp_path: Path) -> None:
+    diabetes().fillna(0).to_csv("whole.csv", index=False)
+    whole = tmp_path / "whole.csv"
+    run = compared(tritree, whole, "-m", "tree", "-m", "forest", "-s", "mia", "--trees", 3, "--depth", 2)
+    assert run.out.startswith("The table as it is, without holes:\nTake ")
+    assert "models tree: depth 2; forest: 3 trees, depth 2\n" in run.out
+    found = compared(tritree, whole, "-m", "tree", "-m", "forest", "-s", "mia", "--trees", 3, "--json").json
+    assert {line["method"] for line in found["as_it_is"]["methods"]} == {"mia", "forest:mia"}
+    assert found["about"]["models"]["forest"]["n_estimators"] == 3
+
+
+def test_comparison_of_one_kind_says_nothing_of_a_table_without_holes_as_it_is(
+    tritree: InProcess, tmp_path: Path
+) -> None:
+    diabetes().fillna(0).to_csv("whole.csv", index=False)
+    run = compared(
+        tritree, tmp_path / "whole.csv", "-m", "boosting", "-s", "mia", "-s", "trinary", "--trees", 3
+    )
+    assert run.out.startswith("With 30% of the cells removed:")
+
+
+def asked(tritree: InProcess, monkeypatch: pytest.MonkeyPatch, *args: object) -> Experiment:
+    """Return the experiment that the program would run."""
+    found: list[Experiment] = []
+    monkeypatch.setattr(Experiment, "run", lambda self, *_, **__: found.append(self))
+    with pytest.raises(AttributeError):  # there are no results
+        tritree("compare", *args)
+    return found[0]
+
+
+@pytest.mark.parametrize("kind", ["forest", "boosting"])
+def test_models_are_compared_as_they_would_be_fitted(
+    kind: str, tritree: InProcess, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tritree.good("fit", table, "-y", "y", "-m", kind, "--trees", 3, "-o", "m.tritree")
+    experiment = asked(tritree, monkeypatch, table, "-y", "y", "-m", kind, "--trees", 3)
+    model = library.load("m.tritree")
+    made = experiment._made(f"{kind}:{model.missing}", experiment.datasets[0])
+    assert made.get_params() | {"n_jobs": None} == model.get_params() | {"n_jobs": None}
+
+
+def test_rows_weigh_in_a_comparison_as_in_a_fit(
+    tritree: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = np.arange(len(diabetes())) % 3
+    diabetes().assign(times=weights).to_csv("weighed.csv", index=False)
+    weighed = tmp_path / "weighed.csv"
+    run = compared(tritree, weighed, "--weights", "times", "-s", "mia", "-s", "majority", "--depth", 2)
+    assert "10 columns, weighed by times; regression" in run.out
+    data = asked(tritree, monkeypatch, weighed, "-y", "y", "--weights", "times").datasets[0]
+    assert "times" not in data.X
+    np.testing.assert_array_equal(data.weights, weights)
+
+
+def test_weights_that_cannot_be_are_named(tritree: InProcess, tmp_path: Path) -> None:
+    diabetes().assign(times=-1).to_csv("weighed.csv", index=False)
+    run = tritree("compare", tmp_path / "weighed.csv", "-y", "y", "--weights", "times")
+    assert run.code == 1
+    assert "the column of weights 'times' holds -1.0 in row 0" in run.complaint

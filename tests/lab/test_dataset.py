@@ -204,3 +204,34 @@ def test_fingerprints_of_numbers_are_equal_just_where_the_numbers_are(one: Any, 
 @given(anything)
 def test_fingerprint_of_any_cells_can_be_taken(values: Any) -> None:
     assert column(values, "object").fingerprint == column(list(values), "object").fingerprint
+
+
+def test_weights_are_a_column_that_is_not_learned_from() -> None:
+    houses = made(weights="size", table=pd.DataFrame(TABLE).fillna({"size": 0.0}))
+    assert list(houses.X) == ["town", "sold"]
+    assert houses.weights is not None
+    assert houses.weights.tolist() == [1.5, 0.0, 3.0, 4.0]
+    assert houses.weights_of(np.array([2, 0])).tolist() == [3.0, 1.5]  # type: ignore[union-attr]
+    assert made().weights_of(np.array([0])) is None
+
+
+def test_other_weights_make_another_fingerprint() -> None:
+    table = pd.DataFrame(TABLE)
+    found = [
+        made(table.assign(w=w), weights="w").fingerprint for w in ([1, 1, 1, 1], [1, 2, 1, 1], [1.0, 2, 1, 1])
+    ]
+    assert made().fingerprint != found[0] != found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ("size", "the column of weights 'size' holds nan in row 1; weights must be finite and not negative"),
+        ("town", "the column of weights 'town'"),
+        ("sise", r"there is no column 'sise' \(did you mean 'size'\?\)"),
+        ("price", "no column beside 'price' and the weights 'price'"),
+    ],
+)
+def test_weights_that_cannot_be_are_named(weights: str, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        made(weights=weights)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -568,3 +569,50 @@ def test_progress_is_shown_on_a_terminal_only(terminal: bool) -> None:
     os.close(ours)
     assert (b"cells" in seen) == terminal
     assert (b"tune the depth" in seen) == terminal
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+@pytest.mark.parametrize("method", ["mia", "discard", "forest:mia", "boosting:mia"])
+def test_row_of_weight_two_counts_as_two_rows(task: str, method: str) -> None:
+    data = made(task=task)
+    times = 1 + np.arange(data.n_rows) % 2
+    weighed = replace(data, weights=times.astype(float))
+    rows = np.arange(data.n_rows)
+    train, test = rows[:150], rows[150:]
+    holed = data.X.mask(np.arange(data.n_rows)[:, None] % 5 == [0, 1, 2])
+    options: dict[str, Any] = {"min_samples_leaf": 1}  # which counts rows, not weights
+    if method.startswith("forest"):  # rows are drawn one by one
+        options |= {"bootstrap": False, "trees": 2}
+    estimator = methods_module.Methods({"x": method}, **options).make("x", task, 1)
+    twice = np.repeat(rows, times)
+    losses = [
+        trial.loss_of(
+            methods_module.fitted(estimator, holed.iloc[of], data.y[of], task, one.weights_of(of)),
+            holed.iloc[asked],
+            data.y[asked],
+            task,
+            one.weights_of(asked),
+        )
+        for one, of, asked in (
+            (weighed, train, test),
+            (data, twice[twice < 150], twice[twice >= 150]),
+        )
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+
+
+def test_weights_are_used_in_training_tuning_and_loss(tmp_path: Path) -> None:
+    data = made()
+    heavy = replace(data, name="heavy", weights=1.0 + 9 * (data.X["a"] > 0).to_numpy())
+    same = replace(data, name="same", weights=np.full(data.n_rows, 3.0))
+    found = small(datasets=[data, heavy, same], depth="tuned").run(1).set_index("dataset")["loss"]
+    np.testing.assert_allclose(found["same"], found["made"], rtol=1e-9)
+    assert (found["heavy"].to_numpy() != found["made"].to_numpy()).all()
+
+
+def test_method_that_takes_no_weights_is_named() -> None:
+    data = replace(made(), weights=np.ones(200))
+    methods = {"mia": "mia", "chain": make_pipeline(SimpleImputer(), DummyRegressor())}
+    with pytest.warns(UserWarning, match="chain on made.*sample_weight"):
+        found = small(datasets=data, methods=methods).run(1)
+    assert set(found["method"]) == {"mia"}

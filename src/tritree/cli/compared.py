@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from tritree.lab.dataset import Dataset
     from tritree.lab.ranks import Comparison
 
-__all__ = ["Compared", "compared", "told"]
+__all__ = ["Compared", "compared", "models_told", "told"]
 
 
 @dataclass(frozen=True)
 class Compared:
     """The comparisons that answer which strategy to use.
 
-    ``as_it_is`` is None if the table has no holes of its own, since all strategies are the same then; ``with_more`` is
-    None if no cells were to be removed from one that has.
+    ``as_it_is`` is None if the table has no holes of its own, since all strategies of one kind of model are the same
+    then; ``with_more`` is None if no cells were to be removed from one that has.
     """
 
     missing_share: float
@@ -34,7 +34,9 @@ class Compared:
         if self.as_it_is is not None:
             # what was tested is told once, at the end
             notes = [] if self.with_more is not None else self.as_it_is.notes
-            said.append(f"The table as it is, with {_percent(self.missing_share)} of its cells missing:")
+            share = self.missing_share
+            holes = f"with {_percent(share)} of its cells missing" if share > 0 else "without holes"
+            said.append(f"The table as it is, {holes}:")
             said.append(f"{replace(self.as_it_is, notes=notes)}\n")
         if self.with_more is not None:
             said.append(f"{_removed(self.with_more.rates)}:")
@@ -54,10 +56,13 @@ class Compared:
 def compared(results: Any, dataset: Dataset) -> Compared:
     """Return what an experiment on one data set comes to."""
     from tritree.lab import compare_methods
+    from tritree.lab.ranks.names import kind_of
     from tritree.lab.ranks.pairs import compare_as_is
 
     share = float(dataset.X.isna().to_numpy().mean())
-    own = compare_as_is(results) if share > 0 and (results["rate"] == 0).any() else None
+    kinds = {kind_of(method) for method in results["method"].unique()}
+    differ = share > 0 or len({kind[0] for kind in kinds if kind is not None}) > 1
+    own = compare_as_is(results) if differ and (results["rate"] == 0).any() else None
     more = compare_methods(results) if own is None or (results["rate"] > 0).any() else None
     return Compared(share, own, more, compare_methods(results, by="rate"))
 
@@ -81,7 +86,26 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
-def told(dataset: Dataset, reason: str) -> str:
+def told(dataset: Dataset, reason: str, weights: str | None) -> str:
     """Return what was compared on, in words."""
     size = f"{count(dataset.n_rows, 'row')}, {count(dataset.X.shape[1], 'column')}"
-    return f"{dataset.name}: {size}; {dataset.task}: {reason}"
+    weighed = "" if weights is None else f", weighed by {weights}"
+    return f"{dataset.name}: {size}{weighed}; {dataset.task}: {reason}"
+
+
+def models_told(about: dict[str, Any]) -> str:
+    """Return what was compared, in words: each kind of model with what ``tritree fit`` would have to be told."""
+    said = [f"tree: {_depth(depth)}" for depth in about["depths"].values() if _has_trees(about["methods"])]
+    for kind, facts in about["models"].items():
+        parts = [count(facts.get("n_estimators") or facts["max_iter"], "tree"), _depth(facts["max_depth"])]
+        rate = facts.get("learning_rate")
+        said.append(f"{kind}: {', '.join(parts)}{'' if rate is None else f', learning rate {rate:g}'}")
+    return "; ".join(said)
+
+
+def _has_trees(methods: list[str]) -> bool:
+    return any(":" not in method for method in methods)
+
+
+def _depth(depth: int | None) -> str:
+    return "any depth" if depth is None else f"depth {depth}"

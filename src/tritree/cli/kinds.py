@@ -1,4 +1,4 @@
-"""The kinds of models that ``tritree fit`` makes, and what each of them is told."""
+"""The kinds of models that ``tritree fit`` makes and ``tritree compare`` compares, and what each of them is told."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from tritree.cli.fit_options import BY_MODEL
 from tritree.cli.messages import Mendable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["make_estimator"]
+__all__ = ["experiment_options", "make_estimator", "method_names"]
 
 #: The options that a kind takes, and the parameters that they are
 _COMMON = {
@@ -39,27 +39,84 @@ def make_estimator(kind: str, task: str, options: Mapping[str, Any]) -> Any:
     """Return an estimator of a kind for a task, not fitted, given what the command line says."""
     from tritree.boosting.parameters import MISSING as BOOSTED
 
-    taken, parameters = _TAKEN[kind], {}
+    taken = _TAKEN[kind]
+    parameters: dict[str, Any] = {}
     for option, value in options.items():
-        if (value is None and option in ("--strategy", "--criterion")) or value == BY_MODEL:
+        if _is_silent(option, value):
             continue
+        _check_taken(option, value, [kind])
         if option in taken:
             parameters[taken[option]] = not value if option == "--no-split-on-missing" else value
-        elif value != _SILENT.get(option):
-            raise Mendable(f"{option} is not for --model {kind}; leave it out")
     if kind != "tree":
         parameters["random_state"] = 0  # the same table and options give the same model
     strategy = parameters.get("missing")
     if kind == "boosting" and strategy is not None and strategy not in BOOSTED:
-        raise Mendable(
-            f"--strategy {strategy} is not for --model boosting; use {', '.join(BOOSTED[:-1])} or {BOOSTED[-1]}"
-        )
+        raise _not_for(strategy, kind)
     estimator = _class_of(kind, task)
-    criterion = parameters.get("criterion")
+    _check_criterion(parameters.get("criterion"), estimator, task)
+    return estimator(**parameters)
+
+
+def method_names(kinds: Sequence[str], strategies: Sequence[str] | None) -> list[str]:
+    """Return what an experiment compares, by name: kinds of models, with all of their strategies or those named."""
+    from tritree.lab.kinds import strategies_of
+    from tritree.lab.ranks.names import METHODS
+
+    names = []
+    for kind in dict.fromkeys(kinds):
+        having = [name for name in METHODS if name in strategies_of(kind)]
+        found = [name for name in having if not strategies or name in strategies]
+        if not found:
+            raise _not_for(" and ".join(strategies or ()), kind)
+        names += [name if kind == "tree" else f"{kind}:{name}" for name in found]
+    return names
+
+
+def experiment_options(kinds: Sequence[str], task: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of an experiment that compares kinds of models, given what the command line says."""
+    names = {"--criterion": "criterion", "--min-samples-leaf": "min_samples_leaf"}
+    names |= {"--trees": "trees", "--learning-rate": "learning_rate"}
+    if options["--depth"] == 0 and "boosting" in kinds:
+        raise Mendable("--depth 0 is not for --model boosting; use 1 or more")
+    found = {}
+    for option, name in names.items():
+        value = options[option]
+        if not _is_silent(option, value):
+            _check_taken(option, value, kinds)
+            if any(option in _TAKEN[kind] for kind in kinds):
+                found[name] = value
+    _check_criterion(found.get("criterion"), _class_of("tree", task), task)
+    return found
+
+
+def _is_silent(option: str, value: Any) -> bool:
+    """Return whether nothing was said, and the kind of model decides."""
+    return (value is None and option in ("--strategy", "--criterion")) or value == BY_MODEL
+
+
+def _check_taken(option: str, value: Any, kinds: Sequence[str]) -> None:
+    """Raise a Mendable if something was said that is for none of some kinds."""
+    if value != _SILENT.get(option) and not any(option in _TAKEN[kind] for kind in kinds):
+        raise Mendable(f"{option} is not for {_named(kinds)}; leave it out")
+
+
+def _not_for(strategy: str, kind: str) -> Mendable:
+    """Return what is said of a strategy that a kind does not have; trees and forests have them all."""
+    from tritree.boosting.parameters import MISSING as BOOSTED
+
+    remedy = f"use {', '.join(BOOSTED[:-1])} or {BOOSTED[-1]}"
+    return Mendable(f"--strategy {strategy} is not for --model {kind}; {remedy}")
+
+
+def _named(kinds: Sequence[str]) -> str:
+    return " or ".join(f"--model {kind}" for kind in dict.fromkeys(kinds))
+
+
+def _check_criterion(criterion: str | None, estimator: Any, task: str) -> None:
+    """Raise a Mendable if a loss is not for the task."""
     if criterion is not None and criterion not in estimator._criteria:
         fitting = " or ".join(estimator._criteria)
         raise Mendable(f"--criterion {criterion} is not for a {task}; use {fitting}, or another --task")
-    return estimator(**parameters)
 
 
 def _class_of(kind: str, task: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tritree.cli import options
-from tritree.cli.compare import checked_shares, shares_of
+from tritree.cli.compare_options import checked_shares, shares_of
 from tritree.cli.messages import Mendable, put, put_json
 from tritree.cli.parts import StoreFile, check_store, run_kept
 from tritree.cli.pictures import picture

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tritree.cli.wording import in_our_words
 from tritree.errors import CutShortWarning, shortened
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def tidy_warnings() -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         text = one_line(message)
         if issubclass(category, CutShortWarning):  # its remedy is a Python call
-            text = f"{text.partition('; call')[0]}; fit with --grow-all to have every branch"
+            text = in_our_words(text)
         if text not in said:
             said.add(text)
             _say("tritree", f"warning: {text}", "bold yellow")

@@ -11,6 +11,7 @@ from tritree.cli.messages import Mendable, note, put, working
 from tritree.cli.pictures import Dpi, picture
 from tritree.cli.reading import reads_a_table
 from tritree.cli.tables import Reading, open_source
+from tritree.cli.wording import in_our_lines, in_our_words
 
 __all__ = ["EXAMPLES", "show"]
 
@@ -35,15 +36,6 @@ VIEWS = {
     ".dot": "dot",
     ".gv": "dot",
 }
-#: What the text of a tree says of Python, and what it says here; and of one of many.
-_GROWS_NEEDED = "; --rows grows those that a table needs\n"
-_REMARKS = {
-    "; grow_all() grows them all\n": "; fit with --grow-all to have all of them\n",
-    "; grow_for(rows) grows those that rows need\n": _GROWS_NEEDED,
-    ": max_nodes=None draws everything": ": --max-nodes none draws everything",
-    ": a larger max_depth draws more": ": a larger --max-depth draws more",
-}
-_REMARKS_OF_MANY = _REMARKS | {"; grow_all() grows them all\n": _GROWS_NEEDED}
 _MOST_ROWS = 1000  # that a page lists
 
 View = Annotated[
@@ -134,13 +126,10 @@ def show(
     if max_nodes is not None:
         limits["max_nodes"] = max_nodes or None
     if kind == "text" and place is None:
-        put(_text(tree, limits, one_of_many=number is not None))
+        put(in_our_words(tree.to_text(**limits), one_of_many=number is not None))
         return
     with working(f"drawing the tree as {kind}"):
-        if kind == "text":
-            data = f"{_text(tree, limits, one_of_many=number is not None)}\n".encode()
-        else:
-            data = _draw(tree, kind, frame, limits, dpi)
+        data = _draw(tree, kind, frame, limits, dpi, one_of_many=number is not None)
     write_out(data, place, output, f"the tree as {kind}")
 
 
@@ -154,21 +143,24 @@ def _lead(tree: Any, rows: str, reading: Reading) -> Any:
     return frame
 
 
-def _draw(tree: Any, kind: str, frame: Any, limits: dict[str, Any], dpi: int) -> bytes:
+def _draw(tree: Any, kind: str, frame: Any, limits: dict[str, Any], dpi: int, *, one_of_many: bool) -> bytes:
     """Return the file that shows a tree."""
+    if kind == "text":
+        return f"{in_our_words(tree.to_text(**limits), one_of_many=one_of_many)}\n".encode()
     if kind == "dot":
-        return bytes(tree.to_dot(**limits).encode())
+        return in_our_words(tree.to_dot(**limits), one_of_many=one_of_many).encode()
     if kind == "html":
         return _page(tree, frame, limits)
-    return picture(lambda: tree.plot(**limits), kind, dpi)
+    return picture(lambda: _plot(tree, limits, one_of_many=one_of_many), kind, dpi)
 
 
-def _text(tree: Any, limits: dict[str, Any], *, one_of_many: bool) -> str:
-    """Return the tree as text, with the options of the command line in the remarks around it."""
-    text = str(tree.to_text(**limits))
-    for words, ours in (_REMARKS_OF_MANY if one_of_many else _REMARKS).items():
-        text = text.replace(words, ours)
-    return text
+def _plot(tree: Any, limits: dict[str, Any], *, one_of_many: bool) -> Any:
+    """Return the axes with a tree, and below it remarks with the options of the command line."""
+    axes = tree.plot(**limits)
+    lines = in_our_lines([text.get_text() for text in axes.texts], one_of_many=one_of_many)
+    for text, line in zip(axes.texts, lines, strict=True):
+        text.set_text(line)
+    return axes
 
 
 def _page(tree: Any, frame: Any, limits: dict[str, Any]) -> bytes:

@@ -16,6 +16,7 @@ from pandas.api import types
 
 from tritree.errors import shortened
 from tritree.lab.cleaning import DataError
+from tritree.response import check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +44,8 @@ class Dataset:
         What the response makes it.
     note : str
         What a report should tell about it; mostly nothing.
+    weights : array or None
+        What each row counts, in training and in the loss; None if all count the same.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Dataset:
     y: NDArray[Any]
     task: Task
     note: str = ""
+    weights: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {self.n_rows:,} rows x {self.X.shape[1]:,} columns, {self.task})"
@@ -66,11 +70,25 @@ class Dataset:
 
         It is the same in every process and on every machine, and whether whole numbers are kept as int or as float.
         """
-        return digest(self.X, self.y, self.task)
+        weighed = (
+            () if self.weights is None else (hashlib.sha256(self.weights.astype("<f8").data).hexdigest(),)
+        )
+        return digest(self.X, self.y, self.task, *weighed)
+
+    def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
+        """Return what some rows count; None if all count the same."""
+        return None if self.weights is None else self.weights[rows]
 
     @classmethod
     def of(
-        cls, name: str, table: Any, response: Any, *, task: Task | None = None, title: str | None = None
+        cls,
+        name: str,
+        table: Any,
+        response: Any,
+        *,
+        task: Task | None = None,
+        title: str | None = None,
+        weights: Any = None,
     ) -> Self:
         """Return a data set made of a table of one's own.
 
@@ -87,11 +105,14 @@ class Dataset:
             just two, make a classification; other numbers a regression.
         title : str, optional
             What to call it in pictures; the name if not given.
+        weights : str, optional
+            The name of the column that says what each row counts; it is not learned from.
 
         Raises
         ------
         DataError
-            If there is no such column, or the response is missing in some rows, or does not suit the task.
+            If there is no such column, or the response is missing in some rows, or does not suit the task, or if
+            weights are no numbers from 0.
 
         Examples
         --------
@@ -106,8 +127,10 @@ class Dataset:
         frame = _as_pandas(table)
         column = _column_of(frame, response)
         task = _task_of(column) if task is None else task
-        X = _with_categories(frame.drop(columns=[response])).reset_index(drop=True)
-        return cls(name, name if title is None else title, X, response_of(column, task), task)
+        found = None if weights is None else _weights_of(frame, weights, response)
+        others = frame.drop(columns=[response] if weights is None else [response, weights])
+        X = _with_categories(others).reset_index(drop=True)
+        return cls(name, name if title is None else title, X, response_of(column, task), task, weights=found)
 
 
 def response_of(column: Any, task: Task) -> NDArray[Any]:
@@ -190,20 +213,11 @@ def _as_pandas(table: Any) -> Any:
 
 def _column_of(frame: Any, response: Any) -> Any:
     """Return the column of the response, without holes."""
-    places = [i for i, name in enumerate(frame.columns) if name == response]
-    if not places:
-        names = list(map(str, frame.columns))
-        raise DataError(
-            f"there is no column {response!r}{meant(response, names)}; the columns are "
-            f"{shortened(', '.join(names), 300)}"
-        )
-    if len(places) > 1:
-        raise DataError(f"{len(places)} columns are called {response!r}; rename all but the response")
+    column = frame.iloc[:, _place_of(frame, response, "the response")]
     if len(frame.columns) == 1:
         raise DataError(f"there is no column beside the response {response!r} to learn from")
     if not len(frame):
         raise DataError("the table has no rows")
-    column = frame.iloc[:, places[0]]
     holes = column.isna().to_numpy()
     if holes.any():
         raise DataError(
@@ -211,6 +225,32 @@ def _column_of(frame: Any, response: Any) -> Any:
             f"{holes.argmax()}; drop these rows"
         )
     return column
+
+
+def _weights_of(frame: Any, name: Any, response: Any) -> NDArray[np.float64]:
+    """Return the column of weights."""
+    column = frame.iloc[:, _place_of(frame, name, "the weights")]
+    if name == response or len(frame.columns) == 2:
+        raise DataError(f"there is no column beside {response!r} and the weights {name!r} to learn from")
+    try:
+        weights: NDArray[np.float64] = check_weights(column, len(frame))  # type: ignore[assignment]
+    except ValueError as error:
+        raise DataError(str(error).replace("sample_weight", f"the column of weights {name!r}")) from None
+    return weights
+
+
+def _place_of(frame: Any, wanted: Any, what: str) -> int:
+    """Return the place of the one column that has a name."""
+    places = [i for i, name in enumerate(frame.columns) if name == wanted]
+    if not places:
+        names = list(map(str, frame.columns))
+        raise DataError(
+            f"there is no column {wanted!r}{meant(wanted, names)}; the columns are "
+            f"{shortened(', '.join(names), 300)}"
+        )
+    if len(places) > 1:
+        raise DataError(f"{len(places)} columns are called {wanted!r}; rename all but {what}")
+    return places[0]
 
 
 def _task_of(column: Any) -> Task:

@@ -17,18 +17,20 @@ import numpy as np
 import pandas as pd
 
 from tritree.lab import given
+from tritree.lab.kinds import OWN_DEPTH, facts_of
 from tritree.lab.methods import Methods, versions_of
 from tritree.lab.settings import in_both, in_test
 from tritree.lab.store import Store
 from tritree.lab.trial import Folds, Trial, forget, run_trial
-from tritree.lab.tuning import tuned_depths
-from tritree.parameters import STRATEGIES, check_int
+from tritree.lab.tuning import TUNED, given_depths, tuned_depths
+from tritree.parameters import STRATEGIES
 from tritree.progress import bar
 from tritree.views.values import count
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
+    from tritree.lab.dataset import Dataset
     from tritree.lab.settings import Setting
     from tritree.lab.store import FoldResult
 
@@ -37,7 +39,6 @@ __all__ = ["RATES", "Experiment"]
 #: The shares of cells that are removed, if no others are asked for.
 RATES = tuple(round(0.1 * i, 1) for i in range(10))
 
-TUNED = "tuned"
 _LOCAL = ("LokyBackend", "ThreadingBackend", "MultiprocessingBackend", "SequentialBackend")
 _AT_ONCE = 4  # cells per worker that are run, and then stored, where they cannot be had one by one
 
@@ -56,17 +57,19 @@ class Experiment:
     rates : float or sequence of float
         Shares of cells that are removed. 0 is added, because the excess loss needs it.
     methods : mapping or sequence of str, default=the six strategies
-        By name: a strategy, "discard" or an estimator of scikit-learn's kind. Strategies and "discard" may be listed
-        by their names alone.
+        By name: a model of tritree or an estimator of scikit-learn's kind. "mia" is a tree of that strategy,
+        "forest:mia" a forest, "boosting:mia" boosted trees; "forest" and "boosting" alone have their default strategy,
+        and "discard" in place of a strategy learns from complete rows only. These may be listed by their names alone.
     seeds : int or sequence of int, default=1
         How many times holes are made, or with which seeds.
     depth : "tuned", int, None or mapping from data set to depth, default="tuned"
         The depth of trees. "tuned" takes the depth at which a majority tree on the complete data set stops improving,
-        at most 5, as the paper did.
+        at most 5, as the paper did; forests and boosting then have the depth that their estimators have.
     folds : Folds or int
         How rows are parted, or into how many folds; ten unless another number is given.
     options : dict
-        Further parameters of the trees, such as ``min_samples_leaf``.
+        Further parameters of trees, forests and boosting, such as ``min_samples_leaf`` or ``learning_rate``: each
+        goes to the models that have it. ``trees`` is how many of them a forest has, or rounds of boosting.
     store : str, path-like or None, default=None
         The file that keeps every finished cell. A run that was stopped goes on from there; None keeps them in memory.
         What another version of tritree, or of the package of an estimator, has made is not taken up.
@@ -147,7 +150,7 @@ class Experiment:
                 setting=setting,
                 rate=rate,
                 method=name,
-                estimator=self._methods.make(name, dataset.task, self.depths[dataset.name]),
+                estimator=self._made(name, dataset),
                 seed=seed,
                 folds=self.folds,
             )
@@ -164,24 +167,20 @@ class Experiment:
         return ((rate, seed, name) for (rate, seed), name in product(tables, names))
 
     def _depths(self, store: Store, shown: bool) -> dict[str, int | None]:
-        """Return the depth of each data set's trees: as it was given, or tuned."""
-        given = {
-            dataset.name: self.depth.get(dataset.name, TUNED) if hasattr(self.depth, "get") else self.depth
-            for dataset in self.datasets
-        }
-        for name, depth in given.items():
-            if depth != TUNED:
-                check_int("depth", depth, 0, or_none="no limit")
-                given[name] = None if depth is None else int(depth)
-        wanted = any(map(self._methods.wants_depth, self._methods.names))
+        """Return the depth of each data set's trees: as it was given, or tuned; none where nothing needs it."""
+        given = given_depths(self.depth, self.datasets)
+        wanted = any(self._methods.kind(name) == "tree" for name in self._methods.names)
         tuning = [dataset for dataset in self.datasets if wanted and given[dataset.name] == TUNED]
         tuned = tuned_depths(tuning, self._methods, self.folds, store, shown=shown)
-        return {
-            dataset.name: tuned.get(dataset.fingerprint)
-            if given[dataset.name] == TUNED
-            else given[dataset.name]
-            for dataset in self.datasets
-        }
+        found = {dataset.name: tuned[dataset.fingerprint] for dataset in tuning}
+        return {name: depth for name, depth in given.items() if depth != TUNED} | found
+
+    def _made(self, method: str, dataset: Dataset) -> Any:
+        """Return a method for a data set; a tuned depth is that of one tree, and other models have their own."""
+        depth = given_depths(self.depth, [dataset])[dataset.name]
+        if depth == TUNED:
+            depth = self.depths[dataset.name] if self._methods.kind(method) == "tree" else OWN_DEPTH
+        return self._methods.make(method, dataset.task, depth)
 
     def _sources(self, stack: ExitStack, trials: Iterable[Trial]) -> dict[str, Any]:
         """Return the data sets by fingerprint as cells get them: as files where the workers are on this machine.
@@ -224,6 +223,11 @@ class Experiment:
             "folds": f"{self.folds.n}, seed {self.folds.seed}",
             "depths": dict(self.depths),
             "options": {name: repr(value) for name, value in self.options.items()},
+            "models": {  # of a tree, the depths and options tell
+                kind: facts_of(self._made(name, self.datasets[0]))
+                for name in self._methods.names
+                if (kind := self._methods.kind(name)) not in (None, "tree")
+            },
             "versions": {
                 "tritree": versions.pop("tritree"),
                 "Python": ".".join(map(str, sys.version_info[:3])),

@@ -1,4 +1,4 @@
-"""What an experiment compares: the strategies of tritree, any estimator of scikit-learn, and one plain baseline."""
+"""What an experiment compares: the models of tritree, any estimator of scikit-learn, and one plain baseline."""
 
 from __future__ import annotations
 
@@ -13,36 +13,30 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.lab.author import AuthorClassifier, AuthorRegressor
-from tritree.parameters import STRATEGIES
+from tritree.lab.kinds import DISCARD, KINDS, Asked, asked, check_options, make_model, strategies_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["DISCARD", "DiscardIncomplete", "Methods", "fitted", "spelled", "versions_of"]
-
-#: The baseline that learns from complete rows only.
-DISCARD = "discard"
-
-_MIN_SAMPLES_LEAF = 20
+__all__ = ["DiscardIncomplete", "Methods", "fitted", "spelled", "versions_of"]
 
 
-def fitted(estimator: Any, X: Any, y: NDArray[Any], task: str) -> Any:
+def fitted(estimator: Any, X: Any, y: NDArray[Any], task: str, weights: Any = None) -> Any:
     """Return a copy of an estimator fitted to some rows; it has ``predict``, or ``predict_proba`` and ``classes_``.
 
     Some classifiers take 0, 1, 2 and so on only. One that refuses the classes as they are gets their numbers.
     """
+    weighed = {} if weights is None else {"sample_weight": weights}
     try:
-        return clone(estimator).fit(X, y)
+        return clone(estimator).fit(X, y, **weighed)
     except (TypeError, ValueError) as error:
         if task == "regression":
             raise
         refused = error
     try:
-        return _ByNumber(estimator, X, y)
+        return _ByNumber(estimator, X, y, **weighed)
     except Exception as error:
         first, second = (str(one).strip().partition("\n")[0] for one in (refused, error))
         if first == second:
@@ -53,9 +47,9 @@ def fitted(estimator: Any, X: Any, y: NDArray[Any], task: str) -> Any:
 class _ByNumber:
     """A classifier that has learned the numbers of classes in place of the classes."""
 
-    def __init__(self, estimator: Any, X: Any, y: NDArray[Any]) -> None:
+    def __init__(self, estimator: Any, X: Any, y: NDArray[Any], **weighed: Any) -> None:
         classes, numbers = np.unique(y, return_inverse=True)
-        self._model = clone(estimator).fit(X, numbers)
+        self._model = clone(estimator).fit(X, numbers, **weighed)
         self.classes_ = classes[np.asarray(self._model.classes_, dtype=np.intp)]
 
     def predict_proba(self, X: Any) -> Any:
@@ -73,20 +67,24 @@ class DiscardIncomplete(BaseEstimator):  # type: ignore[misc]
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return the estimator fitted to the complete rows."""
         y = np.asarray(y)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
         complete = ~_has_holes(X)
         self.is_classifier_ = hasattr(self.estimator, "predict_proba")
         if self.is_classifier_:
             self.classes_, numbers = np.unique(y, return_inverse=True)
-            self.answer_ = np.bincount(numbers) / len(y)
+            counts = np.bincount(numbers, weights)
+            self.answer_ = counts / counts.sum()
         else:
-            self.answer_ = np.array([np.mean(y)])
+            self.answer_ = np.array([np.average(y, weights=weights)])
         rows = np.flatnonzero(complete)
         enough = len(rows) > 0 and (not self.is_classifier_ or len(np.unique(y[rows])) > 1)
         task = "classification" if self.is_classifier_ else "regression"
-        self.estimator_ = fitted(self.estimator, _rows(X, rows), y[rows], task) if enough else None
+        counted = None if weights is None else weights[rows]
+        enough = enough and (counted is None or bool(counted.any()))
+        self.estimator_ = fitted(self.estimator, _rows(X, rows), y[rows], task, counted) if enough else None
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -126,23 +124,18 @@ def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
 class Methods:
     """The methods by name, each an estimator that is yet to be fitted.
 
-    A method is the name of a strategy, "discard", or an estimator of scikit-learn's kind. Strategies and the baseline
-    get the depth of the data set and the options given; an estimator is taken as it is. ``as_author`` lets trees grow
-    as they did in the runs behind the paper's figure.
+    A method is a model of tritree, by its name, or an estimator of scikit-learn's kind: "mia" is a tree,
+    "boosting:mia" and "forest:mia" are what they say, "discard" in place of a strategy is the baseline. Models get the
+    depth given and those of the options that are theirs; an estimator is taken as it is. ``as_author`` lets trees
+    grow as they did in the runs behind the paper's figure.
     """
 
     def __init__(self, methods: Mapping[str, Any], *, as_author: bool = False, **options: Any) -> None:
-        unknown = [name for name, method in methods.items() if not _is_method(method)]
-        if unknown:
-            names = ", ".join(map(repr, (*STRATEGIES, DISCARD)))
-            raise ValueError(
-                f"method {unknown[0]!r} is {methods[unknown[0]]!r}; a method is one of {names} or an estimator with "
-                "fit and predict"
-            )
         self._methods = dict(methods)
-        self._regressor = AuthorRegressor if as_author else TrinaryTreeRegressor
-        self._classifier = AuthorClassifier if as_author else TrinaryTreeClassifier
-        self._options = {"min_samples_leaf": _MIN_SAMPLES_LEAF, "n_jobs": 1} | options
+        self._models = {name: _model(name, method) for name, method in methods.items()}
+        self._as_author = as_author
+        self._options = options
+        check_options(options, {model.kind for model in self._models.values() if model is not None})
 
     @property
     def names(self) -> list[str]:
@@ -152,35 +145,42 @@ class Methods:
     @property
     def of_others(self) -> dict[str, Any]:
         """Return the methods that are estimators, as they were given."""
-        return {name: method for name, method in self._methods.items() if not isinstance(method, str)}
+        return {name: self._methods[name] for name, model in self._models.items() if model is None}
 
-    def wants_depth(self, name: str) -> bool:
-        """Return whether a method grows a tree of the data set's depth."""
-        return isinstance(self._methods[name], str)
+    def kind(self, name: str) -> str | None:
+        """Return what kind of model a method is; None if it is an estimator that was given."""
+        model = self._models[name]
+        return None if model is None else model.kind
 
-    def make(self, name: str, task: str, depth: int | None) -> Any:
+    def make(self, name: str, task: str, depth: Any) -> Any:
         """Return a method as an estimator for a task."""
-        method = self._methods[name]
-        if not isinstance(method, str):
-            return clone(method)
-        tree = self.tree("trinary" if method == DISCARD else method, task, depth)
-        return DiscardIncomplete(tree) if method == DISCARD else tree
+        model = self._models[name]
+        if model is None:
+            return clone(self._methods[name])
+        made = make_model(model, task, depth, self._options, as_author=self._as_author)
+        return DiscardIncomplete(made) if model.strategy == DISCARD else made
 
     def tree(self, strategy: str, task: str, depth: int | None) -> Any:
         """Return a tree of one of the strategies."""
-        options = dict(self._options)
-        criterion = options.pop("criterion", None)
-        if task == "regression":
-            return self._regressor(missing=strategy, max_depth=depth, **options)
-        if criterion is not None:
-            options["criterion"] = criterion
-        return self._classifier(missing=strategy, max_depth=depth, **options)
+        return make_model(Asked("tree", strategy), task, depth, self._options, as_author=self._as_author)
 
 
-def _is_method(method: Any) -> bool:
-    if isinstance(method, str):
-        return method in (*STRATEGIES, DISCARD)
-    return hasattr(method, "fit") and hasattr(method, "predict")
+def _model(name: str, method: Any) -> Asked | None:
+    """Return the model that a method asks for; None if it is an estimator. What is neither is refused."""
+    if not isinstance(method, str):
+        if hasattr(method, "fit") and hasattr(method, "predict"):
+            return None
+    elif (model := asked(method)) is not None:
+        return model
+    kind, _, strategy = method.partition(":") if isinstance(method, str) else ("", "", "")
+    if kind in KINDS:
+        names = ", ".join(map(repr, strategies_of(kind)))
+        raise ValueError(f"method {name!r} is {method!r}, and {kind} has no {strategy!r}; it has {names}")
+    names = ", ".join(map(repr, strategies_of("tree")))
+    raise ValueError(
+        f"method {name!r} is {method!r}; a method is one of {names}, these after 'forest:' or 'boosting:', or an "
+        "estimator with fit and predict"
+    )
 
 
 # What a method is, as text: a result is found again by it.

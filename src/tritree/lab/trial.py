@@ -109,26 +109,28 @@ def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
         begin = time.perf_counter()
         model = _fitted(trial, source, fold, for_training, train)
         fitted = time.perf_counter()
-        loss = loss_of(model, for_test.iloc[test], dataset.y[test], dataset.task)
+        loss = loss_of(model, for_test.iloc[test], dataset.y[test], dataset.task, dataset.weights_of(test))
         done = time.perf_counter()
+        if trial.trains_on_complete_rows:
+            _keep(_key(trial, fold), model)
         if math.isnan(loss):
             raise ValueError(f"what it predicts in fold {fold} is not a number")
         results.append(FoldResult(fold, loss, len(test), fitted - begin, done - fitted))
     return results
 
 
-def loss_of(model: Any, X: Any, y: NDArray[Any], task: str) -> float:
-    """Return the mean squared error, or the mean cross-entropy, of a fitted method on some rows."""
+def loss_of(model: Any, X: Any, y: NDArray[Any], task: str, weights: Any = None) -> float:
+    """Return the mean squared error, or the mean cross-entropy, of a fitted method on some rows, as they weigh."""
     if task == "regression":
         # some give a column, which would be held against every response
         predicted = np.asarray(model.predict(X), dtype=float).reshape(len(y))
-        return float(np.square(predicted - y).mean())
+        return float(np.average(np.square(predicted - y), weights=weights))
     shares = np.asarray(model.predict_proba(X), dtype=float)
     column = pd.Index(np.asarray(model.classes_)).get_indexer(y)
     share = np.where(
         column >= 0, shares[np.arange(len(y)), column], 0.0
     )  # of a class never seen: -1, and nothing
-    return float(-np.log(np.clip(share, _SMALLEST_SHARE, 1.0)).mean())
+    return float(np.average(-np.log(np.clip(share, _SMALLEST_SHARE, 1.0)), weights=weights))
 
 
 # What neighbouring cells share is kept by the process that runs them.
@@ -152,22 +154,44 @@ def _parted(source: Dataset | str, folds: Folds) -> Sequence[tuple[NDArray[np.in
 
 
 _MOST_KEPT = 32  # methods fitted to complete rows, which are asked again at every rate
-_kept: dict[tuple[str, str, int, Folds], Any] = {}
+_MOST_BYTES = 500_000_000  # that these take together, about
+_Key = tuple[tuple[str, str, Folds], int]
+_kept: dict[_Key, Any] = {}
 _keeping = threading.Lock()
+
+
+def _key(trial: Trial, fold: int) -> _Key:
+    return (trial.fingerprint, trial.spelling, trial.folds), fold
 
 
 def _fitted(trial: Trial, source: Dataset | str, fold: int, X: Any, train: NDArray[np.intp]) -> Any:
     dataset = _loaded(source) if isinstance(source, str) else source
-    key = (trial.fingerprint, trial.spelling, fold, trial.folds)
-    if trial.trains_on_complete_rows and (kept := _kept.get(key)) is not None:
+    kept = _kept.get(_key(trial, fold)) if trial.trains_on_complete_rows else None
+    if kept is not None:
         return kept
-    model = fitted(trial.estimator, X.iloc[train], dataset.y[train], dataset.task)
-    if trial.trains_on_complete_rows:
-        with _keeping:  # cells may run in threads of one process
-            while len(_kept) >= _MOST_KEPT:
-                del _kept[next(iter(_kept))]
-            _kept[key] = model
-    return model
+    weights = dataset.weights_of(train)
+    return fitted(trial.estimator, X.iloc[train], dataset.y[train], dataset.task, weights)
+
+
+def _keep(key: _Key, model: Any) -> None:
+    """Keep a method that has been asked, and may have grown, for the next rate, if there is room.
+
+    What other methods have left goes first. Folds come round in turn, so that those which are kept already will be
+    wanted before this one.
+    """
+    with _keeping:  # cells may run in threads of one process
+        _kept[key] = model
+        while len(_kept) > _MOST_KEPT or sum(map(_size, _kept.values())) > _MOST_BYTES:
+            del _kept[next((other for other in _kept if other[0] != key[0]), key)]
+
+
+def _size(model: Any) -> int:
+    """Return about how many bytes the nodes of a fitted method take, if it is one of ours; measured on digits.
+
+    A node of a tree or a forest has a ladder, with a rung for each column; those of boosting have none.
+    """
+    per_node = 100 if hasattr(model, "background_rows") else 45 * getattr(model, "n_features_in_", 0)
+    return int(getattr(model, "n_nodes_", 0)) * per_node
 
 
 def forget() -> None:

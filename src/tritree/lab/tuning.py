@@ -1,4 +1,4 @@
-"""The depth of trees, tuned as the paper did."""
+"""The depth of trees: as it was given, or tuned as the paper did."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tritree.lab.methods import spelled, versions_of
 from tritree.lab.trial import loss_of
+from tritree.parameters import check_int
 from tritree.progress import bar
 
 if TYPE_CHECKING:
@@ -17,10 +18,22 @@ if TYPE_CHECKING:
     from tritree.lab.store import Store
     from tritree.lab.trial import Folds
 
-__all__ = ["DEEPEST", "loss_without_holes", "tuned_depth", "tuned_depths"]
+__all__ = ["DEEPEST", "TUNED", "given_depths", "loss_without_holes", "tuned_depth", "tuned_depths"]
 
+#: What stands for a depth that is yet to be tuned.
+TUNED = "tuned"
 #: The depth at which tuning ends.
 DEEPEST = 5
+
+
+def given_depths(depth: Any, datasets: Iterable[Dataset]) -> dict[str, Any]:
+    """Return the depth that was given for each data set: a number, None for no limit, or "tuned"."""
+    given = {one.name: depth.get(one.name, TUNED) if hasattr(depth, "get") else depth for one in datasets}
+    for name, found in given.items():
+        if found != TUNED:
+            check_int("depth", found, 0, or_none="no limit")
+            given[name] = None if found is None else int(found)
+    return given
 
 
 def tuned_depths(
@@ -74,7 +87,9 @@ def loss_without_holes(
     """Return the cross-validated loss, over all rows, of a majority tree on the complete data set."""
     total = 0.0
     for train, test in folds.split(dataset):
-        tree = methods.tree("majority", dataset.task, depth).fit(dataset.X.iloc[train], dataset.y[train])
-        total += loss_of(tree, dataset.X.iloc[test], dataset.y[test], dataset.task) * len(test)
+        tree = methods.tree("majority", dataset.task, depth)
+        tree.fit(dataset.X.iloc[train], dataset.y[train], dataset.weights_of(train))
+        of_test = dataset.X.iloc[test], dataset.y[test], dataset.task, dataset.weights_of(test)
+        total += loss_of(tree, *of_test) * len(test)
         done()
     return total / dataset.n_rows

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tritree.lab.ranks.names import METHODS, method_order
+from tritree.lab.ranks.names import METHODS, kind_of, method_order
 from tritree.views.notation import as_name
 
 if TYPE_CHECKING:
@@ -27,11 +27,19 @@ class Look(NamedTuple):
     colour: str
     marker: str
     line: Any
+    #: How much of the marker is filled, as matplotlib has it.
+    fill: str = "full"
 
 
 # Told apart by every kind of sight, and seen on white and on black; those of the paper's five are Okabe and Ito's.
 _COLOURS = ("#707070", "#0072b2", "#1aa67c", "#d55e00", "#cc79a7", "#45a6dc", "#9a7bff")
 _MARKERS = ("s", "^", "v", "o", "D", "P", "X")
+# kinds of models have a line each, and markers filled in full, half or not at all
+_OF_KIND: dict[str, tuple[Any, str]] = {
+    "tree": ("-", "full"),
+    "forest": ((0, (1, 1)), "bottom"),
+    "boosting": ((0, (7, 1.5)), "none"),
+}
 # methods of the user's own: other colours, and a line of another kind, since there may be any number of them
 _MORE_COLOURS = ("#7e503a", "#a08a00", "#aa3377", "#117733", "#5b5fc7")
 _MORE_MARKERS = ("<", ">", "p", "h", "*", "d")
@@ -41,21 +49,26 @@ _MORE_LINE = (0, (5, 1.2, 1.2, 1.2))
 def looks(methods: Sequence[str]) -> dict[str, Look]:
     """Return how methods are drawn: the lab's own always in the same way, others by their place in the alphabet.
 
+    A strategy has a colour and a marker, a kind of model a line and how its markers are filled.
+
     Examples
     --------
     >>> looks(["trinary", "LightGBM"])["trinary"] == looks(["trinary"])["trinary"]
     True
     """
-    known = {
-        name: Look(colour, marker, "-")
-        for name, colour, marker in zip(METHODS, _COLOURS, _MARKERS, strict=True)
-    }
+    known = {method: _look(*found) for method in methods if (found := kind_of(method)) is not None}
     others = [name for name in method_order(methods) if name not in known]
     more = {
         name: Look(_MORE_COLOURS[i % len(_MORE_COLOURS)], _MORE_MARKERS[i % len(_MORE_MARKERS)], _MORE_LINE)
         for i, name in enumerate(others)
     }
     return {name: (known | more)[name] for name in method_order(methods)}
+
+
+def _look(kind: str, strategy: str) -> Look:
+    place = METHODS.index(strategy)
+    line, fill = _OF_KIND[kind]
+    return Look(_COLOURS[place], _MARKERS[place], line, fill)
 
 
 def called(method: str, names: Mapping[str, str]) -> str:

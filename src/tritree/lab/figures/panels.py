@@ -207,9 +207,8 @@ def _draw_curve(panel: Any, line: pd.DataFrame, look: Look, label: str, above: i
     """
     known = line.where(np.isfinite(line["excess"]))
     style = {"color": look.colour, "linestyle": look.line, "linewidth": 1.7 + 2.6 * above}
-    panel.plot(
-        known.index, known["excess"], marker=look.marker, markersize=4 + 3 * above, label=label, **style
-    )
+    style |= {"marker": look.marker, "fillstyle": look.fill}
+    panel.plot(known.index, known["excess"], markersize=4 + 3 * above, label=label, **style)
     if known["low"].notna().any():
         panel.fill_between(
             known.index, known["low"], known["high"], color=look.colour, alpha=0.2, linewidth=0
@@ -240,7 +239,15 @@ def _add_legend(
     entries = [
         (
             called(method, names),
-            Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line, markersize=4),
+            Line2D(
+                [],
+                [],
+                color=look.colour,
+                linestyle=look.line,
+                marker=look.marker,
+                fillstyle=look.fill,
+                markersize=4,
+            ),
         )
         for method, look in looks(points["method"].tolist()).items()
     ]

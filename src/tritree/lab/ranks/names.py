@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tritree.lab.kinds import KINDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -11,14 +13,16 @@ __all__ = [
     "METHODS",
     "PAPER_NAMES",
     "SETTINGS",
+    "kind_of",
     "method_order",
     "paper_name",
     "setting_name",
     "setting_order",
 ]
 
-#: The methods that tritree knows, in the paper's order.
+#: The methods that tritree knows, in the paper's order; those of forests and boosting have their kind before them.
 METHODS = ("majority", "mia", "fractional", "trinary", "trinary_mia", "surrogate", "discard")
+_ALL_METHODS = METHODS + tuple(f"{kind}:{method}" for kind in KINDS for method in METHODS)
 #: The settings of the paper, in its order, and then those of the lab.
 SETTINGS = ("mcar", "mcar_test", "im", "im_test", "mar", "mar_test", "mnar", "mnar_test", "predictive")
 
@@ -32,6 +36,7 @@ PAPER_NAMES = {
     "surrogate": "Surrogate",
     "discard": "Discard",
 }
+PAPER_NAMES |= {f"{kind}:{method}": f"{PAPER_NAMES[method]} {kind}" for kind in KINDS for method in METHODS}
 _MECHANISMS = {"mcar": "MCAR", "im": "IM", "mar": "MAR", "mnar": "MNAR", "predictive": "Predictive"}
 _SHIFT = " → "
 
@@ -41,10 +46,26 @@ def paper_name(method: str) -> str:
 
     Examples
     --------
-    >>> paper_name("fractional"), paper_name("LightGBM")
-    ('FC', 'LightGBM')
+    >>> paper_name("fractional"), paper_name("boosting:mia"), paper_name("LightGBM")
+    ('FC', 'MIA boosting', 'LightGBM')
     """
     return PAPER_NAMES.get(method, method)
+
+
+def kind_of(method: str) -> tuple[str, str] | None:
+    """Return the kind of model and the strategy that a name tells; None if it is a name of the user's own.
+
+    Whoever calls a method "boosting" may mean that of another library.
+
+    Examples
+    --------
+    >>> kind_of("mia"), kind_of("boosting:mia"), kind_of("boosting")
+    (('tree', 'mia'), ('boosting', 'mia'), None)
+    """
+    if method not in _ALL_METHODS:
+        return None
+    kind, _, strategy = method.rpartition(":")
+    return kind or "tree", strategy
 
 
 def setting_name(setting: str) -> str:
@@ -64,8 +85,8 @@ def setting_name(setting: str) -> str:
 
 
 def method_order(methods: Iterable[str]) -> list[str]:
-    """Return the methods once each: those of the paper in its order, then the others by the alphabet."""
-    return _ordered(methods, METHODS)
+    """Return the methods once each: those of the paper in its order, kind by kind, then the others by the alphabet."""
+    return _ordered(methods, _ALL_METHODS)
 
 
 def setting_order(settings: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from tritree.lab.figures.dots import draw_ranks
 from tritree.lab.figures.panels import draw_panels
 from tritree.lab.ranks import compare_methods, curves, gaps, mean_ranks
 from tritree.lab.ranks.averages import NothingSharedError
-from tritree.lab.ranks.names import METHODS, method_order, setting_order
+from tritree.lab.ranks.names import kind_of, method_order, setting_order
 from tritree.lab.ranks.pairs import compare_as_is
 from tritree.lab.ranks.tables import (
     MEASURES,
@@ -94,8 +94,11 @@ def _findings(table: pd.DataFrame, ranks: Ranks | None, comparison: Comparison |
 
 
 def _as_it_is(table: pd.DataFrame) -> list[str]:
-    """Return what came out for the table as it is; nothing if it has no holes, where strategies are all the same."""
-    at_zero = table[(table["rate"] == 0) & table["method"].isin(METHODS)]
+    """Return what came out for the table as it is; nothing if all methods of ours are the same there.
+
+    Without holes strategies are, of one kind of model.
+    """
+    at_zero = table[(table["rate"] == 0) & (table["method"].map(kind_of).notna())]
     if not (at_zero.groupby("fold")["loss"].nunique() > 1).any():
         return []
     own = _or_none(compare_as_is, table)

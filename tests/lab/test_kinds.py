@@ -1,0 +1,215 @@
+"""Forests and boosting are methods of an experiment as trees are: named, given their options, stored and drawn."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tritree
+from tritree.lab import trial
+from tritree.lab.data import Dataset
+from tritree.lab.experiment import Experiment
+from tritree.lab.kinds import KINDS, asked, strategies_of
+from tritree.lab.methods import DiscardIncomplete, Methods
+from tritree.lab.ranks.names import METHODS, kind_of, method_order, paper_name
+from tritree.lab.settings import in_test
+from tritree.lab.trial import Folds
+
+ALL = [f"{kind}:{strategy}" for kind in KINDS for strategy in strategies_of(kind)]
+
+
+def made(task: str = "regression", n: int = 120) -> Dataset:
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))
+    signal = table["a"] + table["b"].abs()
+    table["y"] = signal if task == "regression" else np.where(signal > 0, "yes", "no")
+    return Dataset.of("made", table, "y")
+
+
+def small(**parameters: Any) -> Experiment:
+    defaults: dict[str, Any] = {
+        "datasets": made(),
+        "settings": "mcar_test",
+        "rates": 0.3,
+        "methods": ["trinary", "forest:mia", "boosting"],
+        "folds": 3,
+        "options": {"trees": 4},
+    }
+    return Experiment(**(defaults | parameters))
+
+
+def test_kind_alone_has_the_strategy_of_its_estimators() -> None:
+    for kind, estimator in (
+        ("tree", tritree.TrinaryTreeRegressor),
+        ("forest", tritree.TrinaryForestClassifier),
+        ("boosting", tritree.TrinaryBoostingClassifier),
+    ):
+        assert asked(kind) == (kind, estimator().missing)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ":", "boosting:", ":mia", "bosting:mia", "forest:tree", "Boosting:mia", "mia:tree"]
+)
+def test_other_names_ask_for_nothing(name: str) -> None:
+    assert asked(name) is None
+
+
+@pytest.mark.parametrize(("name", "task"), list(product(ALL, ["regression", "classification"])))
+def test_every_name_makes_a_model_that_fits(name: str, task: str) -> None:
+    options = {} if name.startswith("tree") else {"trees": 2}
+    model = Methods({"x": name}, **options).make("x", task, 2)
+    data = made(task)
+    model.fit(data.X, data.y)
+    assert len(model.predict(data.X)) == data.n_rows
+    kind, strategy = name.split(":")
+    assert isinstance(model, DiscardIncomplete) == (strategy == "discard")
+    inner = getattr(model, "estimator", model)
+    ending = {"regression": "Regressor", "classification": "Classifier"}[task]
+    assert type(inner).__name__ == f"Trinary{kind.capitalize()}{ending}"
+    assert (inner.max_depth, inner.n_jobs) == (2, 1)
+
+
+def test_strategy_that_a_kind_lacks_is_refused_with_those_it_has() -> None:
+    with pytest.raises(
+        ValueError, match="boosting has no 'surrogate'; it has 'trinary_mia', 'trinary', 'mia'"
+    ):
+        Methods({"x": "boosting:surrogate"})
+
+
+def test_options_go_to_the_models_that_have_them() -> None:
+    methods = Methods(
+        {name: name for name in ("mia", "forest", "boosting")},
+        trees=7,
+        learning_rate=0.3,
+        min_samples_leaf=9,
+        split_on_missing=False,
+    )
+    tree, forest, boosting = (methods.make(name, "regression", 3).get_params() for name in methods.names)
+    assert {parameters["min_samples_leaf"] for parameters in (tree, forest, boosting)} == {9}
+    assert (forest["n_estimators"], boosting["max_iter"], boosting["learning_rate"]) == (7, 7, 0.3)
+    assert (tree["split_on_missing"], forest["split_on_missing"]) == (False, False)
+
+
+def test_what_no_option_says_is_as_the_estimators_have_it() -> None:
+    methods = Methods({"forest": "forest", "boosting": "boosting"})
+    for name, estimator in (
+        ("forest", tritree.TrinaryForestRegressor()),
+        ("boosting", tritree.TrinaryBoostingRegressor()),
+    ):
+        found = methods.make(name, "regression", "own").get_params()
+        assert found == estimator.get_params() | {"n_jobs": 1, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"learning_rate": 0.1}, "'learning_rate', which is for boosting, and methods has none such"),
+        ({"trees": 5}, "'trees', which is for forest and boosting"),
+        ({"min_sample_leaf": 5}, "'min_sample_leaf', which is no parameter of a tree, a forest or boosting"),
+    ],
+)
+def test_option_that_no_method_takes_is_refused_at_once(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        small(methods=["trinary"], options=options)
+
+
+def test_tuned_depth_is_that_of_trees_only() -> None:
+    experiment = small(depth="tuned")
+    experiment.run(1)
+    models = experiment.about()["models"]
+    assert list(experiment.depths) == ["made"]
+    assert (models["forest"]["max_depth"], models["boosting"]["max_depth"]) == (None, 6)
+    given = small(depth=2).about()["models"]
+    assert {facts["max_depth"] for facts in given.values()} == {2}
+
+
+def test_without_trees_no_depth_is_tuned() -> None:
+    experiment = small(methods=["boosting"])
+    experiment.run(1)
+    assert experiment.depths == {}
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_loss_is_that_of_models_fitted_by_hand(task: str) -> None:
+    data = made(task)
+    found = small(datasets=data, methods=["boosting:mia"], depth=2).run(1)
+    kind = tritree.TrinaryBoostingRegressor if task == "regression" else tritree.TrinaryBoostingClassifier
+    _, holed = in_test("mcar").tables(data, 0.3, 0)
+    for fold, (train, test) in enumerate(Folds(3).split(data)):
+        model = kind(missing="mia", max_depth=2, max_iter=4, random_state=0).fit(
+            data.X.iloc[train], data.y[train]
+        )
+        expected = trial.loss_of(model, holed.iloc[test], data.y[test], task)
+        loss = found[(found["rate"] == 0.3) & (found["fold"] == fold)]["loss"].item()
+        assert loss == expected
+
+
+def test_finished_models_are_found_again_and_other_options_are_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "results.sqlite"
+    first = small(store=store, depth=2).run(1)
+    ran = []
+    monkeypatch.setattr("tritree.lab.experiment.run_trial", lambda cell, _: ran.append(cell.method) or [])
+    again = small(store=store, depth=2).run(1)
+    assert not ran
+    pd.testing.assert_frame_equal(first, again)
+    small(store=store, depth=2, options={"trees": 5}).run(1)
+    assert set(ran) == {"forest:mia", "boosting"}
+    ran.clear()
+    small(store=store, depth=2, options={"trees": 4, "learning_rate": 0.2}).run(1)
+    assert set(ran) == {"boosting"}
+
+
+def test_models_are_kept_for_the_next_rate_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = []
+
+    def forget() -> None:
+        kept.append([(fold, trial._size(model)) for (_, fold), model in trial._kept.items()])
+        trial.forget()
+
+    monkeypatch.setattr("tritree.lab.experiment.forget", forget)
+    plenty = small(methods=["boosting"], folds=4, rates=[0.3, 0.6]).run(1)
+    folds, sizes = zip(*kept[0], strict=True)
+    assert folds == (0, 1, 2, 3)
+    monkeypatch.setattr(trial, "_MOST_BYTES", sum(sizes[:2]))
+    little = small(methods=["boosting"], folds=4, rates=[0.3, 0.6]).run(1)
+    assert kept[1] == kept[0][:2]
+    assert little["loss"].tolist() == plenty["loss"].tolist()
+
+
+def test_methods_are_listed_kind_by_kind_in_the_papers_order() -> None:
+    given = ["zebra", "boosting:trinary", "trinary", "forest:mia", "boosting:mia", "mia", "boosting"]
+    assert method_order(given) == [
+        "mia",
+        "trinary",
+        "forest:mia",
+        "boosting:mia",
+        "boosting:trinary",
+        "boosting",
+        "zebra",
+    ]
+
+
+def test_names_tell_the_kind_but_not_those_of_others() -> None:
+    assert kind_of("forest:mia") == ("forest", "mia")
+    assert kind_of("forest") is None  # may be a forest of another library
+    assert paper_name("boosting:trinary_mia") == "TrinaryMIA boosting"
+    assert paper_name("forest") == "forest"
+
+
+def test_strategy_keeps_its_colour_in_every_kind_and_kinds_are_told_apart() -> None:
+    pytest.importorskip("matplotlib")
+    from tritree.lab.figures.looks import looks
+
+    drawn = looks([*METHODS, *(f"{kind}:{method}" for kind in KINDS[1:] for method in METHODS)])
+    assert len(set(drawn.values())) == 3 * len(METHODS)
+    for method in METHODS:
+        same = [drawn[method], *(drawn[f"{kind}:{method}"] for kind in KINDS[1:])]
+        assert len({(look.colour, look.marker) for look in same}) == 1
+        assert len({str(look.line) for look in same}) == len({look.fill for look in same}) == 3
