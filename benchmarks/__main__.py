@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import surroundings
-from benchmarks.cases import CASES, Run
+from benchmarks.cases import CASES
 from benchmarks.report import Report, print_report, to_json, write_readme
 from benchmarks.results import Row
+from benchmarks.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
