@@ -64,7 +64,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run; all of them by default")
     parser.add_argument("--list", action="store_true", help="list the benchmarks and end")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows; ends within two minutes")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows; ends within three minutes")
     parser.add_argument(
         "--rounds", type=_positive, help=f"rounds at most; {ROUNDS}, or {QUICK_ROUNDS} if quick"
     )

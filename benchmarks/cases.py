@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import data
+from benchmarks import data, many_trees
 from benchmarks.measure import Job, exponent
 from benchmarks.ours import TriTree
 from benchmarks.peers import load
@@ -282,4 +282,5 @@ CASES: dict[str, Callable[[Run], Iterator[Row]]] = {
     "memory": peak_memory,
     "growth": growth,
     "author": author,
+    **many_trees.CASES,
 }
