@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import surroundings
-from benchmarks.cases import CASES, Run
+from benchmarks.cases import CASES
 from benchmarks.report import Report, print_report, to_json, write_readme
 from benchmarks.results import Row
+from benchmarks.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,7 +64,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run; all of them by default")
     parser.add_argument("--list", action="store_true", help="list the benchmarks and end")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows; ends within two minutes")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows; ends within three minutes")
     parser.add_argument(
         "--rounds", type=_positive, help=f"rounds at most; {ROUNDS}, or {QUICK_ROUNDS} if quick"
     )

@@ -1,97 +1,34 @@
-"""The benchmarks: each names its work, its contenders and its reach."""
+"""The benchmarks of one tree, and all by their names: each names its work, its contenders and its reach."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import math
-import tempfile
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import data, memory
-from benchmarks.measure import Job, exponent, measurement, time_rounds
-from benchmarks.peers import Contender, Settings, TriTree, load
+from benchmarks import data, many_trees
+from benchmarks.measure import Job, exponent
+from benchmarks.ours import TriTree
+from benchmarks.peers import load
 from benchmarks.results import Measurement, Row, Verdict, compare
+from benchmarks.run import judged, prediction_jobs, shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["CASES", "Run"]
+    from benchmarks.contender import Contender, Settings
+    from benchmarks.run import Run
+
+__all__ = ["CASES"]
 
 BINNING = ("HistGradientBoosting", "LightGBM", "XGBoost", "YDF")
 EVERYONE = (*BINNING, "CatBoost", "DecisionTree")
 NO_BLACK_FRIDAY = f"{data.BLACK_FRIDAY} is absent; set TRITREE_DATA to the folder that has it."
-#: Seconds for each row of a quick run, after which no further round begins.
-QUICK_BUDGET = 3.0
 #: Seconds that the author's package takes for 1,000 rows at depth 2, by columns, as measured once; it is not run here.
 AUTHOR_SECONDS = {2: 12.0, 5: 97.0}
-
-
-@dataclass(frozen=True)
-class Run:
-    """How all benchmarks of a run are run."""
-
-    threads: int
-    rounds: int
-    seed: int = 0
-    quick: bool = False
-    tick: Callable[[int, int], None] = lambda _done, _total: None
-
-    def rows(self, n_rows: int) -> int:
-        """Return the rows to take: a tenth of them in a quick run."""
-        return n_rows // 10 if self.quick else n_rows
-
-    def settings(self, **changed: Any) -> Settings:
-        """Return what contenders are asked to do."""
-        return Settings(**{"threads": self.threads, "seed": self.seed} | changed)
-
-    def time(self, jobs: dict[str, Job], most_rounds: int | None = None) -> dict[str, Measurement]:
-        """Return the timings of the jobs, all libraries held to the same number of threads."""
-        from threadpoolctl import threadpool_limits
-
-        rounds = min(self.rounds, most_rounds or self.rounds)
-        with threadpool_limits(self.threads):
-            if self.quick:  # it is to end soon, also on a busy machine
-                return time_rounds(jobs, rounds, self.tick, budget=QUICK_BUDGET)
-            return time_rounds(jobs, rounds, self.tick, attempts=4)
-
-    def compare_fits(
-        self,
-        row: Row,
-        X: Any,
-        y: Any,
-        contenders: Iterable[Contender],
-        settings: Settings,
-        *,
-        reach: float = 1.0,
-        most_rounds: int | None = None,
-    ) -> Row:
-        """Return the row with the fits of all contenders timed, and each of tritree's judged by the fastest peer."""
-
-        def job(contender: Contender) -> Job:
-            return Job(lambda _: contender.fit(X, y, settings))
-
-        timed = self.time({each.name: job(each) for each in contenders}, most_rounds)
-        return judged(row, timed, reach)
-
-
-def judged(row: Row, timed: dict[str, Measurement], reach: float) -> Row:
-    """Return the row with these timings, each of tritree's judged by the fastest peer."""
-    row.measurements.extend(timed.values())
-    ours = [found for found in timed.values() if found.contender.startswith("tritree")]
-    peers = [found for found in timed.values() if found not in ours]
-    for found in ours:
-        row.verdicts.extend(compare(found, peers, reach, found.contender if len(ours) > 1 else ""))
-    return row
-
-
-def shape(X: Any) -> str:
-    """Return "rows x columns"."""
-    return f"{X.shape[0]:,} x {X.shape[1]}"
 
 
 def fit_complete(run: Run) -> Iterator[Row]:
@@ -171,20 +108,15 @@ def predict_complete(run: Run) -> Iterator[Row]:
     X, y = data.numbers(run.rows(1_000_000), 20, seed=run.seed)
     peers, absent = load(*BINNING)
     some = slice(0, 100_000)  # rows enough for a full tree; how long fitting takes does not matter here
-    timed = run.time(prediction_jobs([TriTree(), *peers], X[some], y[some], X, run.settings()))
+    contenders, settings = [TriTree(), *peers], run.settings()
+    models = fitted(contenders, X[some], y[some], settings)
+    timed = run.time(prediction_jobs(contenders, models, X, settings))
     yield judged(Row("predict-complete", shape(X), notes=absent), timed, 1.0)
 
 
-def prediction_jobs(
-    contenders: Iterable[Contender], X: Any, y: Any, rows: Any, settings: Settings, calls: int | None = None
-) -> dict[str, Job]:
-    """Return per contender the job of predicting ``rows`` with a model fitted here to ``X`` and ``y``."""
-
-    def job(contender: Contender) -> Job:
-        model = contender.fit(X, y, settings)
-        return Job(lambda _: contender.predict(model, rows, settings), calls=calls)
-
-    return {contender.name: job(contender) for contender in contenders}
+def fitted(contenders: Iterable[Contender], X: Any, y: Any, settings: Settings) -> dict[str, Any]:
+    """Return the models of the contenders by their names."""
+    return {contender.name: contender.fit(X, y, settings) for contender in contenders}
 
 
 def predict_holes(run: Run) -> Iterator[Row]:
@@ -199,7 +131,8 @@ def holes_row(run: Run, name: str, X: Any, y: Any, holes: Any) -> Row:
     """Return the row of predicting rows with holes by trees fitted to a complete table."""
     settings, ours = run.settings(depth=5), TriTree()
     peers, absent = load("LightGBM", "HistGradientBoosting")
-    jobs = prediction_jobs([ours, *peers], X, y, holes, settings)
+    contenders = [ours, *peers]
+    jobs = prediction_jobs(contenders, fitted(contenders, X, y, settings), holes, settings)
     jobs = {"tritree, grown": jobs.pop(ours.name)} | jobs
     jobs["tritree, first time"] = Job(
         lambda tree: tree.predict(holes), prepare=lambda: ours.fit(X, y, settings), calls=1
@@ -213,10 +146,10 @@ def holes_row(run: Run, name: str, X: Any, y: Any, holes: Any) -> Row:
     row.verdicts += compare(first, [timed[name] for name in ("LightGBM fit",) if name in timed], 2.0, "first")
     row.verdicts += compare(again, [timed[peer.name] for peer in peers], 2.0, "again")
     tree = ours.fit(X, y, settings)
-    fitted = tree.n_nodes_
+    before = tree.n_nodes_
     tree.predict(holes)
     row.notes.append(
-        f"{fitted} nodes when fitted, {tree.n_nodes_:,} after the first prediction; depth 5, 255 bins."
+        f"{before} nodes when fitted, {tree.n_nodes_:,} after the first prediction; depth 5, 255 bins."
     )
     return row
 
@@ -225,11 +158,11 @@ def one_row(run: Run) -> Iterator[Row]:
     """Predict a single row, given as a NumPy array and as a pandas frame; a round is the median of 200."""
     X, y = data.numbers(10_000, 20, seed=run.seed)
     peers, absent = load(*EVERYONE)
+    contenders, settings = [TriTree(), *peers], run.settings()
     ways = "; ".join(f"{peer.name}: {peer.row_note}" for peer in peers if peer.row_note != "predict")
     for kind, table in (("NumPy", X), ("pandas", data.frame(X))):
-        jobs = prediction_jobs(
-            [TriTree(), *peers], table, y, table[:1], run.settings(), calls=50 if run.quick else 200
-        )
+        models = fitted(contenders, table, y, settings)
+        jobs = prediction_jobs(contenders, models, table[:1], settings, calls=50 if run.quick else 200)
         row = Row("one-row", f"1 x 20, {kind}", notes=[*absent, f"By predict, except {ways}."])
         yield judged(row, run.time(jobs), 1.0)
 
@@ -283,24 +216,9 @@ def column_scans(n_columns: int, depth: int) -> int:
 def peak_memory(run: Run) -> Iterator[Row]:
     """Measure the peak resident memory of fit-complete above the table itself, each fit in a fresh process."""
     X, y = data.numbers(run.rows(1_000_000), 20, seed=run.seed)
-    row = Row("memory", f"{shape(X)}, {X.nbytes / 2**20:,.0f} MiB")
-    reason = memory.obstacle()
-    if reason:
-        row.notes.append(f"Left out: {reason}.")
-        yield row
-        return
     peers, absent = load("LightGBM", "HistGradientBoosting")
-    row.notes.extend(absent)
-    contenders, rounds = [TriTree(), *peers], 1 if run.quick else min(run.rounds, 3)
-    found: dict[str, list[tuple[float, None]]] = {each.name: [] for each in contenders}
-    with tempfile.TemporaryDirectory() as folder:
-        np.save(Path(folder, "X.npy"), X)
-        np.save(Path(folder, "y.npy"), y)
-        for done in range(rounds * len(contenders)):
-            each = contenders[done % len(contenders)]
-            found[each.name].append((memory.peak_bytes(each, Path(folder), run.settings()), None))
-            run.tick(done + 1, rounds * len(contenders))
-    yield judged(row, {name: measurement(name, peaks, "B") for name, peaks in found.items()}, 1.0)
+    row = Row("memory", f"{shape(X)}, {X.nbytes / 2**20:,.0f} MiB", notes=absent)
+    yield run.compare_memory(row, X, y, [TriTree(), *peers], run.settings())
 
 
 def growth(run: Run) -> Iterator[Row]:
@@ -364,4 +282,5 @@ CASES: dict[str, Callable[[Run], Iterator[Row]]] = {
     "memory": peak_memory,
     "growth": growth,
     "author": author,
+    **many_trees.CASES,
 }

@@ -27,6 +27,8 @@ TURN = 0.05
 MOST_CALLS = 200
 #: Seconds to wait for others to finish before a disturbed turn is taken again.
 WAIT = 1.0
+#: Seconds of trying after which a disturbed turn is not taken again.
+PATIENCE = 120.0
 #: Seconds by which the system counts processor time.
 TICK = 0.01
 
@@ -41,11 +43,16 @@ def _ignore(_done: int, _total: int) -> None:
 
 @dataclass(frozen=True)
 class Job:
-    """Something to time: ``work`` is given what ``prepare`` returns, which is called before and not timed."""
+    """Something to time: ``work`` is given what ``prepare`` returns, which is called before and not timed.
+
+    ``warm_up`` is less of the same work, called first in its place where that takes many seconds; a turn is then one
+    call.
+    """
 
     work: Callable[[Any], Any]
     prepare: Callable[[], Any] = _nothing
     calls: int | None = None  # in a turn; None: as many as make it long enough
+    warm_up: Callable[[], Any] | None = None
 
 
 def time_rounds(
@@ -69,6 +76,7 @@ def time_rounds(
         Told the turns done and their number after each turn.
     attempts : int, default=1
         How often a turn is taken at most while others disturb it; only their load decides, never the time measured.
+        None is begun again after two minutes of trying.
     budget : float, default=inf
         Seconds after which no further round begins; one is run in any case.
     """
@@ -120,6 +128,9 @@ def exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
 
 def _warm_up(job: Job) -> int:
     """Call the job for the first time, and return the calls that make a turn."""
+    if job.warm_up is not None:
+        job.warm_up()
+        return 1
     usual = _call(job)
     if job.calls is not None:
         return job.calls
@@ -130,11 +141,12 @@ def _warm_up(job: Job) -> int:
 
 def _calm_turn(job: Job, calls: int, attempts: int) -> tuple[float, float | None]:
     """Return a turn that others did not disturb, or the last one that was to be had."""
+    begin = time.perf_counter()
     for attempt in range(attempts):
         if attempt:
             time.sleep(WAIT)
         seconds, busy = _turn(job, calls)
-        if busy is None or busy <= DISTURBED:
+        if busy is None or busy <= DISTURBED or time.perf_counter() - begin > PATIENCE:
             break
     return seconds, busy
 

@@ -6,12 +6,18 @@ import gc
 import json
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.peers import PEERS, Contender, Settings, TriTree
+from benchmarks.contender import Settings
+from benchmarks.ours import OURS
+from benchmarks.peers import PEERS
+
+if TYPE_CHECKING:
+    from benchmarks.contender import Contender
 
 __all__ = ["obstacle", "peak_bytes"]
 
@@ -34,23 +40,23 @@ def peak_bytes(contender: Contender, folder: Path, settings: Settings) -> float:
 
     Resident before are the library, warmed up by a small fit, and the table itself.
     """
-    command = [sys.executable, "-m", "benchmarks.memory", contender.name, str(folder), str(settings.threads)]
+    asked = json.dumps(asdict(settings))
+    command = [sys.executable, "-m", "benchmarks.memory", contender.name, str(folder), asked]
     project = Path(__file__).resolve().parents[1]
     answer = subprocess.run(command, cwd=project, check=True, capture_output=True, text=True)
     return float(json.loads(answer.stdout.splitlines()[-1]))
 
 
-def _measure(name: str, folder: Path, threads: int) -> int:
+def _measure(name: str, folder: Path, settings: Settings) -> int:
     import importlib
 
     from threadpoolctl import threadpool_limits
 
-    contender = TriTree() if name == TriTree().name else PEERS[name]
+    contender = (OURS | PEERS)[name]
     for module in contender.modules:
         importlib.import_module(module)
-    settings = Settings(threads=threads)
     X, y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
-    with threadpool_limits(threads):
+    with threadpool_limits(settings.threads):
         kept: list[Any] = [contender.fit(X[:1000].copy(), y[:1000].copy(), settings)]
         kept.clear()
         gc.collect()
@@ -67,4 +73,4 @@ def _status(field: str) -> int:
 
 
 if __name__ == "__main__":
-    print(json.dumps(_measure(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))))
+    print(json.dumps(_measure(sys.argv[1], Path(sys.argv[2]), Settings(**json.loads(sys.argv[3])))))

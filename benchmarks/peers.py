@@ -1,79 +1,25 @@
-"""Every library behind one small interface: fit one tree, predict.
+"""The other libraries, each behind the interface of a contender.
 
-Each is used the fastest public way that takes the user's own table, and set to do the same work: one tree, learning
-rate 1, no regularisation, the same depth, rows per leaf, bins and threads. Libraries are imported when first used.
+Each is used the fastest public way that takes the user's own table, and set to do the same work: as many trees, the
+same learning rate, no regularisation, the same depth, rows per leaf, bins and threads. Libraries are imported when
+first used.
 """
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["PEERS", "Contender", "Settings", "TriTree", "load"]
+from benchmarks.contender import Contender
 
+if TYPE_CHECKING:
+    from benchmarks.contender import Settings
 
-@dataclass(frozen=True)
-class Settings:
-    """What every contender is asked to do."""
-
-    threads: int
-    depth: int = 6
-    leaf: int = 20
-    bins: int | None = 255
-    n_classes: int = 0  # 0: a numeric response
-    seed: int = 0
-
-    @property
-    def leaves(self) -> int:
-        """The most leaves of a tree this deep."""
-        return int(2**self.depth)
-
-
-class Contender:
-    """A library: ``fit`` returns a model of its own kind, ``predict`` answers rows with it.
-
-    ``note`` tells what was used where the name alone does not, and ``row_note`` how it answers a single row.
-    """
-
-    name: ClassVar[str]
-    modules: ClassVar[tuple[str, ...]]
-    note: ClassVar[str] = ""
-    row_note: ClassVar[str] = "predict"
-
-    def fit(self, X: Any, y: Any, settings: Settings) -> Any:
-        """Return the fitted model; preparing the table for the library is part of it."""
-        raise NotImplementedError
-
-    def predict(self, model: Any, X: Any, settings: Settings) -> Any:  # noqa: ARG002
-        """Return the predictions of the rows."""
-        return model.predict(X)
-
-
-class TriTree(Contender):
-    """tritree itself."""
-
-    modules = ("tritree",)
-
-    def __init__(self, missing: str = "trinary") -> None:
-        self.missing = missing
-        self.name = "tritree" if missing == "trinary" else f"tritree ({missing})"  # type: ignore[misc]
-
-    def fit(self, X: Any, y: Any, settings: Settings) -> Any:  # noqa: D102
-        import tritree
-
-        kind = tritree.TrinaryTreeClassifier if settings.n_classes else tritree.TrinaryTreeRegressor
-        return kind(
-            missing=self.missing,
-            max_depth=settings.depth,
-            min_samples_leaf=settings.leaf,
-            max_bins=settings.bins,
-            n_jobs=settings.threads,
-        ).fit(X, y)
+__all__ = ["PEERS", "load"]
 
 
 class HistGradientBoosting(Contender):
-    """scikit-learn's gradient boosting, one round; its threads are OpenMP's, limited for the whole run."""
+    """scikit-learn's gradient boosting; its threads are OpenMP's, limited for the whole run."""
 
     name = "HistGradientBoosting"
     modules = ("sklearn.ensemble",)
@@ -84,8 +30,8 @@ class HistGradientBoosting(Contender):
 
         kind = HistGradientBoostingClassifier if settings.n_classes else HistGradientBoostingRegressor
         return kind(
-            max_iter=1,
-            learning_rate=1.0,
+            max_iter=settings.trees,
+            learning_rate=settings.rate,
             max_depth=settings.depth,
             max_leaf_nodes=settings.leaves,
             min_samples_leaf=settings.leaf,
@@ -120,6 +66,26 @@ class DecisionTree(Contender):
         ).fit(X, y)
 
 
+class RandomForest(Contender):
+    """scikit-learn's forest, of trees of full depth."""
+
+    name = "RandomForest"
+    modules = ("sklearn.ensemble",)
+    note = "scikit-learn; does not bin"
+
+    def fit(self, X: Any, y: Any, settings: Settings) -> Any:
+        from sklearn.ensemble import RandomForestRegressor
+
+        return RandomForestRegressor(
+            n_estimators=settings.trees,
+            max_depth=None,
+            min_samples_leaf=settings.leaf,
+            max_features=settings.features,
+            random_state=settings.seed,
+            n_jobs=settings.threads,
+        ).fit(X, y)
+
+
 class LightGBM(Contender):
     """LightGBM through its own training interface, the dataset made inside."""
 
@@ -133,7 +99,7 @@ class LightGBM(Contender):
 
         parameters: dict[str, Any] = {
             "objective": "regression",
-            "learning_rate": 1.0,
+            "learning_rate": settings.rate,
             "max_depth": settings.depth,
             "num_leaves": settings.leaves,
             "min_data_in_leaf": settings.leaf,
@@ -154,7 +120,7 @@ class LightGBM(Contender):
         if settings.n_classes:
             parameters |= {"objective": "multiclass", "num_class": settings.n_classes}
         table = lightgbm.Dataset(X, y, params=parameters)
-        return lightgbm.train(parameters, table, num_boost_round=1)
+        return lightgbm.train(parameters, table, num_boost_round=settings.trees)
 
 
 class XGBoost(Contender):
@@ -171,7 +137,7 @@ class XGBoost(Contender):
         parameters = {
             "objective": "reg:squarederror",
             "tree_method": "hist",
-            "learning_rate": 1.0,
+            "learning_rate": settings.rate,
             "max_depth": settings.depth,
             "min_child_weight": settings.leaf,  # the hessian of squared error is one per row
             "reg_lambda": 0.0,
@@ -181,7 +147,7 @@ class XGBoost(Contender):
             "verbosity": 0,
         }
         table = xgboost.QuantileDMatrix(X, y, max_bin=settings.bins, nthread=settings.threads)
-        return xgboost.train(parameters, table, num_boost_round=1)
+        return xgboost.train(parameters, table, num_boost_round=settings.trees)
 
     def predict(self, model: Any, X: Any, settings: Settings) -> Any:  # noqa: ARG002
         return model.inplace_predict(X)
@@ -201,8 +167,8 @@ class YDF(Contender):
         learner = ydf.GradientBoostedTreesLearner(
             label="response",
             task=ydf.Task.REGRESSION,
-            num_trees=1,
-            shrinkage=1.0,
+            num_trees=settings.trees,
+            shrinkage=settings.rate,
             max_depth=settings.depth + 1,  # YDF counts the root
             min_examples=settings.leaf,
             validation_ratio=0.0,
@@ -236,8 +202,8 @@ class CatBoost(Contender):
         import catboost
 
         return catboost.CatBoostRegressor(
-            iterations=1,
-            learning_rate=1.0,
+            iterations=settings.trees,
+            learning_rate=settings.rate,
             depth=settings.depth,
             grow_policy="Depthwise",
             min_data_in_leaf=settings.leaf,
@@ -258,7 +224,8 @@ class CatBoost(Contender):
 
 #: Every peer by its name.
 PEERS: dict[str, Contender] = {
-    kind.name: kind() for kind in (HistGradientBoosting, LightGBM, XGBoost, YDF, CatBoost, DecisionTree)
+    kind.name: kind()
+    for kind in (HistGradientBoosting, LightGBM, XGBoost, YDF, CatBoost, DecisionTree, RandomForest)
 }
 
 

@@ -37,6 +37,20 @@ def test_a_disturbed_turn_is_taken_again_as_often_as_allowed(monkeypatch, attemp
     assert time_rounds({"a": Job(lambda _: None, calls=1)}, 1, attempts=attempts)["a"].foreign == (kept,)
 
 
+def test_a_disturbed_turn_of_minutes_is_not_taken_again(monkeypatch) -> None:
+    loads = iter([0.9, 0.5, 0.0])
+    monkeypatch.setattr(measure.Watch, "busy", lambda _: next(loads))
+    monkeypatch.setattr(measure, "PATIENCE", 0.0)
+    assert time_rounds({"a": Job(lambda _: None, calls=1)}, 1, attempts=4)["a"].foreign == (0.9,)
+
+
+def test_long_work_warms_up_with_less_of_it() -> None:
+    calls: list[str] = []
+    job = Job(lambda _: calls.append("all"), warm_up=lambda: calls.append("some"))
+    time_rounds({"a": job}, 2)
+    assert calls == ["some", "all", "all"]
+
+
 def test_a_spent_budget_leaves_one_round() -> None:
     assert len(time_rounds({"a": Job(lambda _: None, calls=1)}, 5, budget=0.0)["a"].rounds) == 1
 
