@@ -239,7 +239,7 @@ def side(node: Node, row: Row) -> str:
         return "left"
     if code in node.right_codes:
         return "right"
-    return "third" if node.missing_to == "third" else node.larger
+    return node.missing_to if node.missing_to in ("third", "both") else node.larger
 
 
 def average(node: Node) -> float:
@@ -283,21 +283,37 @@ class BoostedTwin:
     """Boosting by squared error."""
 
     def __init__(
-        self, rules: Rules, rows: list[Row], y: list[float], learning_rate: float, n_rounds: int
+        self,
+        rules: Rules,
+        rows: list[Row],
+        y: list[float],
+        learning_rate: float,
+        n_rounds: int,
+        weight: list[float] | None = None,
     ) -> None:
-        self.rules, self.background = rules, rows
-        self.begin = float(np.mean(y))
+        self.rules, self.background, self.weight = rules, rows, weight
+        self.begin = float(np.average(y, weights=weight))
         self.trees: list[Node] = []
         raw = [self.begin] * len(y)
         for number in range(n_rounds):
-            fit = Fit(rules, rows, [r - t for r, t in zip(raw, y, strict=True)], None, rules.min_samples_leaf)
             root = Node(mixed(rules.seed, number), 0, list(range(len(rules.n_codes))), -math.inf, math.inf)
-            fit.grow(root, list(range(len(rows))), rules.l2, rules.max_depth)
+            first = [w * (r - t) for w, r, t in zip(weight or [1.0] * len(y), raw, y, strict=True)]
+            root = self.fit(root, first)
             shrink(root, learning_rate)
-            average(root)
-            self.arrange(root, list(range(len(rows))))
+            self.settle(root)
             self.trees.append(root)
             raw = [r + self.answer(root, row) for r, row in zip(raw, rows, strict=True)]
+
+    def fit(self, root: Node, first: list[float]) -> Node:
+        """Return a tree that is fitted to derivatives, grown from its root."""
+        fit = Fit(self.rules, self.background, first, self.weight, self.rules.min_samples_leaf)
+        fit.grow(root, list(range(len(first))), self.rules.l2, self.rules.max_depth)
+        return root
+
+    def settle(self, root: Node) -> None:
+        """Give the nodes of a tree the values of their leaves, and their background rows."""
+        average(root)
+        self.arrange(root, list(range(len(self.background))))
 
     def predict(self, row: Row) -> float:
         total = self.begin

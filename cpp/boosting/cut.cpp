@@ -121,7 +121,7 @@ class Search {
 }  // namespace
 
 const char* Plan::validate(std::size_t n_columns) const {
-    if (missing < Strategy::Trinary || missing > Strategy::Majority)
+    if (missing < Strategy::Trinary || missing > Strategy::Fractional)
         return "a strategy that cannot be boosted";
     if (max_depth < 0 || max_leaf_nodes < 0 || min_samples_leaf < 1) return "settings out of range";
     if (!(l2 >= 0) || !std::isfinite(l2)) return "l2 out of range";

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MISSING", "Parameters"]
 
 #: How boosting may handle missing values.
-MISSING = ("trinary_mia", "trinary", "mia", "majority")
+MISSING = ("trinary_mia", "trinary", "mia", "majority", "fractional")
 
 _NO_LIMIT = 2**30  # for the core
 _DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, None: 0}
