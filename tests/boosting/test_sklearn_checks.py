@@ -9,7 +9,7 @@ from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
 ESTIMATORS = [
     estimator(missing=missing, min_samples_leaf=1, max_iter=5)
     for estimator in (TrinaryBoostingRegressor, TrinaryBoostingClassifier)
-    for missing in ("trinary_mia", "majority")
+    for missing in ("trinary_mia", "majority", "fractional")
 ]
 
 FAILURES = {

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tritree.boosting.ends import Ends
     from tritree.boosting.trees import MemberTree
 
 __all__ = ["Moves", "add_up"]
@@ -43,30 +44,39 @@ class Moves:
         return Moves(-self.total, -self.start, -self.moved + 0.0, -self.rounding + 0.0, self.asked)
 
 
-def add_up(trees: Sequence[MemberTree], ends: NDArray[np.int32], baseline: float, n_columns: int) -> Moves:
-    """Return what each column has moved, given the node that each row ends in, one column per tree."""
-    total = np.full(len(ends), baseline)
+def add_up(
+    trees: Sequence[MemberTree],
+    ends: Sequence[Ends],
+    total: NDArray[np.float64],
+    baseline: float,
+    n_columns: int,
+) -> Moves:
+    """Return what each column has moved, given where rows end in each tree, and their sums over trees."""
     start = baseline + sum(tree.value[0, 0] for tree in trees)
     usual = abs(baseline) + sum(map(_usual_step, trees))
-    moved, asked = np.zeros((len(ends), n_columns)), np.zeros((len(ends), n_columns), np.int32)
-    for tree, end in zip(trees, ends.T, strict=True):
-        total += tree.value[end, 0]  # tree after tree, as the core does
-        asked += _climb(tree, end.astype(np.intp), moved)
+    moved, asked = np.zeros((len(total), n_columns)), np.zeros((len(total), n_columns), np.int32)
+    for tree, end in zip(trees, ends, strict=True):
+        asked += _climb(tree, end, moved)
     return _made_exact(total, start, moved, asked, usual)
 
 
-def _climb(tree: MemberTree, node: NDArray[np.intp], moved: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _climb(tree: MemberTree, ends: Ends, moved: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Add to ``moved`` what each step of the rows' ways has added; return the columns that were asked."""
     asked = np.zeros(moved.shape, dtype=bool)
-    row = np.flatnonzero(tree.column[node] >= 0)  # a third branch was wanted here, and is not grown
-    asked[row, tree.column[node[row]]] = True
-    row, value = np.arange(len(node)), tree.value[:, 0]
-    while len(row := row[tree.parent[node[row]] >= 0]):
-        here, above = node[row], tree.parent[node[row]]
-        column = tree.column[above]
-        moved[row, column] += value[here] - value[above]
+    row, node, share, value = ends.row, ends.node, ends.share, tree.value[:, 0]
+    wanting = np.flatnonzero(tree.column[node] >= 0)  # a third branch was wanted here, and is not grown
+    asked[row[wanting], tree.column[node[wanting]]] = True
+    while len(at := np.flatnonzero(tree.parent[node] >= 0)):
+        row, node = row[at], node[at]
+        above = tree.parent[node]
+        column, step = tree.column[above], value[node] - value[above]
+        if share is None:
+            moved[row, column] += step
+        else:  # a row is there in parts, which are added one by one
+            share = share[at]
+            np.add.at(moved, (row, column), share * step)
         asked[row, column] = True
-        node[row] = above
+        node = above
     return asked
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.boosting.adding_up import Moves
-    from tritree.boosting.trees import Trees
+    from tritree.boosting.ends import Led
     from tritree.views.explain import Cell
 
 __all__ = ["Answers", "BoostingExplanation", "explain_rows"]
@@ -50,8 +50,8 @@ class BoostingExplanation:
     start : float
         What the roots of the trees add up to, the same for every row.
     contributions : dict
-        By column, what the steps at its splits have added. A step to a third branch, or to a side where missing values
-        go, is a contribution of the column that is missing. Columns that were not asked for are not there.
+        By column, what the steps at its splits have added. A step to a third branch, to a side where missing values
+        go, or both ways is a contribution of the column that is missing. Columns that were not asked for are not there.
     rounding : float
         What double precision has lost in adding the trees up, about 1e-16 of the numbers involved.
     states : dict
@@ -161,20 +161,17 @@ class Answers:
 
 
 def explain_rows(
-    trees: Trees,
-    ends: NDArray[np.int32],
-    cells: Sequence[Sequence[Cell]],
-    names: Sequence[str],
-    answers: Answers,
+    led: Led, cells: Sequence[Sequence[Cell]], names: Sequence[str], answers: Answers
 ) -> list[BoostingExplanation]:
-    """Return why rows get their predictions, given the node that each ends in, one column per tree."""
+    """Return why rows get their predictions, once they were led down all trees."""
     found: dict[int, BoostingExplanation] = {}
-    n_outputs = len(trees.baseline)
+    trees, n_outputs = led.trees, len(led.trees.baseline)
     for chosen in np.unique(answers.chosen).tolist():
         rows = np.flatnonzero(answers.chosen == chosen)
         output = chosen if n_outputs > 1 else 0
         own = [trees[number] for number in range(output, len(trees), n_outputs)]
-        moves = add_up(own, ends[rows, output::n_outputs], trees.baseline[output], trees.n_columns)
+        ends = [of_tree.of(rows, len(cells)) for of_tree in led.ends[output::n_outputs]]
+        moves = add_up(own, ends, led.raw[rows, output], trees.baseline[output], trees.n_columns)
         if answers.classes is not None and n_outputs == 1 and chosen == 0:
             moves = moves.turned()  # the one sum of two classes speaks for the second
         told = {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tritree.boosting.ends import lead
 from tritree.boosting.explain import Answers, BoostingExplanation, explain_rows
 from tritree.boosting.member import Member
 from tritree.boosting.trees import Trees
@@ -83,7 +84,8 @@ class ViewableBoosting(TabularEstimator):
         """Return for each row why it gets its prediction: what each column has moved in the sum over trees.
 
         A row is followed down every tree, and what each step from a node to the next adds to the value goes to the
-        column that the node asks for. A step to a third branch is a contribution of the column that is missing.
+        column that the node asks for. A step to a third branch is a contribution of the column that is missing, and so
+        is one both ways, under "fractional": the parts of the row are followed, each counted by what there is of it.
 
         Parameters
         ----------
@@ -121,10 +123,9 @@ class ViewableBoosting(TabularEstimator):
         """
         rows = self._read_rows(X)
         with infinite_values_named(self._codec):
-            ends = self._ensemble.apply(rows.columns, rows.n_rows, count_threads(self.n_jobs))
-        trees = Trees(self._ensemble)
-        answers = self._answers(self._loss_answer(self._sums(trees, ends)), class_of_interest)
-        return explain_rows(trees, ends, rows.cells, self._column_names(), answers)
+            led = lead(self._ensemble, rows.columns, rows.n_rows, count_threads(self.n_jobs))
+        answers = self._answers(self._loss_answer(led.raw), class_of_interest)
+        return explain_rows(led, rows.cells, self._column_names(), answers)
 
     def _answers(self, values: NDArray[np.float64], class_of_interest: Any) -> Answers:
         """Return what is predicted, and what of it is explained."""
@@ -142,15 +143,6 @@ class ViewableBoosting(TabularEstimator):
             chosen = np.full_like(best, labels.index(class_of_interest))
         sums = [self._sum_in_words(number) for number in range(len(labels))]
         return Answers(labels, classes[best].tolist(), values, chosen, sums)
-
-    @staticmethod
-    def _sums(trees: Trees, ends: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the sums over trees of rows that end in these nodes, added up in the order of the core."""
-        n_outputs = len(trees.baseline)
-        raw = np.tile(trees.baseline, (len(ends), 1))
-        for number, tree in enumerate(trees):
-            raw[:, number % n_outputs] += tree.value[ends[:, number], 0]
-        return raw
 
     def member(self, number: int) -> Member:
         """Return one of the trees, with the views of a single tree: text, plot, Graphviz, HTML and plain data.
@@ -280,8 +272,8 @@ class ViewableBoosting(TabularEstimator):
         GrowthLimitError
             If the trees have more than ``max_nodes`` nodes.
         ValueError
-            If ONNX cannot express the trees: with paths of more than 1,000 questions, or with whole numbers from
-            2**63 on as classes.
+            If ONNX cannot express the trees: under "fractional", with paths of more than 1,000 questions, or with whole
+            numbers from 2**63 on as classes.
 
         Notes
         -----

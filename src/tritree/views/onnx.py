@@ -34,7 +34,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-__all__ = ["Column", "Graph", "TreeLines", "add_classes", "add_inputs", "add_leaves", "as_model", "draw_onnx"]
+__all__ = [
+    "Column",
+    "Graph",
+    "TreeLines",
+    "add_classes",
+    "add_inputs",
+    "add_leaves",
+    "as_model",
+    "draw_onnx",
+    "refuse_both_ways",
+]
 
 #: The versions of the operators used; ai.onnx.ml 3 is the first whose thresholds are doubles.
 _OPSETS = {"": 15, "ai.onnx.ml": 3}
@@ -49,13 +59,18 @@ _MOST_STEPS = 1_000
 _MOST_IN_A_ROW = 8
 
 
-def draw_onnx(description: dict[str, Any]) -> ModelProto:
-    """Return a grown tree, as ``describe`` tells it, as an ONNX model."""
-    if description["missing"] == "fractional":
+def refuse_both_ways(missing: str, plain: str) -> None:
+    """Raise a ValueError for trees whose rows go both ways; ``plain`` is what tells of them in full."""
+    if missing == "fractional":
         raise ValueError(
             "a tree with missing='fractional' follows both branches of a split where a value is missing, which a tree "
-            "ensemble of ONNX cannot do; use another strategy, or to_dict() and a program of your own"
+            f"ensemble of ONNX cannot do; use another strategy, or {plain} and a program of your own"
         )
+
+
+def draw_onnx(description: dict[str, Any]) -> ModelProto:
+    """Return a grown tree, as ``describe`` tells it, as an ONNX model."""
+    refuse_both_ways(description["missing"], "to_dict()")
     columns = [Column(position, **about) for position, about in enumerate(description["columns"])]
     lines = TreeLines(description["nodes"], columns)
     graph = Graph()

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.views.onnx import Column, Graph, TreeLines, add_classes, add_inputs, add_leaves, as_model
+from tritree.views.onnx import (
+    Column,
+    Graph,
+    TreeLines,
+    add_classes,
+    add_inputs,
+    add_leaves,
+    as_model,
+    refuse_both_ways,
+)
 
 try:
     from onnx import TensorProto
@@ -39,6 +48,7 @@ def draw_onnx_sum(
     """
     n_outputs, lines, columns = len(baseline), [], None
     for tree in trees:
+        refuse_both_ways(tree["missing"], "to_dict() of its members")
         columns = columns or [Column(position, **about) for position, about in enumerate(tree["columns"])]
         lines.append(TreeLines(tree["nodes"], columns))
     assert columns is not None
