@@ -39,6 +39,7 @@ class Rules:
     monotonic: list[int] = field(default_factory=list)
     third_depth_extra: int = 0
     third_rows: int = 1000
+    subsample: float = 1.0
     seed: int = 0
 
     def direction(self, column: int) -> int:
@@ -250,6 +251,16 @@ def average(node: Node) -> float:
     return node.value
 
 
+def drawn(n: int, rules: Rules, number: int) -> list[int]:
+    """Return the rows that a round is fitted to: each in turn with the chance that leaves as many as there must be."""
+    wanted, rows = math.ceil(rules.subsample * n), []
+    seed = mixed(rules.seed ^ 0x517CC1B727220A95, number)
+    for row in range(n):
+        if (mixed(seed, row) >> 11) * 2.0**-53 * (n - row) < wanted - len(rows):
+            rows.append(row)
+    return rows
+
+
 class Coarse:
     """Numeric columns with at most 64 codes: those that third branches are fitted by."""
 
@@ -298,16 +309,16 @@ class BoostedTwin:
         for number in range(n_rounds):
             root = Node(mixed(rules.seed, number), 0, list(range(len(rules.n_codes))), -math.inf, math.inf)
             first = [w * (r - t) for w, r, t in zip(weight or [1.0] * len(y), raw, y, strict=True)]
-            root = self.fit(root, first)
+            root = self.fit(root, first, drawn(len(rows), rules, number))
             shrink(root, learning_rate)
             self.settle(root)
             self.trees.append(root)
             raw = [r + self.answer(root, row) for r, row in zip(raw, rows, strict=True)]
 
-    def fit(self, root: Node, first: list[float]) -> Node:
-        """Return a tree that is fitted to derivatives, grown from its root."""
+    def fit(self, root: Node, first: list[float], members: list[int]) -> Node:
+        """Return a tree that is fitted to derivatives of some rows, grown from its root."""
         fit = Fit(self.rules, self.background, first, self.weight, self.rules.min_samples_leaf)
-        fit.grow(root, list(range(len(first))), self.rules.l2, self.rules.max_depth)
+        fit.grow(root, members, self.rules.l2, self.rules.max_depth)
         return root
 
     def settle(self, root: Node) -> None:
@@ -351,7 +362,7 @@ class BoostedTwin:
     def grow_third(self, node: Node) -> Node:
         """Return the third branch: a tree of the other columns, fitted to what left and right say."""
         rules = self.rules
-        rows = [i for i in node.rows if self.background[i][node.column] is not None]
+        rows = [i for i in node.rows if side(node, self.background[i]) != "third"]
         if len(rows) > rules.third_rows:
             n, shift = len(rows), node.path % len(rows)
             rows = [rows[(i * n + shift) // rules.third_rows] for i in range(rules.third_rows)]

@@ -65,8 +65,8 @@ class FractionalFit:
         self.whole = 2 ** min(52, 62 - len(rows).bit_length())
         self.needed = rules.min_samples_leaf - SLACK
 
-    def grow_all(self, root: PartNode) -> None:
-        everything = dict.fromkeys(range(len(self.rows)), self.whole)
+    def grow_all(self, root: PartNode, rows: list[int]) -> None:
+        everything = dict.fromkeys(rows, self.whole)
         self.grow(root, everything, self.value(self.read(self.sums(everything)), root))
 
     def sums(self, parts: Parts) -> PartSums:
@@ -187,9 +187,9 @@ class FractionalFit:
 class FractionalTwin(BoostedTwin):
     """Boosting by squared error, with rows that go both ways."""
 
-    def fit(self, root: Node, first: list[float]) -> PartNode:
+    def fit(self, root: Node, first: list[float], members: list[int]) -> PartNode:
         grown = PartNode(root.path, root.depth, root.columns, root.low, root.high)
-        FractionalFit(self.rules, self.background, first, self.weight).grow_all(grown)
+        FractionalFit(self.rules, self.background, first, self.weight).grow_all(grown, members)
         return grown
 
     def settle(self, root: Node) -> None:

@@ -114,8 +114,9 @@ void ThirdGrower::grow(std::int32_t node) {
     parts_.insert_or_assign(third.root, std::move(third));
 }
 
-/// Return the rows that a third branch is fitted to: those of the node whose value is observed, or if there
-/// are too many every so-many-th of them in the order of the nodes below, from a place that the path says.
+/// Return the rows that a third branch is fitted to: those of the node that go left or right (a category that
+/// the fit did not draw goes neither way), or if there are too many every so-many-th of them in the order of
+/// the nodes below, from a place that the path says.
 std::vector<std::uint32_t> ThirdGrower::sample(std::int32_t node, const Part& part) const {
     const Step& step = tree_.steps[static_cast<std::size_t>(node)];
     const Range range = part.ranges[static_cast<std::size_t>(node - part.root)];
@@ -124,7 +125,8 @@ std::vector<std::uint32_t> ThirdGrower::sample(std::int32_t node, const Part& pa
     background_.rows.visit([&](const auto* codes) {
         for (std::size_t i = range.begin; i < range.end; ++i) {
             const auto code = codes[part.rows[i] * background_.rows.width() + step.column];
-            if (code != step.missing) rows.push_back(part.rows[i]);
+            const std::int32_t to = tree_.next(node, code);
+            if (to == step.next[0] || to == step.next[1]) rows.push_back(part.rows[i]);
         }
     });
     const auto most = static_cast<std::size_t>(plan_.third_rows), n = rows.size();

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PARTS", "Fields", "check_description", "check_tree", "first_line", "restore", "restore_tree"]
+__all__ = [
+    "PARTS",
+    "Fields",
+    "check_description",
+    "check_tree",
+    "first_line",
+    "read_importances",
+    "restore",
+    "restore_tree",
+]
 
 #: Where the estimators of a file are, by what it calls them
 _ESTIMATORS = {
@@ -120,7 +129,7 @@ def restore_tree(
     check_tree(model.tree(), codec, arrays)
     tree = GrowingTree(model)
     if "importances" in arrays:
-        tree._importances = _read_importances(arrays["importances"], len(codec.columns))
+        tree._importances = read_importances(arrays["importances"], len(codec.columns))
     return tree, settings["missing"]
 
 
@@ -319,7 +328,8 @@ def _are_rungs_of(codec: Codec, arrays: Mapping[str, NDArray[Any]]) -> bool:
     return _are_rules(codec, column, threshold, begin, words, arrays["growth.rung_sets"])
 
 
-def _read_importances(importances: NDArray[Any], n_columns: int) -> NDArray[np.float64]:
+def read_importances(importances: NDArray[Any], n_columns: int) -> NDArray[np.float64]:
+    """Return the importances of columns in a file, checked."""
     fine = importances.dtype == np.float64 and importances.shape == (n_columns,)
     if not fine or not (np.isfinite(importances).all() and (importances >= 0).all()):
         raise ModelFileError("importances that are not one share per column")

@@ -33,8 +33,10 @@ _MOST_DEPTH = 100
 class GrowingTree:
     """The core's model with what its caller must be told: once that rows were cut short, how far growth has come."""
 
-    def __init__(self, model: _core.Model) -> None:
+    def __init__(self, model: _core.Model, member: tuple[int, int] | None = None) -> None:
         self.model = model
+        #: Which tree of a forest of how many it is.
+        self.member = member
         self._told_cut_short = False
         self._importances: NDArray[np.float64] | None = None
         self._snapshot: _core.Tree | None = None
@@ -128,16 +130,18 @@ class GrowingTree:
         return f"in full it may have up to {most_nodes(self.model.n_columns, depth):,} nodes"
 
     def _tell_cut_short(self) -> None:
-        if self._told_cut_short or not self.model.is_detached or not self.model.n_cut_short:
+        if self._told_cut_short or not self.model.n_cut_short:
             return
         self._told_cut_short = True
         n = self.model.n_cut_short
-        warn_caller(
-            f"{n:,} {'row' if n == 1 else 'rows'} met a third branch that was not grown while the training rows were "
-            "there and got the value of the node above it; call grow_all() before detach() or "
-            "save(training_rows=False) to have every branch",
-            CutShortWarning,
+        why = (
+            "that was not grown while the training rows were there and got the value of the node above it; call "
+            "grow_all() before detach() or save(training_rows=False) to have every branch"
+            if self.model.is_detached
+            else "that is not grown and got the value of the node above it: the tree has all the nodes that its forest "
+            "allows; call grow_all() to have every branch of this tree, or raise max_third_nodes of the forest"
         )
+        warn_caller(f"{n:,} {'row' if n == 1 else 'rows'} met a third branch {why}", CutShortWarning)
 
 
 def _fewest_holes(tree: _core.Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -11,16 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from tritree.base import BaseTrinaryTree
 from tritree.codec import infinite_values_named
 from tritree.errors import GrowthLimitError
-from tritree.parameters import UNKNOWN_CATEGORY, check_choice, check_int, count_threads
+from tritree.parameters import check_int, count_threads
 from tritree.table import read_table
 from tritree.views import dot
 from tritree.views.choice import choose, choose_by_holes
 from tritree.views.describe import add_spread, describe
-from tritree.views.explain import Explanation, explain_row, read_cells
+from tritree.views.explain import Explanation, explain_row
 from tritree.views.html import MAX_NODES as PAGE_NODES
 from tritree.views.html import NOTEBOOK_NODES, draw_html, framed, name_rows
 from tritree.views.layout import MAX_NODES as FIGURE_NODES
 from tritree.views.reliance import reliance
+from tritree.views.rows import read_rows
 from tritree.views.rules import Rules
 from tritree.views.text import MAX_NODES, draw_text
 
@@ -210,18 +211,10 @@ class ViewableTree(BaseTrinaryTree):
 
     def _cells_of(self, X: Any) -> tuple[list[tuple[Cell, ...]], NDArray[np.int32]]:
         """Return what the rows of a table have in the columns of training, and where they end, grown if need be."""
-        check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
-        table = read_table(X)
-        matched = list(self._codec.match(table, type(self).__name__))
-        refuse = self.unknown_category == "error"
-        columns = [None if c is None else known.encode(c, refuse_unknown=refuse) for known, c in matched]
+        rows = read_rows(self, X)
         with infinite_values_named(self._codec):
-            ends = self._tree.apply(columns, table.n_rows, count_threads(self.n_jobs))
-        cells = [
-            read_cells(known, column, values, table.n_rows)
-            for (known, column), values in zip(matched, columns, strict=True)
-        ]
-        return list(zip(*cells, strict=True)), ends
+            ends = self._tree.apply(rows.columns, rows.n_rows, count_threads(self.n_jobs))
+        return rows.cells, ends
 
     def to_html(self, path: Any = None, rows: Any = None, *, max_nodes: int = PAGE_NODES) -> str | None:
         """Return the tree as an interactive page, or write it to a file.
@@ -379,7 +372,8 @@ class ViewableTree(BaseTrinaryTree):
             grown. ``nodes[0]`` is the root. A node has ``depth``, ``rows``, ``weight``, ``loss``, ``value`` (a list:
             the mean, or the class shares), ``split`` (None in a leaf) and the numbers of its branches ``left``,
             ``right`` and ``third`` (None where there is none, "ungrown" where it was not needed yet). The page
-            "Tables and models" of the documentation has the rules by which such a tree predicts.
+            "Tables and models" of the documentation has the rules by which such a tree predicts. ``member`` of a tree
+            of a forest tells which one of how many it is.
 
         Examples
         --------
@@ -399,6 +393,9 @@ class ViewableTree(BaseTrinaryTree):
             n_grown=self._tree.model.n_grown,
             detached=self._tree.model.is_detached,
         )
+        if self._tree.member is not None:
+            number, of = self._tree.member
+            tree["member"] = {"number": number, "of": of}
         if spread:
             self._add_spread(tree, range(len(tree["nodes"])))
         return tree

@@ -34,6 +34,12 @@ ROWS = HOLED.iloc[:150].copy()
 ROWS["city"] = ROWS["city"].where(_random.random(len(ROWS)) < 0.9, "Nowhere")
 
 
+def labels_of(kind: str) -> Any:
+    """Return the classes of the rows of the table."""
+    labels = np.array(["low", "high"] if kind == "two classes" else ["low", "middle", "high"])
+    return labels[np.digitize(RESPONSE, [0.5] if kind == "two classes" else [0.0, 2.0])]
+
+
 def boosted(kind: str, table: Any = TABLE, **parameters: Any) -> Any:
     """Return a fitted model of one of the kinds, quickly."""
     parameters = {"max_iter": 12, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0} | parameters
@@ -42,9 +48,7 @@ def boosted(kind: str, table: Any = TABLE, **parameters: Any) -> Any:
         return TrinaryBoostingRegressor(**parameters).fit(
             table, np.exp(RESPONSE / 2) if positive else RESPONSE
         )
-    labels = np.array(["low", "high"] if kind == "two classes" else ["low", "middle", "high"])
-    bounds = [0.5] if kind == "two classes" else [0.0, 2.0]
-    return TrinaryBoostingClassifier(**parameters).fit(table, labels[np.digitize(RESPONSE, bounds)])
+    return TrinaryBoostingClassifier(**parameters).fit(table, labels_of(kind))
 
 
 def sums(model: Any, rows: Any) -> Any:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tritree import ColumnMatchWarning, CutShortWarning, TrinaryBoostingClassifier, TrinaryBoostingRegressor
 from tritree.boosting.parameters import MISSING
 from tritree.views.explain import explain_row
+from tritree.views.rows import read_rows
 from tritree.views.rules import Rules
 
 
@@ -75,7 +76,7 @@ def test_terms_add_up_whatever_the_numbers(powers: list[int], seed: int, max_ite
 def test_contributions_are_those_of_the_trees_one_by_one(missing: str, training: Any) -> None:
     model = boosted("regression", training, missing=missing)
     explained = model.explain(ROWS)
-    cells = model._read_rows(ROWS).cells
+    cells = read_rows(model, ROWS).cells
     expected: list[dict[str, float]] = [{} for _ in cells]
     starts = model._ensemble.state(with_background=False)["baseline"][0]
     for number in range(model.n_iter_):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tritree import TrinaryBoostingRegressor, TrinaryTreeRegressor
 from tritree.boosting.losses import REGRESSION_LOSSES
 from tritree.boosting.member import _ends_of
+from tritree.views.rows import read_rows
 
 random = np.random.default_rng(7)
 X = random.integers(0, 25, size=(700, 5)).astype(float)
@@ -89,7 +90,7 @@ def test_answer_is_the_mean_of_leaves_by_their_shares(kind: str, training: Any) 
     model = boosted(kind, training, missing="fractional")
     found = sums(model, ROWS)
     expected = np.tile(model._ensemble.state(with_background=False)["baseline"], (len(ROWS), 1))
-    cells = model._read_rows(ROWS).cells
+    cells = read_rows(model, ROWS).cells
     for number in range(model.n_trees_):
         nodes = model.member(number).to_dict()["nodes"]
         for row, of_row in enumerate(cells):

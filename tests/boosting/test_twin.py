@@ -83,6 +83,24 @@ def test_categories_are_parted_by_the_definitions(missing: str, holes: float, ki
         compare(X, y, Z, kinds, missing=missing, max_depth=3, min_samples_leaf=3)
 
 
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_rounds_are_fitted_to_the_rows_drawn_and_may_miss_a_category(missing: str) -> None:
+    for seed in range(4):
+        X, y, Z = make(seed, 0.2)
+        X[:, 1] = np.where(X[:, 1] > 1, 1, X[:, 1])
+        X[7, 1] = 2  # of a category with one row, most rounds see nothing
+        compare(
+            X,
+            y,
+            Z,
+            [False, True, False, True],
+            missing=missing,
+            max_depth=3,
+            min_samples_leaf=3,
+            subsample=0.6,
+        )
+
+
 def test_third_branches_are_fitted_to_every_so_many_th_row() -> None:
     X, y, Z = make(1, 0.1, n=90)
     compare(X, y, Z, [False] * 4, max_depth=3, min_samples_leaf=5, third_rows=17)

@@ -20,6 +20,7 @@ from tritree.boosting.member import _ends_of
 from tritree.boosting.parameters import MISSING
 from tritree.boosting.trees import Trees
 from tritree.views.explain import explain_row
+from tritree.views.rows import read_rows
 from tritree.views.rules import Rules
 
 TEXT_AND_DOT = ("to_text", "to_dot")
@@ -37,7 +38,7 @@ def page_data(page: str) -> Any:
 def test_described_trees_lead_rows_where_the_core_does(missing: str, training: Any) -> None:
     model = boosted("regression", training, missing=missing)
     ends = model.apply(ROWS)
-    cells = model._read_rows(ROWS).cells
+    cells = read_rows(model, ROWS).cells
     for number in range(model.n_iter_):
         nodes = model.member(number).to_dict()["nodes"]
         for row, end in zip(cells, ends[:, number].tolist(), strict=True):
@@ -283,7 +284,7 @@ def met_by(tree: dict[str, Any], rules: Rules, row: Any, names: list[str]) -> np
 def test_reliance_counts_rows_and_trees(missing: str) -> None:
     model = boosted("regression", HOLED, missing=missing)
     found = model.reliance_on_missing_(ROWS)
-    cells, expected = model._read_rows(ROWS).cells, np.zeros(TABLE.shape[1])
+    cells, expected = read_rows(model, ROWS).cells, np.zeros(TABLE.shape[1])
     names = TABLE.columns.tolist()
     for number in range(model.n_iter_):
         tree = model.member(number).to_dict()

@@ -1,9 +1,10 @@
-"""The page of a member of boosting says what that tree adds to the sum, in words of its own."""
+"""The page of one of many trees says what that tree adds to the sum, or predicts, in words of its own."""
 
 from __future__ import annotations
 
 import pytest
-from boosting.tables import ROWS, TABLE, boosted
+from boosting.tables import HOLED, ROWS, TABLE, boosted
+from forest.grown import grown
 
 # picks one row after the other; returns what the page says of each
 PICK = """
@@ -51,3 +52,12 @@ def test_branch_that_is_not_grown_names_the_method_of_the_model(open_page):
     page = open_page(boosted("regression").member(0).to_html())
     page.driver.execute_script("document.getElementById('all-missing').click()")
     assert "model.grow_for(rows)" in page.text("#answer .warn")
+
+
+@pytest.mark.parametrize("missing", ["trinary", "surrogate"])
+def test_page_of_a_tree_of_a_forest_says_what_that_tree_predicts(open_page, missing):
+    member, rows = grown("regression", HOLED, missing=missing).member(3), ROWS.head(40)
+    page = open_page(member, rows=rows)
+    assert "Prediction of this tree" in page.text("#answer")
+    found = page.driver.execute_script(PICK, list(range(1, len(rows) + 1)))
+    assert found == member.predict(rows).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -91,19 +92,52 @@ def test_model_without_rows_says_nothing_of_them(tritree: InProcess, table: Path
         assert Path("without.tritree").stat().st_size < Path("with.tritree").stat().st_size
 
 
-def test_one_tree_of_boosting_is_shown_and_exported(tritree: InProcess, boosting: Path) -> None:
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_one_tree_of_many_is_shown_and_exported(
+    kind: str, tritree: InProcess, request: pytest.FixtureRequest
+) -> None:
     pytest.importorskip("matplotlib")
-    assert tritree.good("show", boosting, "--tree", 4).out.startswith("tree 4 of 5")
-    tritree.good("show", boosting, "--tree", 0, "-o", "tree.html")
+    model = request.getfixturevalue(kind)
+    assert tritree.good("show", model, "--tree", 3).out.startswith(
+        f"tree 3 of {library.load(model).n_trees_}, "
+    )
+    tritree.good("show", model, "--tree", 0, "-o", "tree.png", "--max-nodes", 7)
+    tritree.good("show", model, "--tree", 0, "-o", "tree.html")
     assert Path("tree.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert len(tritree.good("export", boosting, "--tree", 0, "-f", "json").json["nodes"]) > 3
+    assert "digraph" in tritree.good("show", model, "--tree", 0, "-f", "dot").out
+    assert len(tritree.good("export", model, "--tree", 0, "-f", "json").json["nodes"]) > 3
 
 
-def test_boosting_is_explained_and_exported(tritree: InProcess, boosting: Path, table: Path) -> None:
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_one_tree_of_many_grows_by_the_rows_that_are_named(
+    kind: str, tritree: InProcess, table: Path, request: pytest.FixtureRequest
+) -> None:
+    model = request.getfixturevalue(kind)
+    frame = diabetes().drop(columns="y")
+    frame.mask(np.random.default_rng(0).random(frame.shape) < 0.6).to_csv("holes.csv", index=False)
+    before = tritree.good("show", model, "--tree", 0).out
+    after = tritree.good("show", model, "--tree", 0, "--rows", "holes.csv").out
+    assert "; --rows grows those that a table needs" in before
+    n_nodes = [int(re.search(r"([\d,]+) nodes", text)[1].replace(",", "")) for text in (before, after)]  # type: ignore[index]
+    assert n_nodes[0] < n_nodes[1]
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_many_trees_are_explained_and_exported(
+    kind: str, tritree: InProcess, table: Path, request: pytest.FixtureRequest
+) -> None:
     pytest.importorskip("onnx")
-    assert "row 3 predicts" in tritree.good("explain", boosting, table, "3").out
-    tritree.good("export", boosting, "-o", "model.onnx")
+    model = request.getfixturevalue(kind)
+    assert "row 3 predicts" in tritree.good("explain", model, table, "3").out
+    assert tritree.good("explain", model, table, "3", "--json").json[0]["contributions"]
+    tritree.good("export", model, "-o", "model.onnx")
     assert Path("model.onnx").stat().st_size > 100
+
+
+def test_spread_of_a_tree_of_a_forest_is_exported(tritree: InProcess, forest: Path) -> None:
+    tree = tritree.good("export", forest, "--tree", 1, "-f", "json", "--spread").json
+    assert tree["member"] == {"number": 1, "of": 4}
+    assert sum(tree["nodes"][0]["spread"]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +147,11 @@ def test_boosting_is_explained_and_exported(tritree: InProcess, boosting: Path, 
         (("show", "{boosting}", "--tree", "5"), "there is no tree 5"),
         (("export", "{boosting}", "-f", "json"), "name one with --tree"),
         (("export", "{boosting}", "-o", "x.onnx", "--tree", "0"), "leave out --tree"),
-        (("show", "{forest}"), "a forest cannot be looked at"),
-        (("explain", "{forest}", "{table}", "0"), "a forest cannot be explained"),
-        (("export", "{forest}", "-o", "x.onnx"), "a forest cannot be exported as ONNX"),
+        (("show", "{forest}"), "the model has 4 trees; name one with --tree, from 0 to 3"),
+        (("show", "{forest}", "--tree", "4"), "there is no tree 4"),
+        (("export", "{forest}", "-o", "x.onnx", "--tree", "0"), "leave out --tree"),
+        (("export", "{forest}", "-o", "x.onnx", "--max-nodes", "9"), "fit fewer or smaller trees (--trees"),
+        (("export", "{boosting}", "-f", "json", "--tree", "0", "--spread"), "leave out --spread"),
         (
             ("fit", "{table}", "-y", "y", "-m", "boosting", "--criterion", "squared_error"),
             "--criterion is not for",

@@ -75,7 +75,9 @@ def test_file_without_training_rows_answers_what_was_grown(tmp_path: Path) -> No
 def craft(change: Any, tmp_path: Path) -> Path:
     """Return a file with something changed in it and a checksum that fits."""
     path = tmp_path / "crafted.tritree"
-    make().grow_for(HOLED).save(path)
+    forest = make().grow_for(HOLED)
+    assert forest.feature_importances_.sum() > 0  # which are kept, too
+    forest.save(path)
     fields, arrays = _read(path)
     about = json.loads(json.dumps(fields._entries))
     arrays = {name: array.copy() for name, array in arrays.items()}
@@ -103,6 +105,10 @@ def put(name: str, place: Any, value: Any) -> Any:
         put("codes.codes_narrow", 0, 255),
         put("codes.column_n_codes", 1, 9),
         put("table.response", 0, np.inf),
+        put("importances", 0, np.nan),
+        put("importances", 0, -1.0),
+        lambda about, arrays: arrays.update(importances=np.ones(99)),
+        lambda about, arrays: arrays.update({"importances.more": np.ones(3)}),
         lambda about, arrays: arrays.pop("table.response"),
         lambda about, arrays: arrays.pop("3.tree.left"),
         lambda about, arrays: about["trees"].pop(),

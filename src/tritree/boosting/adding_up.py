@@ -1,63 +1,55 @@
-"""What each column has moved in a sum over trees, in numbers that add up to the sum exactly."""
+"""What each column has moved in the sums over boosted trees."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from tritree.views.moves import Moves, made_exact, usual_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from tritree.boosting.ends import Ends
+    from tritree.boosting.ends import Ends, Led
     from tritree.boosting.trees import MemberTree
 
-__all__ = ["Moves", "add_up"]
-
-_RATHER_LARGE = 8  # times the usual size of what is added up
-_BITS = 51  # of the numbers that are added up, so that no partial sum of them is rounded
+__all__ = ["add_up"]
 
 
-@dataclass(frozen=True)
-class Moves:
-    """What has moved the sums of some rows, one array entry per row.
+def add_up(led: Led, chosen: NDArray[np.intp], *, of_classes: bool) -> Moves:
+    """Return what each column has moved in the sum of the class that is chosen for each row.
 
-    ``start + moved[0] + moved[1] + ... + rounding`` is ``total``, bit for bit, in whatever order the moves are added.
+    Where there are no classes, 0 is chosen.
     """
-
-    #: The sums over trees, as `predict` has them.
-    total: NDArray[np.float64]
-    #: What the roots of the trees add up to: the mean over training rows.
-    start: NDArray[np.float64]
-    #: By column, what steps from node to node have added.
-    moved: NDArray[np.float64]
-    #: What is left: less than one part in 2**51 of the numbers that are added up.
-    rounding: NDArray[np.float64]
-    #: By column, in how many trees a row's way has asked for it.
-    asked: NDArray[np.int32]
-
-    def turned(self) -> Moves:
-        """Return the moves of the negative sum."""
-        return Moves(-self.total, -self.start, -self.moved + 0.0, -self.rounding + 0.0, self.asked)
+    trees, n_outputs, parts = led.trees, len(led.trees.baseline), []
+    for number in np.unique(chosen).tolist():
+        rows = np.flatnonzero(chosen == number)
+        output = number if n_outputs > 1 else 0
+        own = [trees[tree] for tree in range(output, len(trees), n_outputs)]
+        ends = [of_tree.of(rows, len(chosen)) for of_tree in led.ends[output::n_outputs]]
+        moves = _add_up(own, ends, led.raw[rows, output], trees.baseline[output], trees.n_columns)
+        # the one sum of two classes speaks for the second
+        parts.append((rows, moves.turned() if of_classes and n_outputs == 1 and number == 0 else moves))
+    return Moves.joined(parts)
 
 
-def add_up(
+def _add_up(
     trees: Sequence[MemberTree],
     ends: Sequence[Ends],
     total: NDArray[np.float64],
     baseline: float,
     n_columns: int,
 ) -> Moves:
-    """Return what each column has moved, given where rows end in each tree, and their sums over trees."""
+    """Return what each column has moved in one of the sums."""
     start = baseline + sum(tree.value[0, 0] for tree in trees)
-    usual = abs(baseline) + sum(map(_usual_step, trees))
+    usual = abs(baseline) + sum(usual_size(tree, tree.n_fitted)[0] for tree in trees)
     moved, asked = np.zeros((len(total), n_columns)), np.zeros((len(total), n_columns), np.int32)
     for tree, end in zip(trees, ends, strict=True):
         asked += _climb(tree, end, moved)
-    return _made_exact(total, start, moved, asked, usual)
+    return made_exact(total, start, moved, asked, usual)
 
 
 def _climb(tree: MemberTree, ends: Ends, moved: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -78,40 +70,3 @@ def _climb(tree: MemberTree, ends: Ends, moved: NDArray[np.float64]) -> NDArray[
         asked[row, column] = True
         node = above
     return asked
-
-
-def _usual_step(tree: MemberTree) -> float:
-    """Return the mean size of what a tree adds to the sum of a training row."""
-    leaf = np.flatnonzero(tree.column[: tree.n_fitted] < 0)
-    return float(np.average(np.abs(tree.value[leaf, 0]), weights=np.maximum(tree.rows[leaf], 1)))
-
-
-def _made_exact(
-    total: NDArray[np.float64],
-    start: float,
-    moved: NDArray[np.float64],
-    asked: NDArray[np.int32],
-    usual: float,
-) -> Moves:
-    """Return the moves as multiples of a power of two, so that their sums are exact.
-
-    What the floating-point sums have lost goes to the largest move of the row. The start is written in the unit of rows
-    whose numbers are rather large, so that it is the same for all but the very largest.
-    """
-    unit = _unit(abs(start) + np.abs(moved).sum(axis=1) + np.abs(total))
-    coarse = np.maximum(unit, _unit(np.array(_RATHER_LARGE * usual)))
-    begin = np.rint(start / coarse) * coarse
-    steps = np.rint(moved / unit[:, None])
-    whole = np.rint(total / unit)
-    left = whole - begin / unit - steps.sum(axis=1)
-    has_moved = asked.any(axis=1)
-    largest = np.where(asked > 0, np.abs(steps), -1).argmax(axis=1)
-    steps[has_moved, largest[has_moved]] += left[has_moved]
-    begin = np.where(has_moved, begin, whole * unit)
-    return Moves(total, begin, steps * unit[:, None] + 0.0, total - whole * unit, asked)
-
-
-def _unit(size: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the power of two in which numbers up to some size are written with so many bits."""
-    unit: NDArray[np.float64] = np.ldexp(1.0, np.frexp(size)[1] - _BITS)
-    return np.maximum(unit, np.finfo(np.float64).smallest_subnormal)

@@ -15,7 +15,6 @@ from tritree.boosting.rounds import Patience, Validation
 from tritree.boosting.training import Rows
 from tritree.boosting.viewing import ViewableBoosting
 from tritree.codec import Codec, infinite_values_named
-from tritree.many_trees import ManyTrees
 from tritree.parameters import count_threads
 from tritree.progress import bar
 from tritree.table import read_table
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["BaseTrinaryBoosting"]
 
 
-class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting, ManyTrees):  # type: ignore[misc]
+class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[misc]
     """What both estimators share; the subclass reads the response and knows the loss."""
 
     _losses: ClassVar[tuple[str, ...]]

@@ -15,14 +15,16 @@ from tritree.views.explain import ABSENT, MISSING, side_of
 from tritree.views.html import MAX_NODES as PAGE_NODES
 from tritree.views.html import NOTEBOOK_NODES, draw_html, framed, name_rows
 from tritree.views.layout import MAX_NODES as FIGURE_NODES
+from tritree.views.rows import read_rows
 from tritree.views.text import MAX_NODES, draw_text
 from tritree.views.values import headline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tritree.boosting.viewing import ReadRows, ViewableBoosting
+    from tritree.boosting.viewing import ViewableBoosting
     from tritree.views.explain import Cell
+    from tritree.views.rows import ReadRows
 
 __all__ = ["Member"]
 
@@ -168,7 +170,7 @@ class Member:
         named: list[tuple[str, tuple[Cell, ...]]] = []
         if rows is not None:
             names = name_rows(rows, read_table(rows).n_rows)
-            table = self._model._read_rows(rows)
+            table = read_rows(self._model, rows)
             self._grow_for_page(table)
             named = list(zip(names, table.cells, strict=True))
         tree = self.to_dict()

@@ -55,10 +55,10 @@ def export(
 ) -> None:
     """Export a tree for other programs: as an ONNX model, or as JSON.
 
-    For ONNX a tree is grown in full first; boosted trees are taken as they have grown. The JSON has one tree as it has
-    grown so far.
+    For ONNX a tree is grown in full first; the trees of a forest and boosted trees are taken as they have grown. The
+    JSON has one tree as it has grown so far.
     """
-    from tritree.cli.models import check_can, one_tree, open_model
+    from tritree.cli.models import one_tree, open_model
     from tritree.cli.places import check_output, format_of, refuse_terminal, write_out
 
     form = format_of(output, kind, EXPORTS, None)
@@ -68,9 +68,10 @@ def export(
     opened = open_model(model, n_jobs=n_jobs)
     if form == "json":
         tree = one_tree(opened, number)
+        if spread and not hasattr(tree, "fit"):
+            raise Mendable("boosted trees do not know how responses are spread; leave out --spread")
         data = f"{plain_json(tree.to_dict(**({'spread': True} if spread else {})), indent=None)}\n".encode()
     else:
-        check_can(opened, "to_onnx", "exported as ONNX")
         if number is not None:
             raise Mendable("ONNX has all trees; leave out --tree")
         data = _onnx(opened, max_nodes)
@@ -90,7 +91,9 @@ def _onnx(tree: Any, max_nodes: int) -> bytes:
         return bytes(tree.to_onnx(max_nodes=max_nodes).SerializeToString())
     except GrowthLimitError as error:
         limit = str(error).partition("; raise")[0].replace("max_nodes=", "--max-nodes ")
-        raise Mendable(
-            f"{limit}; raise --max-nodes, or fit with a lower --max-depth or with "
-            "--strategy mia, majority or surrogate, whose trees are small"
-        ) from None
+        remedy = (
+            "fit fewer or smaller trees (--trees, --max-depth, --min-samples-leaf)"
+            if hasattr(tree, "n_trees_")
+            else "fit with a lower --max-depth or with --strategy mia, majority or surrogate, whose trees are small"
+        )
+        raise Mendable(f"{limit}; raise --max-nodes, or {remedy}") from None

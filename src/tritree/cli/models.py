@@ -8,7 +8,7 @@ from typing import Any
 from tritree.cli.messages import Mendable, working
 from tritree.cli.tables import check_readable, kind_of
 
-__all__ = ["check_can", "one_tree", "open_model"]
+__all__ = ["one_tree", "open_model"]
 
 
 def open_model(path: str, *, n_jobs: int | None = None, unknown_category: str | None = None) -> Any:
@@ -31,12 +31,11 @@ def open_model(path: str, *, n_jobs: int | None = None, unknown_category: str | 
 
 
 def one_tree(model: Any, number: int | None) -> Any:
-    """Return the tree to be looked at: the model itself, or one of the trees of boosting."""
+    """Return the tree to be looked at: the model itself, or one of its trees."""
     if hasattr(model, "to_text"):
         if number is not None:
             raise Mendable("the model is one tree; leave out --tree")
         return model
-    check_can(model, "member", "looked at")
     if number is None:
         raise Mendable(
             f"the model has {model.n_trees_:,} trees; name one with --tree, from 0 to {model.n_trees_ - 1}"
@@ -44,11 +43,3 @@ def one_tree(model: Any, number: int | None) -> Any:
     if number >= model.n_trees_:
         raise Mendable(f"there is no tree {number}; they go from 0 to {model.n_trees_ - 1}")
     return model.member(number)
-
-
-def check_can(model: Any, method: str, what: str) -> None:
-    """Raise unless a model has a method; forests lack some."""
-    if not hasattr(model, method):
-        raise Mendable(
-            f"a forest cannot be {what}: it is the mean of {model.n_trees_:,} trees; fit with --model tree or boosting"
-        )

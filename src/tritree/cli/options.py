@@ -159,7 +159,7 @@ TreeNumber = Annotated[
         parser=whole(0),
         metavar="NUMBER",
         show_default=False,
-        help="Which tree of boosting, from 0 on.",
+        help="Which tree of a forest or of boosting, from 0 on.",
     ),
 ]
 NJobs = Annotated[

@@ -164,13 +164,15 @@ def explain(
     *,
     reading: Reading,
 ) -> None:
-    """Explain predictions: the path of a row through the tree, each turn with its reason."""
-    from tritree.cli.models import check_can, open_model
+    """Explain predictions: the path of a row through the tree, each turn with its reason.
+
+    Of a forest or of boosted trees it is what each column has moved, over all trees.
+    """
+    from tritree.cli.models import open_model
     from tritree.cli.typed import read_rows
 
     wanted = parse_rows(rows or [])
     tree = open_model(model, n_jobs=n_jobs, unknown_category=unknown_category)
-    check_can(tree, "explain", "explained")
     source = open_source(table, reading)
     frame = read_rows(tree, source, reading)
     positions = _positions(wanted, len(frame), source.name)

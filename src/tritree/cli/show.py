@@ -22,6 +22,7 @@ EXAMPLES = (
         "a page to walk through the tree with these rows",
     ),
     ("tritree show houses.tritree --format dot | dot -Tsvg > tree.svg", "for Graphviz"),
+    ("tritree show forest.tritree --tree 0", "one of many trees"),
 )
 #: What is drawn by the ending of the file.
 VIEWS = {
@@ -34,12 +35,15 @@ VIEWS = {
     ".dot": "dot",
     ".gv": "dot",
 }
-#: What the text of a tree says of Python, and what it says here.
+#: What the text of a tree says of Python, and what it says here; and of one of many.
+_GROWS_NEEDED = "; --rows grows those that a table needs\n"
 _REMARKS = {
     "; grow_all() grows them all\n": "; fit with --grow-all to have all of them\n",
+    "; grow_for(rows) grows those that rows need\n": _GROWS_NEEDED,
     ": max_nodes=None draws everything": ": --max-nodes none draws everything",
     ": a larger max_depth draws more": ": a larger --max-depth draws more",
 }
+_REMARKS_OF_MANY = _REMARKS | {"; grow_all() grows them all\n": _GROWS_NEEDED}
 _MOST_ROWS = 1000  # that a page lists
 
 View = Annotated[
@@ -124,16 +128,19 @@ def show(
     tree = one_tree(opened, number)
     frame = None
     if rows is not None:
-        frame = _lead(opened, rows, reading)
-        tree = one_tree(opened, number)  # which has grown
+        # a tree of a forest is led through by itself, one of boosting grows with the others
+        frame = _lead(tree if hasattr(tree, "apply") else opened, rows, reading)
     limits: dict[str, Any] = {"max_depth": max_depth, "digits": digits}
     if max_nodes is not None:
         limits["max_nodes"] = max_nodes or None
     if kind == "text" and place is None:
-        put(_text(tree, limits))
+        put(_text(tree, limits, one_of_many=number is not None))
         return
     with working(f"drawing the tree as {kind}"):
-        data = _draw(tree, kind, frame, limits, dpi)
+        if kind == "text":
+            data = f"{_text(tree, limits, one_of_many=number is not None)}\n".encode()
+        else:
+            data = _draw(tree, kind, frame, limits, dpi)
     write_out(data, place, output, f"the tree as {kind}")
 
 
@@ -149,8 +156,6 @@ def _lead(tree: Any, rows: str, reading: Reading) -> Any:
 
 def _draw(tree: Any, kind: str, frame: Any, limits: dict[str, Any], dpi: int) -> bytes:
     """Return the file that shows a tree."""
-    if kind == "text":
-        return f"{_text(tree, limits)}\n".encode()
     if kind == "dot":
         return bytes(tree.to_dot(**limits).encode())
     if kind == "html":
@@ -158,10 +163,10 @@ def _draw(tree: Any, kind: str, frame: Any, limits: dict[str, Any], dpi: int) ->
     return picture(lambda: tree.plot(**limits), kind, dpi)
 
 
-def _text(tree: Any, limits: dict[str, Any]) -> str:
+def _text(tree: Any, limits: dict[str, Any], *, one_of_many: bool) -> str:
     """Return the tree as text, with the options of the command line in the remarks around it."""
     text = str(tree.to_text(**limits))
-    for words, ours in _REMARKS.items():
+    for words, ours in (_REMARKS_OF_MANY if one_of_many else _REMARKS).items():
         text = text.replace(words, ours)
     return text
 

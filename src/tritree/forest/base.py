@@ -15,7 +15,7 @@ from tritree.checks import check_number, check_truth
 from tritree.codec import Codec, infinite_values_named
 from tritree.errors import warn_caller
 from tritree.forest.members import Members, Table, each
-from tritree.many_trees import ManyTrees
+from tritree.forest.viewing import ViewableForest
 from tritree.parameters import Parameters, check_int, count_threads
 from tritree.progress import bar
 from tritree.table import read_table
@@ -28,11 +28,10 @@ __all__ = ["BaseTrinaryForest"]
 _NO_LIMIT = 2**62
 
 
-class BaseTrinaryForest(ManyTrees):
+class BaseTrinaryForest(ViewableForest):
     """What both estimators share; the subclass reads the response."""
 
     _criteria: ClassVar[tuple[str, ...]]
-    _members: Members
 
     @property
     def _trees(self) -> Members:
@@ -183,12 +182,6 @@ class BaseTrinaryForest(ManyTrees):
 
         self._members = restore_members(fields, arrays, codec, n_classes)
         self._told_cut_short = False
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Each column's share of the reduction of the training loss, averaged over the trees."""
-        check_is_fitted(self)
-        return self._members.importances(count_threads(self.n_jobs))
 
 
 class _Bags:

@@ -10,7 +10,7 @@ from tritree import _core
 from tritree.errors import ModelFileError
 from tritree.files import describe_estimator, write_model
 from tritree.forest.members import Members, Table
-from tritree.restore import PARTS, Fields, check_tree, first_line
+from tritree.restore import PARTS, Fields, check_tree, first_line, read_importances
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,11 +53,16 @@ def save(model: BaseTrinaryForest, path: Any, *, training_rows: bool | None) -> 
         arrays["table.response"] = table.response
         if table.weight is not None:
             arrays["table.weight"] = table.weight
+    if members.known_importances is not None:
+        arrays["importances"] = members.known_importances
     write_model(path, describe_estimator(model, "forest ") | {"trees": trees, "n_rows": n_rows}, arrays)
 
 
 def restore_members(fields: Fields, arrays: dict[str, NDArray[Any]], codec: Codec, n_classes: int) -> Members:
     """Return the trees of a file, every array and every index in them checked."""
+    known = None
+    if "importances" in arrays:
+        known = read_importances(arrays.pop("importances"), len(codec.columns))
     parts: dict[str, dict[str, NDArray[Any]]] = {}
     for name, array in arrays.items():
         part, _, entry = name.partition(".")
@@ -70,7 +75,7 @@ def restore_members(fields: Fields, arrays: dict[str, NDArray[Any]], codec: Code
         _read_tree(Fields(tree, f"tree {number}"), parts[str(number)], table, codec, n_classes)
         for number, tree in enumerate(trees)
     ]
-    return Members(models, table)
+    return Members(models, table, known)
 
 
 def _read_table(

@@ -56,6 +56,8 @@ class Members:
 
     models: list[_core.Model]
     table: Table | None
+    #: Of columns, once they were asked for.
+    known_importances: NDArray[np.float64] | None = None
 
     @property
     def n_trees(self) -> int:
@@ -87,6 +89,21 @@ class Members:
         """Return the numbers that a tree answers with."""
         return max(1, int(self.models[0].settings["n_classes"]))
 
+    @property
+    def n_columns(self) -> int:
+        """Return the number of columns."""
+        return self.models[0].n_columns
+
+    def snapshots(self) -> Iterator[tuple[_core.Tree, int]]:
+        """Yield the trees as they are now, each with the number of nodes that it was fitted with."""
+        for model in self.models:
+            tree = model.tree()
+            yield tree, len(tree.column) - model.n_grown
+
+    def copy_of(self, number: int) -> _core.Model:
+        """Return a tree that has grown as far as one of these, and goes on by itself from the same table."""
+        return self._taken_up(self.models[number].member_state())
+
     def predict(self, columns: _core.Columns, n_rows: int, n_threads: int) -> NDArray[np.float64]:
         """Return the mean of what the trees say of rows, one column per output."""
         # one tree after the other, if there are too few rows to be worth a thread for each
@@ -104,11 +121,20 @@ class Members:
 
     def importances(self, n_threads: int) -> NDArray[np.float64]:
         """Return per column its share of the reduction of the loss, averaged over trees."""
-        jobs = [partial(model.importances, 1) for model in self.models]
-        reductions = [found.clip(min=0) for found in each(jobs, n_threads)]
-        shares = [found / found.sum() for found in reductions if found.sum() > 0]
-        n_columns = self.models[0].n_columns
-        return np.mean(shares, axis=0) if shares else np.zeros(n_columns)
+        if self.known_importances is None:
+            jobs = [partial(model.importances, 1) for model in self.models]
+            try:
+                reductions = [found.clip(min=0) for found in each(jobs, n_threads)]
+            except RuntimeError:
+                if not self.is_detached:
+                    raise
+                raise AttributeError(
+                    "feature_importances_ needs the training rows, which are gone (detach(), or a file saved without "
+                    "them); ask for it once before detach() or save()"
+                ) from None
+            shares = [found / found.sum() for found in reductions if found.sum() > 0]
+            self.known_importances = np.mean(shares, axis=0) if shares else np.zeros(self.n_columns)
+        return self.known_importances.copy()
 
     def detach(self) -> None:
         """Drop the training rows."""
@@ -117,16 +143,21 @@ class Members:
         self.table = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"states": [model.member_state() for model in self.models], "table": self.table}
+        return {
+            "states": [model.member_state() for model in self.models],
+            "table": self.table,
+            "known_importances": self.known_importances,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.table = state["table"]
-        self.models = []
-        for member in state["states"]:
-            model = _core.Model.__new__(_core.Model)
-            if self.table is None:
-                model.__setstate__(member)
-            else:
-                table = self.table
-                model.__setstate__(member, table.codes, table.response, table.weight)
-            self.models.append(model)
+        self.table, self.known_importances = state["table"], state["known_importances"]
+        self.models = [self._taken_up(member) for member in state["states"]]
+
+    def _taken_up(self, state: dict[str, Any]) -> _core.Model:
+        """Return a tree as a state has it, over the table."""
+        model = _core.Model.__new__(_core.Model)
+        if self.table is None:
+            model.__setstate__(state)
+        else:
+            model.__setstate__(state, self.table.codes, self.table.response, self.table.weight)
+        return model

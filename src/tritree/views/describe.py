@@ -144,6 +144,8 @@ def _describe_surrogate(tree: TreeArrays, i: int, columns: list[dict[str, Any]])
 
 def _sets(words: NDArray[np.uint64], begin: int, count: int) -> tuple[list[int], list[int]]:
     """Return the category numbers that go left and those that go right."""
+    if not count:
+        return [], []
     bits = np.unpackbits(words[begin : begin + 2 * count].view(np.uint8), bitorder="little").reshape(2, -1)
     left, right = (np.flatnonzero(side).tolist() for side in bits)
     return left, right

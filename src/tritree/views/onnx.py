@@ -59,15 +59,6 @@ _MOST_STEPS = 1_000
 _MOST_IN_A_ROW = 8
 
 
-def refuse_both_ways(missing: str, plain: str) -> None:
-    """Raise a ValueError for trees whose rows go both ways; ``plain`` is what tells of them in full."""
-    if missing == "fractional":
-        raise ValueError(
-            "a tree with missing='fractional' follows both branches of a split where a value is missing, which a tree "
-            f"ensemble of ONNX cannot do; use another strategy, or {plain} and a program of your own"
-        )
-
-
 def draw_onnx(description: dict[str, Any]) -> ModelProto:
     """Return a grown tree, as ``describe`` tells it, as an ONNX model."""
     refuse_both_ways(description["missing"], "to_dict()")
@@ -84,6 +75,15 @@ def draw_onnx(description: dict[str, Any]) -> ModelProto:
         shares = graph.add("Gather", [graph.constant("values", values), leaf], "probabilities")
         add_classes(graph, description["classes"], shares)
     return as_model(graph)
+
+
+def refuse_both_ways(missing: str, instead: str) -> None:
+    """Raise a ValueError if the strategy of a tree cannot be expressed."""
+    if missing == "fractional":
+        raise ValueError(
+            "a tree with missing='fractional' follows both branches of a split where a value is missing, which a tree "
+            f"ensemble of ONNX cannot do; use another strategy, or {instead} and a program of your own"
+        )
 
 
 def as_model(graph: Graph) -> ModelProto:

@@ -10,7 +10,7 @@ from tritree.views.choice import Choice, choose
 from tritree.views.notation import as_percent, pad, width_of
 from tritree.views.rules import Rules
 from tritree.views.values import Values, headline, hidden, left_out, remarks
-from tritree.views.words import words_of
+from tritree.views.words import is_boosted, words_of
 
 __all__ = ["MAX_NODES", "draw_text", "headline"]
 
@@ -136,7 +136,7 @@ class _Drawing:
         if self._has_shares:
             size = "weight" if values.has_weights else "rows"
             # a third branch of boosting is fitted to some of the rows, which are no part of those that go there
-            is_sample = "member" in self._tree and node["depth"] == above["depth"]
+            is_sample = is_boosted(self._tree) and node["depth"] == above["depth"]
             is_known = node is not above and above[size] and not is_sample
             cells.append(as_percent(node[size] / above[size]) if is_known else "")
         if self._classes is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tritree.views.choice import grown
 from tritree.views.notation import as_label, number_format
 from tritree.views.rules import WIDEST_LABEL
-from tritree.views.words import words_of
+from tritree.views.words import is_boosted, words_of
 
 if TYPE_CHECKING:
     from tritree.views.choice import Choice
@@ -80,11 +80,12 @@ def best_of(node: dict[str, Any]) -> int:
 
 def headline(tree: dict[str, Any]) -> str:
     """Return what kind of tree it is and how far it is grown."""
-    kind = f"{tree['missing']} tree, "
-    kind += "mean response" if tree["classes"] is None else f"{len(tree['classes'])} classes"
+    says = "mean response" if tree["classes"] is None else f"{len(tree['classes'])} classes"
+    kind = f"{tree['missing']} tree, {says}"
     if "member" in tree:
         member = tree["member"]
-        kind = f"tree {member['number']} of {member['of']:,}, {tree['missing']} boosting, steps in {member['sum']}"
+        of = f"boosting, steps in {member['sum']}" if is_boosted(tree) else f"forest, {says}"
+        kind = f"tree {member['number']} of {member['of']:,}, {tree['missing']} {of}"
     parts = [count(len(tree["nodes"]), "node"), count(tree["n_leaves"], "leaf", "leaves")]
     if tree["n_grown"]:
         parts.append(f"{tree['n_grown']:,} grown on demand")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Words", "words_of"]
+__all__ = ["Words", "is_boosted", "words_of"]
 
 
 @dataclass(frozen=True)
 class Words:
-    """The words that differ between a tree and a member of many."""
+    """The words that differ between a tree, one of a forest, and a boosted one."""
 
     #: What the number of a node is, where it is one number.
     value: str
@@ -32,7 +32,8 @@ _TREE = Words(
     owner="tree",
     grows="grows them all",
 )
-_MEMBER = Words(
+_OF_FOREST = replace(_TREE, answer="Prediction of this tree")
+_BOOSTED = Words(
     value="step",
     answer="Step in the sum",
     third="fitted to what left and right say of rows of the node, for those whose value is missing",
@@ -44,4 +45,11 @@ _MEMBER = Words(
 
 def words_of(tree: dict[str, Any]) -> Words:
     """Return the words for a tree, as ``describe`` tells it."""
-    return _MEMBER if "member" in tree else _TREE
+    if is_boosted(tree):
+        return _BOOSTED
+    return _OF_FOREST if "member" in tree else _TREE
+
+
+def is_boosted(tree: dict[str, Any]) -> bool:
+    """Return whether a tree, as ``describe`` tells it, adds steps to a sum."""
+    return "sum" in tree.get("member", ())

@@ -1,13 +1,10 @@
-"""Why a row gets its prediction from boosted trees: what each column has moved in the sum over them."""
+"""Why a row gets its prediction from many trees: what each column has moved in their sum, or in their mean."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tritree.boosting.adding_up import add_up
 from tritree.views.explain import ABSENT, MISSING, NEVER_SEEN
 from tritree.views.notation import as_label, as_name, number_format
 from tritree.views.rules import WIDEST_LABEL
@@ -17,20 +14,20 @@ from tritree.views.values import count
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from tritree.boosting.adding_up import Moves
-    from tritree.boosting.ends import Led
     from tritree.views.explain import Cell
+    from tritree.views.moves import Moves
 
-__all__ = ["Answers", "BoostingExplanation", "explain_rows"]
+__all__ = ["Answers", "EnsembleExplanation", "explain_rows"]
 
 _MOST_COLUMNS = 20  # that are told one by one
 _WIDEST_NAME = 30
 
 
 @dataclass(frozen=True)
-class BoostingExplanation:
+class EnsembleExplanation:
     """Why a row gets its prediction; printed, it tells what each column has moved.
 
     ``start + sum(contributions.values()) + rounding == value`` holds bit for bit: all but the last are whole multiples
@@ -41,17 +38,20 @@ class BoostingExplanation:
     prediction : object
         The predicted number, or the predicted class.
     explained : object
-        The class whose sum is explained; None in regression.
+        The class that is explained; None in regression.
     value : float
-        The sum over trees: what ``decision_function`` returns for the class (its negative for the first of two
-        classes), or in regression what is predicted, or its logarithm where the loss is "poisson" or "gamma".
+        Of boosting the sum over trees: what ``decision_function`` returns for the class (its negative for the first of
+        two classes), or in regression what is predicted, or its logarithm where the loss is "poisson" or "gamma". Of a
+        forest the mean over trees: the predicted number, or the probability of the class.
     answer : float
-        What the sum means: the predicted number, or the probability of the explained class.
+        What the value means: the predicted number, or the probability of the explained class.
     start : float
-        What the roots of the trees add up to, the same for every row.
+        What the roots of the trees add up to, or their mean: the same for every row.
     contributions : dict
         By column, what the steps at its splits have added. A step to a third branch, to a side where missing values
-        go, or both ways is a contribution of the column that is missing. Columns that were not asked for are not there.
+        go, or both ways is a contribution of the column that is missing; one that a surrogate has decided is the
+        surrogate's.
+        Columns that were not asked for are not there.
     rounding : float
         What double precision has lost in adding the trees up, about 1e-16 of the numbers involved.
     states : dict
@@ -63,8 +63,10 @@ class BoostingExplanation:
         By column of ``contributions``, in how many trees it was asked for.
     n_trees : int
         The trees that were added up.
+    combined : str
+        How they are combined: "sum" or "mean".
     what : str
-        What the sum is, in words.
+        What the value is, in words.
     """
 
     prediction: Any
@@ -78,6 +80,7 @@ class BoostingExplanation:
     cells: dict[str, Any]
     n_asked: dict[str, int]
     n_trees: int
+    combined: str
     what: str
 
     @property
@@ -100,7 +103,7 @@ class BoostingExplanation:
         return told_as_html(*self._told())
 
     def plot(self, ax: Any = None) -> Any:
-        """Return an ``Axes`` with what each column has moved, from the start to the sum over trees.
+        """Return an ``Axes`` with what each column has moved, from the start to the sum or mean over trees.
 
         Needs matplotlib (``pip install tritree[plot]``).
         """
@@ -109,7 +112,7 @@ class BoostingExplanation:
         told, rest = self._ranked()
         moved = [(self._named(name), step) for name, step in told if step]
         moved += [(count(len(rest), "other column"), moved) for moved in [sum(rest.values())] if rest]
-        return plot_moves(moved, self.start, self.value, self.what, "sum over trees", ax)
+        return plot_moves(moved, self.start, self.value, self.what, f"{self.combined} over trees", ax)
 
     def _ranked(self) -> tuple[list[tuple[str, float]], dict[str, float]]:
         """Return the columns that have moved most, and the others."""
@@ -127,26 +130,35 @@ class BoostingExplanation:
     def _told(self) -> tuple[str, list[list[str]], str]:
         """Return the headline, what each column has moved as a table with its headings, and what the sum means."""
         told, rest = self._ranked()
-        say = number_format([self.start, self.value, *self.contributions.values()], 4)
+        is_share = self.explained is not None and self.combined == "mean"
+        numbers = [self.start, self.value, *self.contributions.values()]
+        say = "{:.1%}".format if is_share else number_format(numbers, 4)
         table = [["", "trees", "moved by"], ["all rows", f"{self.n_trees:,}", say(self.start)]]
         for name, moved in told:
             table.append([self._named(name), f"{self.n_asked[name]:,}", signed(moved, say)])
         if rest:
             table.append([f"… {count(len(rest), 'more column')}", "", signed(sum(rest.values()), say)])
-        answer = number_format([self.answer], 4)(self.answer)
-        summary = f"{self.what} {say(self.value)}"
+        if self.explained is not None:
+            answer = f"{self.answer:.1%}"
+        else:
+            answer = (
+                say(self.value) if self.answer == self.value else number_format([self.answer], 4)(self.answer)
+            )
+        meaning = "" if self.answer == self.value else f": {answer}"
+        return self._headline(answer), table, f"{self.what} {say(self.value)}{meaning}"
+
+    def _headline(self, answer: str) -> str:
         if self.explained is None:
-            return f"predicts {answer}", table, summary + ("" if self.answer == self.value else f": {answer}")
-        label, share = as_label(self.prediction, WIDEST_LABEL), f"{self.answer:.1%}"
+            return f"predicts {answer}"
+        label = as_label(self.prediction, WIDEST_LABEL)
         if self.explained == self.prediction:
-            return f"predicts {label}, {share}", table, f"{summary}: {share}"
-        other = as_label(self.explained, WIDEST_LABEL)
-        return f"predicts {label}; why {other} has {share}", table, f"{summary}: {share}"
+            return f"predicts {label}, {answer}"
+        return f"predicts {label}; why {as_label(self.explained, WIDEST_LABEL)} has {answer}"
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What rows are predicted, and which of the sums over trees is explained."""
+    """What rows are predicted, and which of the sums or means over trees is explained."""
 
     #: The classes; None in regression.
     classes: list[Any] | None
@@ -156,33 +168,32 @@ class Answers:
     values: NDArray[np.float64]
     #: The number of the class that is explained, 0 in regression.
     chosen: NDArray[np.intp]
-    #: By these numbers, what the sums are in words.
-    sums: Sequence[str]
 
 
 def explain_rows(
-    led: Led, cells: Sequence[Sequence[Cell]], names: Sequence[str], answers: Answers
-) -> list[BoostingExplanation]:
-    """Return why rows get their predictions, once they were led down all trees."""
-    found: dict[int, BoostingExplanation] = {}
-    trees, n_outputs = led.trees, len(led.trees.baseline)
-    for chosen in np.unique(answers.chosen).tolist():
-        rows = np.flatnonzero(answers.chosen == chosen)
-        output = chosen if n_outputs > 1 else 0
-        own = [trees[number] for number in range(output, len(trees), n_outputs)]
-        ends = [of_tree.of(rows, len(cells)) for of_tree in led.ends[output::n_outputs]]
-        moves = add_up(own, ends, led.raw[rows, output], trees.baseline[output], trees.n_columns)
-        if answers.classes is not None and n_outputs == 1 and chosen == 0:
-            moves = moves.turned()  # the one sum of two classes speaks for the second
-        told = {
-            "explained": None if answers.classes is None else answers.classes[chosen],
-            "n_trees": len(own),
-            "what": answers.sums[chosen],
-        }
-        for place, row in enumerate(rows.tolist()):
-            answer = {"prediction": answers.predictions[row], "answer": float(answers.values[row, chosen])}
-            found[row] = BoostingExplanation(**_terms(moves, place, cells[row], names), **answer, **told)
-    return [found[row] for row in range(len(cells))]
+    moves: Moves,
+    cells: Sequence[Sequence[Cell]],
+    names: Sequence[str],
+    answers: Answers,
+    *,
+    n_trees: int,
+    combined: str,
+    what: Sequence[str],
+) -> list[EnsembleExplanation]:
+    """Return why rows get their predictions; ``what`` the sums or means are is told by the number of the class."""
+    found = []
+    for row, number in enumerate(answers.chosen.tolist()):
+        explanation = EnsembleExplanation(
+            prediction=answers.predictions[row],
+            explained=None if answers.classes is None else answers.classes[number],
+            answer=float(answers.values[row, number]),
+            n_trees=n_trees,
+            combined=combined,
+            what=what[number],
+            **_terms(moves, row, cells[row], names),
+        )
+        found.append(explanation)
+    return found
 
 
 def _terms(moves: Moves, row: int, cells: Sequence[Cell], names: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,270 @@
+"""A member of a forest is a single tree with all its views, and the forest tells of columns what its trees do."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from boosting.tables import HOLED, KINDS, ROWS, TABLE
+from dots import read_dot
+from forest.grown import answers, grown
+from models import STRATEGIES, WITH_THIRD_BRANCHES
+from sklearn.exceptions import NotFittedError
+
+from tritree import (
+    CutShortWarning,
+    TrinaryForestRegressor,
+    TrinaryTreeClassifier,
+    TrinaryTreeRegressor,
+    load,
+)
+
+WEIGHTS = np.random.default_rng(0).integers(1, 4, len(TABLE)).astype(float)
+
+
+def members_of(forest: Any) -> list[Any]:
+    return [forest.member(number) for number in range(forest.n_trees_)]
+
+
+# ------------------------------------------------------------------------------------------------------ the member
+
+
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("missing", STRATEGIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_forest_answers_with_the_mean_of_its_members(kind: str, missing: str, training: Any) -> None:
+    forest = grown(kind, training, WEIGHTS, missing=missing)
+    members = members_of(forest)
+    said = sum(answers(member, ROWS) for member in members) / len(members)
+    np.testing.assert_array_equal(said, answers(forest, ROWS))
+
+
+def test_member_is_a_tree_with_the_parameters_of_the_forest() -> None:
+    parameters = {"missing": "mia", "max_depth": 3, "min_samples_leaf": 9, "unknown_category": "error"}
+    member = grown("regression", **parameters).member(0)
+    assert type(member) is TrinaryTreeRegressor
+    assert parameters.items() <= member.get_params().items()
+    assert member.feature_names_in_.tolist() == TABLE.columns.tolist()
+    member = grown("three classes", criterion="gini").member(0)
+    assert type(member) is TrinaryTreeClassifier
+    assert member.criterion == "gini"
+    assert member.classes_.tolist() == ["high", "low", "middle"]
+
+
+def test_members_are_numbered_like_a_list() -> None:
+    forest = grown("regression")
+    assert forest.member(-1).to_dict() == forest.member(np.int64(6)).to_dict()
+    for number in (7, -8):
+        with pytest.raises(IndexError, match=f"no tree {number}; the model has 7, numbered from 0 to 6"):
+            forest.member(number)
+    with pytest.raises(TypeError):
+        forest.member("first")
+
+
+def test_member_has_grown_as_far_as_the_tree_of_the_forest() -> None:
+    forest = grown("regression")
+    before = forest.member(1)
+    forest.predict(ROWS)
+    after = forest.member(1)
+    assert before.n_grown_ == 0
+    assert after.n_grown_ == forest._members.models[1].n_grown > 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda member: member.predict(ROWS),
+        lambda member: member.grow_all(),
+        lambda member: member.detach(),
+        lambda member: member.fit(TABLE, np.zeros(len(TABLE))),
+        lambda member: member.to_html(),
+    ],
+)
+def test_what_is_done_to_a_member_does_not_change_the_forest(change: Callable[[Any], Any]) -> None:
+    forest, other = grown("regression", max_depth=2), grown("regression", max_depth=2)
+    change(forest.member(0))
+    assert forest.n_grown_ == 0
+    np.testing.assert_array_equal(forest.predict(ROWS), other.predict(ROWS))
+
+
+@pytest.mark.parametrize("again", [lambda tree: pickle.loads(pickle.dumps(tree)), copy.deepcopy])
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_copies_of_a_member_answer_and_grow_alike(again: Any, missing: str) -> None:
+    member = grown("regression", HOLED, WEIGHTS, missing=missing).member(2)
+    member.predict(ROWS.head(20))  # half grown
+    other = again(member)
+    assert other.to_text() == member.to_text()
+    np.testing.assert_array_equal(other.predict(ROWS), member.predict(ROWS))
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_member_may_be_saved_as_a_tree(missing: str, tmp_path: Path) -> None:
+    member = grown("two classes", HOLED, missing=missing).member(2)
+    member.save(tmp_path / "tree.tritree")
+    other = load(tmp_path / "tree.tritree")
+    assert type(other) is TrinaryTreeClassifier
+    np.testing.assert_array_equal(other.predict_proba(ROWS), member.predict_proba(ROWS))
+
+
+def test_member_that_is_fitted_again_is_a_single_tree() -> None:
+    member = grown("regression").member(0)
+    member.fit(TABLE, np.arange(len(TABLE)))
+    assert "member" not in member.to_dict()
+
+
+@pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
+def test_member_keeps_to_the_limit_of_the_forest_and_says_so(missing: str) -> None:
+    forest = grown("regression", HOLED, missing=missing, max_third_nodes=9)
+    with pytest.warns(CutShortWarning):
+        expected = forest.predict(ROWS)
+    members = members_of(forest)
+    with pytest.warns(CutShortWarning, match=r"all the nodes that its forest allows; call grow_all\(\)"):
+        said = [member.predict(ROWS) for member in members]
+    np.testing.assert_array_equal(np.sum(said, axis=0) / len(said), expected)
+
+
+def test_member_of_a_detached_forest_is_detached() -> None:
+    forest = grown("regression").grow_for(ROWS).detach()
+    tree = forest.member(0).to_dict()
+    assert tree["detached"]
+    assert tree["n_grown"] > 0
+    assert "before detach()" in forest.member(0).to_text()
+
+
+# ------------------------------------------------------------------------------------------------------- its views
+
+
+def test_every_view_says_which_tree_it_is() -> None:
+    pytest.importorskip("matplotlib")
+    member = grown("regression", HOLED).member(2)
+    headline = "tree 2 of 7, trinary forest, mean response: "
+    assert member.to_text().startswith(headline)
+    assert headline in member.to_dot()
+    assert headline in " ".join(text.get_text() for text in member.plot(max_nodes=9).texts).replace("\n", " ")
+    assert f"<title>{headline}" in member.to_html()
+    assert member._repr_html_inner().startswith("<iframe")
+    assert grown("three classes").member(0).to_text().startswith("tree 0 of 7, trinary forest, 3 classes: ")
+
+
+def test_words_are_those_of_a_tree() -> None:
+    text = grown("regression").member(0).to_text()
+    assert "third branch: all rows of the node, for those whose value is missing" in text
+    assert "grow_all() grows them all" in text
+    assert "step" not in text
+
+
+def test_page_tells_that_one_tree_predicts() -> None:
+    page = grown("regression").member(0).to_html(rows=ROWS.head(3))
+    data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
+    assert (data["words"]["answer"], data["words"]["value"]) == ("Prediction of this tree", "mean")
+    assert len(data["rows"]) == 3
+
+
+def test_plain_data_survives_json_and_tells_which_tree_it_is() -> None:
+    member = grown("two classes", HOLED).member(3)
+    tree = json.loads(json.dumps(member.to_dict(), allow_nan=False))
+    assert tree["task"] == "classification"
+    assert tree["member"] == {"number": 3, "of": 7}
+
+
+def test_dot_has_every_node() -> None:
+    member = grown("regression", HOLED).member(1)
+    graph = read_dot(member.to_dot(max_nodes=None))
+    assert len([name for name in graph.nodes if re.fullmatch(r"n\d+", name)]) == member.n_nodes_
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_views_survive_files_and_pickles(kind: str, missing: str, tmp_path: Path) -> None:
+    forest = grown(kind, HOLED, WEIGHTS, missing=missing)
+    forest.predict(ROWS)
+    forest.save(tmp_path / "forest.tritree")
+    shown = forest.member(1).to_dict(spread=True)
+    for other in (load(tmp_path / "forest.tritree"), pickle.loads(pickle.dumps(forest))):
+        assert other.member(1).to_dict(spread=True) == shown
+        assert other.feature_importances_.tolist() == forest.feature_importances_.tolist()
+        assert [str(why) for why in other.explain(ROWS)] == [str(why) for why in forest.explain(ROWS)]
+
+
+def test_file_without_rows_shows_what_has_grown(tmp_path: Path) -> None:
+    forest = grown("regression", HOLED).grow_for(ROWS)
+    forest.save(tmp_path / "forest.tritree", training_rows=False)
+    other = load(tmp_path / "forest.tritree")
+    assert [str(why) for why in other.explain(ROWS)] == [str(why) for why in forest.explain(ROWS)]
+    assert other.member(0).to_dict()["nodes"] == forest.member(0).to_dict()["nodes"]
+
+
+def test_views_of_what_is_not_fitted_say_so() -> None:
+    forest = TrinaryForestRegressor()
+    asked: list[Callable[[], Any]] = [
+        lambda: forest.member(0),
+        lambda: forest.explain(TABLE),
+        lambda: forest.feature_importances_,
+        forest.plot_importance,
+        lambda: forest.reliance_on_missing_(TABLE),
+        forest.to_onnx,
+    ]
+    for ask in asked:
+        with pytest.raises(NotFittedError):
+            ask()
+
+
+# ------------------------------------------------------------------------------------------------------ importances
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_importances_are_the_mean_of_those_of_the_members(missing: str) -> None:
+    forest = grown("three classes", HOLED, missing=missing)
+    expected = np.mean([member.feature_importances_ for member in members_of(forest)], axis=0)
+    np.testing.assert_allclose(forest.feature_importances_, expected, rtol=1e-12)
+
+
+def test_importances_are_remembered_when_the_rows_are_gone(tmp_path: Path) -> None:
+    forest = grown("regression", HOLED)
+    expected = forest.feature_importances_.tolist()
+    forest.save(tmp_path / "forest.tritree", training_rows=False)
+    assert load(tmp_path / "forest.tritree").feature_importances_.tolist() == expected
+    assert forest.detach().feature_importances_.tolist() == expected
+    assert pickle.loads(pickle.dumps(forest)).feature_importances_.tolist() == expected
+
+
+def test_importances_that_cannot_be_known_any_more_are_no_attribute() -> None:
+    forest = grown("regression", HOLED).detach()
+    with pytest.raises(AttributeError, match=r"needs the training rows, .* ask for it once before detach"):
+        _ = forest.feature_importances_
+    assert grown("regression", HOLED, missing="mia").detach().feature_importances_.sum() == pytest.approx(1)
+
+
+def test_importances_that_are_changed_by_the_caller_stay_as_they_are() -> None:
+    forest = grown("regression")
+    forest.feature_importances_[:] = 0
+    assert forest.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_importances_are_drawn_largest_first() -> None:
+    pytest.importorskip("matplotlib")
+    forest = grown("regression")
+    ax = forest.plot_importance(max_columns=3)
+    ranked = [TABLE.columns[j] for j in np.argsort(-forest.feature_importances_)[:3]]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ranked
+
+
+# ---------------------------------------------------------------------------------------------------------- reliance
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_reliance_is_the_mean_of_that_of_the_members(missing: str) -> None:
+    forest = grown("regression", HOLED, missing=missing)
+    expected = np.mean([member.reliance_on_missing_(ROWS) for member in members_of(forest)], axis=0)
+    np.testing.assert_allclose(forest.reliance_on_missing_(ROWS), expected, rtol=1e-12)
+
+
+def test_complete_rows_do_not_rely_on_missing() -> None:
+    assert grown("regression").reliance_on_missing_(TABLE).tolist() == [0.0] * TABLE.shape[1]
