@@ -241,7 +241,7 @@ def side(node: Node, row: Row) -> str:
         return "left"
     if code in node.right_codes:
         return "right"
-    return "third" if node.missing_to == "third" else node.larger
+    return node.missing_to if node.missing_to in ("third", "both") else node.larger
 
 
 def average(node: Node) -> float:
@@ -295,39 +295,55 @@ class BoostedTwin:
     """Boosting by squared error."""
 
     def __init__(
-        self, rules: Rules, rows: list[Row], y: list[float], learning_rate: float, n_rounds: int
+        self,
+        rules: Rules,
+        rows: list[Row],
+        y: list[float],
+        learning_rate: float,
+        n_rounds: int,
+        weight: list[float] | None = None,
     ) -> None:
-        self.rules, self.background = rules, rows
-        self.begin = float(np.mean(y))
+        self.rules, self.background, self.weight = rules, rows, weight
+        self.begin = float(np.average(y, weights=weight))
         self.trees: list[Node] = []
         self.is_trained = False  # branches that training itself needs leave nothing open
         self.asked = 0  # the tree at hand
         raw = [self.begin] * len(y)
         for number in range(n_rounds):
-            fit = Fit(rules, rows, [r - t for r, t in zip(raw, y, strict=True)], None, rules.min_samples_leaf)
             root = Node(mixed(rules.seed, number), 0, list(range(len(rules.n_codes))), -math.inf, math.inf)
-            fit.grow(root, drawn(len(rows), rules, number), rules.l2, rules.max_depth)
+            first = [w * (r - t) for w, r, t in zip(weight or [1.0] * len(y), raw, y, strict=True)]
+            root = self.fit(root, first, drawn(len(rows), rules, number))
             shrink(root, learning_rate)
-            average(root)
-            self.arrange(root, list(range(len(rows))))
+            self.settle(root)
             self.trees.append(root)
             raw = [r + self.answer(root, row) for r, row in zip(raw, rows, strict=True)]
         self.is_trained = True
 
+    def fit(self, root: Node, first: list[float], members: list[int]) -> Node:
+        """Return a tree that is fitted to derivatives of some rows, grown from its root."""
+        fit = Fit(self.rules, self.background, first, self.weight, self.rules.min_samples_leaf)
+        fit.grow(root, members, self.rules.l2, self.rules.max_depth)
+        return root
+
+    def settle(self, root: Node) -> None:
+        """Give the nodes of a tree the values of their leaves, and their background rows."""
+        average(root)
+        self.arrange(root, list(range(len(self.background))))
+
     def predict(self, row: Row) -> float:
         total = self.begin
-        for node in self.ends(row):
-            total += node.value
+        for number, tree in enumerate(self.trees):
+            self.asked = number
+            total += self.answer(tree, row)
         return total
 
     def doubt(self, row: Row) -> float:
         """Return the variance that what is missing leaves the sum over trees."""
-        return sum_in_order([node.doubt for node in self.ends(row)])
-
-    def ends(self, row: Row) -> Iterator[Node]:
+        found = []
         for number, tree in enumerate(self.trees):
             self.asked = number
-            yield self.end(tree, row)
+            found.append(self.end(tree, row).doubt)
+        return sum_in_order(found)
 
     def answer(self, node: Node, row: Row) -> float:
         return self.end(node, row).value
@@ -395,11 +411,13 @@ class BoostedTwin:
         own = [self.answer(tree, self.background[i]) for i in node.rows]
         said = [sum_in_order([self.answer(t, self.background[i]) for t in before]) for i in node.rows]
         both = [a + 2 * b for a, b in zip(own, said, strict=True)]
-        n = float(len(node.rows))
-        if n >= 2:
-            middle, both_middle = sum_in_order(own) / n, sum_in_order(both) / n
-            products = [(a - middle) * (b - both_middle) for a, b in zip(own, both, strict=True)]
-            node.doubt = sum_in_order(products) / n * (n / (n - 1))
+        weight = [1.0 if self.weight is None else self.weight[i] for i in node.rows]
+        n, weights = float(len(node.rows)), sum_in_order(weight)
+        if n >= 2 and weights > 0:
+            middle = sum_in_order([w * a for w, a in zip(weight, own, strict=True)]) / weights
+            both_middle = sum_in_order([w * b for w, b in zip(weight, both, strict=True)]) / weights
+            parts = [w * (a - middle) * (b - both_middle) for w, a, b in zip(weight, own, both, strict=True)]
+            node.doubt = sum_in_order(parts) / weights * (n / (n - 1))
         if node.column is not None:
             self.measure(node.left, tree, before)
             self.measure(node.right, tree, before)

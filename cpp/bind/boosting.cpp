@@ -20,7 +20,8 @@ using namespace boosting;
 
 constexpr std::array kStrategies{std::pair{"trinary_mia", Strategy::TrinaryMia},
                                  std::pair{"trinary", Strategy::Trinary}, std::pair{"mia", Strategy::Mia},
-                                 std::pair{"majority", Strategy::Majority}};
+                                 std::pair{"majority", Strategy::Majority},
+                                 std::pair{"fractional", Strategy::Fractional}};
 constexpr std::array kLosses{std::pair{"squared_error", LossKind::SquaredError},
                              std::pair{"absolute_error", LossKind::AbsoluteError},
                              std::pair{"quantile", LossKind::Quantile},
@@ -118,6 +119,29 @@ auto apply(Ensemble& ensemble, const nb::object& columns, std::size_t n_rows, in
         ensemble.apply(rows, 0, n_trees / ensemble.n_outputs(), nodes.get(), n_threads, &check_signals);
     }
     return hand_over(std::move(nodes), {n_rows, n_trees});
+}
+
+/// Return where parts of rows end, one tree after the other: where those of each tree begin, and the row, the
+/// node and the share of each.
+nb::tuple ends(const Ensemble& ensemble, const nb::object& columns, std::size_t n_rows, int n_threads) {
+    if (ensemble.plan().missing != Strategy::Fractional) throw nb::value_error("no row goes both ways");
+    const CodeRows rows = read_rows(ensemble, columns, n_rows, n_threads);
+    std::vector<std::int64_t> begin(1, 0), row;
+    std::vector<std::int32_t> node;
+    std::vector<double> share;
+    {
+        nb::gil_scoped_release release;
+        for (const std::vector<End>& of_tree : ensemble.ends(rows, n_threads)) {
+            for (const End& end : of_tree) {
+                row.push_back(end.row);
+                node.push_back(end.node);
+                share.push_back(end.share);
+            }
+            begin.push_back(static_cast<std::int64_t>(row.size()));
+        }
+    }
+    return nb::make_tuple(hand_over(std::move(begin)), hand_over(std::move(row)), hand_over(std::move(node)),
+                          hand_over(std::move(share)));
 }
 
 /// `data` are the codes that the ensemble was made with, or columns to go on with.
@@ -229,6 +253,9 @@ nb::dict get_state(const Ensemble& ensemble, bool with_background) {
                      [&](const char* name, auto& array) { of_trees[name] = hand_over(std::move(array)); });
     each_rows_array(rows,
                     [&](const char* name, auto& array) { of_rows[name] = hand_over(std::move(array)); });
+    if (ensemble.plan().missing == Strategy::Fractional)
+        each_shared_array(
+            trees, [&](const char* name, auto& array) { of_trees[name] = hand_over(std::move(array)); });
     state["plan"] = plan_dict(ensemble.plan());
     state["baseline"] = ensemble.baseline();
     state["trees"] = of_trees;
@@ -271,6 +298,7 @@ std::shared_ptr<Ensemble> from_state(const nb::dict& state) {
         };
     };
     each_trees_array(trees, read(of_trees));
+    if (plan.missing == Strategy::Fractional) each_shared_array(trees, read(of_trees));
     each_rows_array(rows, read(of_rows));
     auto baseline = entry<std::vector<double>>(state, "baseline");
     nb::gil_scoped_release release;
@@ -293,11 +321,14 @@ void bind_boosting(nb::module_& m) {
         .def("predict", &predict, nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"), nb::arg("end"),
              nb::arg("n_threads"))
         .def("apply", &apply, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
+        .def("ends", &ends, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
         .def("tree", &tree_arrays, nb::arg("number"))
         .def("state", &get_state, nb::arg("with_background"))
         .def_static("from_state", &from_state, nb::arg("state"))
         .def("keep_rounds", &Ensemble::keep_rounds, nb::arg("n_rounds"))
         .def("detach", &Ensemble::detach)
+        .def_prop_ro("goes_both_ways",
+                     [](const Ensemble& ensemble) { return ensemble.plan().missing == Strategy::Fractional; })
         .def_prop_ro("n_trees", &Ensemble::n_trees)
         .def_prop_ro("n_outputs", &Ensemble::n_outputs)
         .def_prop_ro("n_nodes", &Ensemble::n_nodes)

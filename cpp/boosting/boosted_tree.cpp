@@ -85,7 +85,7 @@ void BoostedTree::split(std::int32_t node, const Cut& cut, const Bins& bins, con
     step.missing_to = cut.missing_to;
     step.next[0] = daughters[0];
     step.next[1] = daughters[1];
-    step.next[2] = cut.missing_to == Branch::Third ? node : daughters[cut.missing_to == Branch::Right];
+    step.next[2] = cut.missing_to >= Branch::Third ? node : daughters[cut.missing_to == Branch::Right];
 }
 
 void BoostedTree::average(std::int32_t first) {
@@ -94,8 +94,8 @@ void BoostedTree::average(std::int32_t first) {
         if (step.is_leaf()) continue;
         const auto left = static_cast<std::size_t>(step.next[0]),
                    right = static_cast<std::size_t>(step.next[1]);
-        const auto n_left = static_cast<double>(infos[left].rows),
-                   n_right = static_cast<double>(infos[right].rows);
+        const double n_left = weights.empty() ? static_cast<double>(infos[left].rows) : weights[left];
+        const double n_right = weights.empty() ? static_cast<double>(infos[right].rows) : weights[right];
         values[static_cast<std::size_t>(node)] =
             (n_left * values[left] + n_right * values[right]) / (n_left + n_right);
     }
@@ -111,7 +111,7 @@ std::int32_t BoostedTree::next_of_category(std::int32_t node, std::uint32_t code
         if (left[code / 64] & bit) return step.next[0];
         if (left[words + code / 64] & bit) return step.next[1];
     }
-    return step.missing_to == Branch::Third ? step.next[2] : step.next[info.larger == Branch::Right];
+    return step.missing_to >= Branch::Third ? step.next[2] : step.next[info.larger == Branch::Right];
 }
 
 void BoostedTree::lead(const CodeRows& codes, std::span<const std::uint32_t> rows, std::int32_t* at) const {
@@ -133,6 +133,11 @@ std::string BoostedTree::validate(const Bins& bins, const Plan& plan) const {
     if (n == 0 || infos.size() != steps.size() || values.size() != steps.size() || n_fitted < 1 ||
         n_fitted > n)
         return "a tree without nodes";
+    const bool fractional = plan.missing == Strategy::Fractional;
+    if (shares.size() != (fractional ? size() : 0) || weights.size() != shares.size())
+        return "arrays of different lengths";
+    for (const double weight : weights)
+        if (!(weight >= 0) || !std::isfinite(weight)) return "a weight out of range";
     std::vector<std::int8_t> has_parent(size(), 0);
     has_parent[0] = 1;
     std::vector<std::int32_t> part(size(), 0);  // the root of the binary part that a node is in
@@ -158,12 +163,14 @@ std::string BoostedTree::validate(const Bins& bins, const Plan& plan) const {
         const ColumnBins& column = bins.columns[step.column];
         if (step.missing != column.missing() || step.categorical != column.categorical)
             return "a split of another kind than its column";
-        if (step.missing_to < Branch::Left || step.missing_to > Branch::Third)
-            return "missing values led astray";
-        if (step.missing_to == Branch::Third && !plan.has_third()) return "a third branch without need";
+        if (!plan.may_send_missing(step.missing_to)) return "missing values led astray";
+        if (fractional &&
+            !(shares[static_cast<std::size_t>(node)] > 0 && shares[static_cast<std::size_t>(node)] < 1))
+            return "a share out of range";
         for (int side = 0; side < 3; ++side) {
             const std::int32_t to = step.next[side];
-            if (side == 2 && step.missing_to != Branch::Third) {
+            if (side == 2 && fractional && to != node) return "missing values led astray";
+            if (side == 2 && step.missing_to < Branch::Third) {
                 if (to != step.next[step.missing_to == Branch::Right]) return "missing values led astray";
                 continue;
             }

@@ -12,7 +12,7 @@
 namespace tritree::boosting {
 
 /// What leading a row asks of a node. A way that ends here leads back to the node itself: those of a leaf all
-/// do, and that of missing values where the third branch has not been grown.
+/// do, and that of missing values where the third branch has not been grown, or where a row goes both ways.
 struct Step {
     std::uint16_t column = 0;
     std::uint16_t begin = 0;    ///< the first code that goes right
@@ -44,8 +44,10 @@ class BoostedTree {
     std::vector<double> values;  ///< a leaf's answer; elsewhere the mean of the answers of its rows
     std::vector<Info> infos;
     std::vector<std::uint64_t>
-        sets;                   ///< of categorical nodes: `words` that go left, then those that go right
-    std::int32_t n_fitted = 0;  ///< nodes that were there after the fit
+        sets;                     ///< of categorical nodes: `words` that go left, then those that go right
+    std::vector<double> shares;   ///< fractional: how much of a row goes left where its value is missing
+    std::vector<double> weights;  ///< fractional: training rows, each counted by the part that is there
+    std::int32_t n_fitted = 0;    ///< nodes that were there after the fit
     bool has_categories = false;
 
     std::size_t size() const { return steps.size(); }
@@ -65,7 +67,8 @@ class BoostedTree {
         if (step.categorical) return code == step.missing ? step.next[2] : next_of_category(node, code);
         return step.next[(code >= step.begin) + (code == step.missing)];
     }
-    /// Lead rows on from where they stand, until each is at a leaf or at a node whose third branch it needs.
+    /// Lead rows on from where they stand, until each is at a leaf, or at a node whose third branch it needs
+    /// or from where it goes both ways.
     void lead(const CodeRows& codes, std::span<const std::uint32_t> rows, std::int32_t* at) const;
     /// The same for rows that follow each other.
     void lead(const CodeRows& codes, std::size_t begin, std::size_t end, std::int32_t* at) const;

@@ -83,16 +83,24 @@ BoostedTree Booster::fit_tree(int output, std::size_t number, const std::vector<
     std::vector<std::uint32_t> rows = chosen;
     std::vector<std::int32_t> columns(bins.n_columns());
     std::iota(columns.begin(), columns.end(), 0);
+    const bool fractional = plan.missing == Strategy::Fractional;
     TreeGrower grower({rows_, codes_.get()}, bins, gradients_, plan, n_threads_);
-    grower.grow(tree, rows, columns, plan.max_depth, plan.max_leaf_nodes);
+    if (fractional)
+        grow_fractional(tree, output, rows, columns);
+    else
+        grower.grow(tree, rows, columns, plan.max_depth, plan.max_leaf_nodes);
     tree.n_fitted = static_cast<std::int32_t>(tree.size());
-    if (loss_.renews_leaves()) renew_leaves(tree, grower.ranges, rows, output);
+    if (loss_.renews_leaves() && !fractional) renew_leaves(tree, grower.ranges, rows, output);
     for (double& value : tree.values) value *= pace_.learning_rate;
     for (Info& info : tree.infos) {
         info.bounds.low *= pace_.learning_rate;
         info.bounds.high *= pace_.learning_rate;
     }
     tree.average(0);
+    if (fractional) {
+        step_both_ways(tree, steps);
+        return tree;
+    }
 
     // where rows ended is known, except of those that wait for a third branch or were not drawn
     std::vector<std::uint32_t> others;

@@ -36,6 +36,9 @@ class Booster {
                          std::span<double> steps);
     void renew_leaves(BoostedTree& tree, const std::vector<Range>& ranges,
                       std::span<const std::uint32_t> rows, int output) const;
+    void grow_fractional(BoostedTree& tree, int output, std::span<const std::uint32_t> rows,
+                         std::span<const std::int32_t> columns) const;
+    void step_both_ways(const BoostedTree& tree, std::span<double> steps) const;
 
     std::shared_ptr<const Codes> codes_;
     Loss loss_;

@@ -34,7 +34,11 @@ struct Cut {
         if (code == missing) return missing_to;
         if (!categorical) return code < begin ? Branch::Left : Branch::Right;
         const Branch side = sets.side(code);
-        return side != Branch::None ? side : missing_to == Branch::Third ? Branch::Third : larger;
+        return side != Branch::None ? side : missing_to >= Branch::Third ? missing_to : larger;
+    }
+    /// Return how much of a row whose value is missing goes left, if it goes both ways.
+    double share() const {
+        return static_cast<double>(observed_left) / static_cast<double>(observed_left + observed_right);
     }
 };
 

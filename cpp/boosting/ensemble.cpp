@@ -152,6 +152,7 @@ void Ensemble::prepare(const CodeRows& rows, std::size_t begin, std::size_t end,
 void Ensemble::add_to(const CodeRows& rows, std::size_t begin, std::size_t end, double* raw, double* doubt,
                       int n_threads, const std::function<void()>& between) {
     const std::size_t k = n_outputs();
+    if (plan_.missing == Strategy::Fractional) return add_both_ways(rows, begin * k, end * k, raw, n_threads);
     for (bool grown = false;; grown = true) {
         std::atomic<bool> wants{false};
         {
@@ -196,11 +197,48 @@ void Ensemble::apply(const CodeRows& rows, std::size_t begin, std::size_t end, s
     prepare(rows, first_tree, last_tree, n_threads, between);
     const Reading lock(mutex_);
     const std::size_t width = last_tree - first_tree;
+    if (plan_.missing == Strategy::Fractional) {
+        parallel_blocks(rows.n_rows(), kBlock, n_threads, [&](std::size_t first, std::size_t last) {
+            BothWays ways;
+            std::array<std::int32_t, kBlock> at;
+            for (std::size_t number = first_tree; number < last_tree; ++number) {
+                ways.apply(trees_[number], rows, first, last, at.data());
+                for (std::size_t row = first; row < last; ++row)
+                    nodes[row * width + number - first_tree] = at[row - first];
+            }
+        });
+        return;
+    }
     lead_all(rows, first_tree, last_tree, n_threads,
              [&](std::size_t first, std::size_t number, std::span<const std::int32_t> at) {
                  for (std::size_t i = 0; i < at.size(); ++i)
                      nodes[(first + i) * width + number - first_tree] = at[i];
              });
+}
+
+/// Add what trees say of rows that go both ways where a value is missing; nothing is ever grown for them.
+void Ensemble::add_both_ways(const CodeRows& rows, std::size_t begin, std::size_t end, double* raw,
+                             int n_threads) const {
+    const Reading lock(mutex_);
+    const std::size_t k = n_outputs();
+    end = std::min(end, trees_.size());
+    const int n = threads_for(10 * rows.n_rows() * (end - std::min(begin, end)), n_threads);
+    parallel_blocks(rows.n_rows(), kBlock, n, [&](std::size_t first, std::size_t last) {
+        BothWays ways;
+        std::array<double, kBlock> said;
+        for (std::size_t number = begin; number < end; ++number) {
+            ways.answer(trees_[number], rows, first, last, said.data());
+            for (std::size_t row = first; row < last; ++row) raw[row * k + number % k] += said[row - first];
+        }
+    });
+}
+
+std::vector<std::vector<End>> Ensemble::ends(const CodeRows& rows, int n_threads) const {
+    const Reading lock(mutex_);
+    std::vector<std::vector<End>> found(trees_.size());
+    parallel_for(trees_.size(), n_threads,
+                 [&](std::size_t i) { BothWays().add_ends(trees_[i], rows, 0, rows.n_rows(), found[i]); });
+    return found;
 }
 
 }  // namespace tritree::boosting

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "boosted_tree.hpp"
+#include "both_ways.hpp"
 #include "core/parallel.hpp"
 #include "loss.hpp"
 #include "third.hpp"
@@ -40,6 +40,9 @@ class Ensemble {
     /// Write down the nodes that rows end in, one per tree (n_rows x trees of those rounds).
     void apply(const CodeRows& rows, std::size_t begin, std::size_t end, std::int32_t* nodes, int n_threads,
                const std::function<void()>& between = {});
+
+    /// Return per tree the leaves that parts of rows end in, where rows go both ways.
+    std::vector<std::vector<End>> ends(const CodeRows& rows, int n_threads) const;
 
     void set_background(std::shared_ptr<const Background> background);
     std::shared_ptr<const Background> background() const;
@@ -78,6 +81,8 @@ class Ensemble {
     void grow_for(const CodeRows& rows, std::span<const std::size_t> wanting, Said& said, int n_threads);
     template <class F>
     void lead_all(const CodeRows& rows, std::size_t begin, std::size_t end, int n_threads, F&& take) const;
+    void add_both_ways(const CodeRows& rows, std::size_t begin, std::size_t end, double* raw,
+                       int n_threads) const;
     void prepare(const CodeRows& rows, std::size_t begin, std::size_t end, int n_threads,
                  const std::function<void()>& between);
 

@@ -91,6 +91,12 @@ BoostedTree load_tree(const TreesState& s, std::size_t number, std::size_t first
         step.next[1] = s.right[i];
         step.next[2] = s.third[i];
     }
+    if (plan.missing == Strategy::Fractional) {
+        tree.shares.assign(s.share.begin() + static_cast<std::ptrdiff_t>(first),
+                           s.share.begin() + static_cast<std::ptrdiff_t>(first) + n);
+        tree.weights.assign(s.weight.begin() + static_cast<std::ptrdiff_t>(first),
+                            s.weight.begin() + static_cast<std::ptrdiff_t>(first) + n);
+    }
     must(n > 0 && tree.n_fitted > 0 && tree.n_fitted <= n, "a tree without nodes");
     tree.infos[0].path = mixed(plan.seed, number);
     for (std::int32_t node = 0; node < n; ++node) {
@@ -124,6 +130,8 @@ TreesState save_trees(const Ensemble& ensemble) {
             s.n_words.push_back(static_cast<std::int32_t>(tree.sets.size()));
             s.words.insert(s.words.end(), tree.sets.begin(), tree.sets.end());
             s.value.insert(s.value.end(), tree.values.begin(), tree.values.end());
+            s.share.insert(s.share.end(), tree.shares.begin(), tree.shares.end());
+            s.weight.insert(s.weight.end(), tree.weights.begin(), tree.weights.end());
             for (std::size_t i = 0; i < tree.size(); ++i) {
                 const Step& step = tree.steps[i];
                 const Info& info = tree.infos[i];
@@ -188,6 +196,10 @@ std::shared_ptr<Ensemble> load_ensemble(const TreesState& trees, const RowsState
                             : name == "low" || name == "high" ? !bound
                                                               : false;
         must(array.size() == (absent ? 0 : n_nodes), "arrays of different lengths");
+    });
+    each_shared_array(trees, [&](const char*, const auto& array) {
+        must(array.size() == (plan.missing == Strategy::Fractional ? n_nodes : 0),
+             "arrays of different lengths");
     });
     auto ensemble = std::make_shared<Ensemble>(bins, plan, std::move(baseline));
     std::vector<BoostedTree> loaded;

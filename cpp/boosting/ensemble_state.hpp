@@ -19,7 +19,8 @@ struct TreesState {
     std::vector<std::int32_t> left, right, third;
     std::vector<double> value, gain, doubt;  ///< `doubt` is empty if it is not measured
     std::vector<std::int64_t> rows, set;
-    std::vector<double> low, high;  ///< empty if no column is bound
+    std::vector<double> low, high;      ///< empty if no column is bound
+    std::vector<double> share, weight;  ///< of fractional trees only
     std::vector<std::uint64_t> words;
 };
 
@@ -41,6 +42,11 @@ void each_trees_array(State& s, F&& f) {
     f("left", s.left), f("right", s.right), f("third", s.third);
     f("value", s.value), f("gain", s.gain), f("doubt", s.doubt), f("rows", s.rows), f("set", s.set);
     f("low", s.low), f("high", s.high), f("words", s.words);
+}
+/// The same for the arrays that only fractional trees have.
+template <class State, class F>
+void each_shared_array(State& s, F&& f) {
+    f("share", s.share), f("weight", s.weight);
 }
 template <class State, class F>
 void each_rows_array(State& s, F&& f) {

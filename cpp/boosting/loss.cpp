@@ -78,19 +78,21 @@ void Loss::differentiate(std::span<const double> raw, int output, std::span<doub
     }
 }
 
-double Loss::quantile_left(std::span<const double> raw, std::span<const std::uint32_t> rows) const {
+double Loss::quantile_left(std::span<const double> raw, std::span<const std::uint32_t> rows,
+                           std::span<const double> shares) const {
     const double wanted = kind == LossKind::AbsoluteError ? 0.5 : quantile;
     std::vector<std::pair<double, double>> left;
     left.reserve(rows.size());
     double total = 0;
-    for (const std::uint32_t row : rows) {
-        const double w = weight.empty() ? 1 : weight[row];
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::uint32_t row = rows[i];
+        const double w = (weight.empty() ? 1 : weight[row]) * (shares.empty() ? 1 : shares[i]);
         left.emplace_back(y[row] - raw[row], w);
         total += w;
     }
     if (left.empty()) return 0;
     std::sort(left.begin(), left.end());
-    if (weight.empty()) {  // between two neighbours, as NumPy has it
+    if (weight.empty() && shares.empty()) {  // between two neighbours, as NumPy has it
         const double place = wanted * static_cast<double>(left.size() - 1);
         const auto below = static_cast<std::size_t>(place);
         const std::size_t above = std::min(below + 1, left.size() - 1);

@@ -34,8 +34,9 @@ struct Loss {
     /// Fill in the derivatives by one output, given the predictions of all (one output after the other).
     void differentiate(std::span<const double> raw, int output, std::span<double> first,
                        std::span<double> second, int n_threads) const;
-    /// Return the quantile of y - raw over some rows.
-    double quantile_left(std::span<const double> raw, std::span<const std::uint32_t> rows) const;
+    /// Return the quantile of y - raw over some rows; `shares` say how much of each there is, if not all.
+    double quantile_left(std::span<const double> raw, std::span<const std::uint32_t> rows,
+                         std::span<const double> shares = {}) const;
 };
 
 }  // namespace tritree::boosting

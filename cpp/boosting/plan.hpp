@@ -29,6 +29,10 @@ struct Plan {
     std::uint64_t seed = 0;
 
     bool has_third() const { return missing == Strategy::Trinary || missing == Strategy::TrinaryMia; }
+    bool may_send_missing(Branch to) const {
+        if (missing == Strategy::Fractional) return to == Branch::Both;
+        return to == Branch::Left || to == Branch::Right || (to == Branch::Third && has_third());
+    }
     bool is_bound(std::size_t column) const { return !monotonic.empty() && monotonic[column] != 0; }
     const char* validate(std::size_t n_columns) const;
 };

@@ -18,6 +18,8 @@ struct Gradient {
 struct alignas(16) Cell {
     std::int64_t first = 0, packed = 0;
 
+    bool is_empty() const { return packed == 0; }
+
     Cell& operator+=(const Cell& other) {
         first += other.first;
         packed += other.packed;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/parallel.hpp"
+#include "sprouts.hpp"
 
 namespace tritree::boosting {
 namespace {
@@ -146,32 +147,18 @@ void TreeGrower::grow(BoostedTree& tree, std::span<std::uint32_t> rows, std::spa
     info.rows = static_cast<std::int64_t>(rows.size());
     tree.values[static_cast<std::size_t>(root)] =
         best_value(gradients_.unit.read(first.total), plan_, info.bounds);
-    std::vector<Sprout> sprouts;  // a heap by gain where leaves are counted, or else in their order
-    const auto before = [&](const Sprout& a, const Sprout& b) {
-        return a.cut->gain != b.cut->gain ? a.cut->gain < b.cut->gain : a.node > b.node;
-    };
+    Sprouts<Sprout> sprouts(max_leaf_nodes > 0);
     const auto add = [&](Sprout sprout) {
         look_for_cut(tree, sprout, columns);
-        if (!sprout.cut) return;
-        sprouts.push_back(std::move(sprout));
-        if (max_leaf_nodes > 0) std::push_heap(sprouts.begin(), sprouts.end(), before);
+        if (sprout.cut) sprouts.add(std::move(sprout));
     };
     if (may_split(tree, first, max_depth) && !columns.empty()) {
         count(first, rows);
         add(std::move(first));
     }
     std::int64_t n_leaves = 1;
-    std::size_t next = 0;
-    while (next < sprouts.size() && (max_leaf_nodes == 0 || n_leaves < max_leaf_nodes)) {
-        Sprout sprout;
-        if (max_leaf_nodes > 0) {
-            std::pop_heap(sprouts.begin(), sprouts.end(), before);
-            sprout = std::move(sprouts.back());
-            sprouts.pop_back();
-        } else {
-            sprout = std::move(sprouts[next++]);
-        }
-        ++n_leaves;
+    for (; !sprouts.empty() && (max_leaf_nodes == 0 || n_leaves < max_leaf_nodes); ++n_leaves) {
+        Sprout sprout = sprouts.take();
         for (Sprout& daughter : split(tree, sprout, rows, max_depth))
             if (!daughter.histogram.empty()) add(std::move(daughter));
     }

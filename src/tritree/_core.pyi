@@ -223,7 +223,15 @@ class Ensemble:
         """
 
     def apply(self, columns: Columns, n_rows: int, n_threads: int) -> NDArray[np.int32]:
-        """Return the node that each row ends in, one column per tree."""
+        """Return the node that each row ends in, one column per tree (fractional: the one with the largest share)."""
+
+    def ends(
+        self, columns: Columns, n_rows: int, n_threads: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Return where parts of rows end, where rows go both ways, one tree after the other.
+
+        That is where the entries of each tree begin, and of each entry the row, the leaf and how much of the row it is.
+        """
 
     def tree(self, number: int) -> dict[str, Any]:
         """Return the arrays of one tree."""
@@ -240,6 +248,10 @@ class Ensemble:
 
     def detach(self) -> None:
         """Drop the background rows."""
+
+    @property
+    def goes_both_ways(self) -> bool:
+        """Whether a row goes both ways where its value is missing."""
 
     @property
     def n_trees(self) -> int: ...

@@ -22,6 +22,7 @@ from tritree import (
     TrinaryBoostingClassifier,
     TrinaryBoostingRegressor,
 )
+from tritree.boosting.parameters import MISSING
 
 DIABETES: Any = load_diabetes(return_X_y=True)
 CANCER: Any = load_breast_cancer(return_X_y=True)
@@ -80,7 +81,7 @@ def test_classes_of_complete_rows_are_scikit_learns(n_classes: int) -> None:
 # ------------------------------------------------------------------------------------------- what must not matter
 
 
-@pytest.mark.parametrize("missing", ["trinary_mia", "trinary", "mia", "majority"])
+@pytest.mark.parametrize("missing", MISSING)
 def test_threads_and_the_order_of_rows_asked_for_change_nothing(missing: str) -> None:
     X, y = DIABETES
     X, Z = punched(X, 0.1), punched(X, 0.5, 1)
@@ -159,7 +160,7 @@ def test_complete_rows_grow_nothing(fitted: TrinaryBoostingRegressor) -> None:
 def test_rows_in_training_with_holes_are_learned_from() -> None:
     X, y = DIABETES
     holed = punched(X, 0.3)
-    for missing in ("trinary_mia", "trinary", "mia", "majority"):
+    for missing in MISSING:
         model = TrinaryBoostingRegressor(missing=missing, max_iter=60, random_state=0).fit(holed, y)
         assert model.score(holed, y) > 0.5, missing
 

@@ -40,6 +40,9 @@ MODELS: dict[str, Any] = {
     ).fit(FRAME, np.where(Y > 2, "yes", "no")),
     "three": lambda: TrinaryBoostingClassifier(max_iter=4, random_state=0).fit(FRAME, np.digitize(Y, [1, 2])),
     "mia": lambda: TrinaryBoostingRegressor(max_iter=8, random_state=0, missing="mia").fit(FRAME, Y),
+    "fractional": lambda: TrinaryBoostingRegressor(max_iter=8, random_state=0, missing="fractional").fit(
+        FRAME, Y
+    ),
 }
 
 
@@ -80,12 +83,12 @@ def test_random_state_that_is_no_number_is_forgotten(tmp_path: Path) -> None:
     assert tritree.load(tmp_path / "model.tritree").random_state is None
 
 
-def craft(change: Any, tmp_path: Path) -> Path:
+def craft(change: Any, tmp_path: Path, name: str = "numbers") -> Path:
     """Return a file with something changed in it and a checksum that fits."""
     import json
 
     path = tmp_path / "crafted.tritree"
-    model = MODELS["numbers"]()
+    model = MODELS[name]()
     model.predict(HOLED)
     model.save(path)
     fields, arrays = _read(path)
@@ -148,6 +151,50 @@ def test_crafted_file_is_refused(change: Any, tmp_path: Path) -> None:
         tritree.load(craft(change, tmp_path))
 
 
-def test_file_that_is_put_together_again_is_loaded(tmp_path: Path) -> None:
-    model = tritree.load(craft(lambda about, arrays: None, tmp_path))
-    np.testing.assert_array_equal(model.predict(HOLED), MODELS["numbers"]().predict(HOLED))
+def drop(name: str) -> Any:
+    def change(_: Any, arrays: dict[str, Any]) -> None:
+        del arrays[name]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("trees.share", 0, 0.0),
+        put("trees.share", 0, 1.0),
+        put("trees.share", 0, -0.5),
+        put("trees.share", 0, np.nan),
+        put("trees.weight", 0, -1.0),
+        put("trees.weight", -1, np.inf),
+        put("trees.missing_to", 0, 0),
+        put("trees.missing_to", 0, 2),
+        put("trees.missing_to", 0, 4),
+        put("trees.third", 0, 1),
+        put("trees.left", 0, 0),
+        put("trees.right", 0, 10**6),
+        drop("trees.share"),
+        drop("trees.weight"),
+        describe("plan.missing", "majority"),
+        describe("plan.missing", "trinary"),
+    ],
+)
+def test_crafted_file_of_rows_that_go_both_ways_is_refused(change: Any, tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError):
+        tritree.load(craft(change, tmp_path, "fractional"))
+
+
+@pytest.mark.parametrize("to", [0, 1, 2])
+def test_split_that_goes_one_way_only_under_fractional_is_refused(to: int, tmp_path: Path) -> None:
+    def change(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+        put("trees.missing_to", 0, to)(about, arrays)
+        put("trees.third", 0, arrays["trees.left" if to == 0 else "trees.right"][0])(about, arrays)
+
+    with pytest.raises(ModelFileError):
+        tritree.load(craft(change, tmp_path, "fractional"))
+
+
+@pytest.mark.parametrize("name", ["numbers", "fractional"])
+def test_file_that_is_put_together_again_is_loaded(name: str, tmp_path: Path) -> None:
+    model = tritree.load(craft(lambda about, arrays: None, tmp_path, name))
+    np.testing.assert_array_equal(model.predict(HOLED), MODELS[name]().predict(HOLED))

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from boosted_twin import BoostedTwin, Row, Rules
+from fractional_twin import FractionalTwin
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.utils import check_random_state
 
 from tritree import TrinaryBoostingRegressor
+from tritree.boosting.parameters import MISSING as STRATEGIES
 from tritree.boosting.parameters import Parameters
-
-STRATEGIES = ("trinary_mia", "trinary", "mia", "majority")
 
 
 def seed_of(random_state: int) -> int:
@@ -26,7 +26,13 @@ def rows_of(X: np.ndarray) -> list[Row]:
 
 
 def compare(
-    X: np.ndarray, y: np.ndarray, Z: np.ndarray, categorical: list[bool], n_rounds: int = 4, **parameters: Any
+    X: np.ndarray,
+    y: np.ndarray,
+    Z: np.ndarray,
+    categorical: list[bool],
+    n_rounds: int = 4,
+    weight: np.ndarray | None = None,
+    **parameters: Any,
 ) -> tuple[TrinaryBoostingRegressor, BoostedTwin]:
     """Check that estimator and twin give the same answers; X holds codes, every one of them somewhere."""
     names = {"l2_regularization": "l2", "monotonic_cst": "monotonic"}
@@ -36,7 +42,9 @@ def compare(
         seed=seed_of(0),
         **{names.get(name, name): value for name, value in parameters.items()},
     )
-    twin = BoostedTwin(rules, rows_of(X), y.tolist(), 0.3, n_rounds)
+    kind = FractionalTwin if rules.missing == "fractional" else BoostedTwin
+    weights = None if weight is None else weight.tolist()
+    twin = kind(rules, rows_of(X), y.tolist(), 0.3, n_rounds, weights)
     plain: dict[str, Any] = {"l2_regularization": 0.0, "max_features": 1.0}
     model = TrinaryBoostingRegressor(
         max_iter=n_rounds,
@@ -44,7 +52,7 @@ def compare(
         categorical_features=categorical,
         random_state=0,
         **(plain | parameters),
-    ).fit(X, y)
+    ).fit(X, y, weight)
     expected = np.array([twin.predict(row) for row in rows_of(Z)])
     np.testing.assert_array_equal(model.predict(Z), expected)
     return model, twin
@@ -133,15 +141,27 @@ def test_third_branches_may_be_deeper() -> None:
     compare(X, y, Z, [False] * 4, max_depth=2, min_samples_leaf=5, third_depth_extra=2)
 
 
+@pytest.mark.parametrize("missing", ["trinary_mia", "fractional"])
 @pytest.mark.parametrize("holes", [0.0, 0.3])
-def test_bound_columns_hold_values_within_their_bounds(holes: float) -> None:
+def test_bound_columns_hold_values_within_their_bounds(holes: float, missing: str) -> None:
     X, y, Z = make(3, holes)
-    compare(X, y, Z, [False] * 4, max_depth=3, min_samples_leaf=4, monotonic_cst=[1, -1, 0, 1])
+    bound = {"max_depth": 3, "min_samples_leaf": 4, "monotonic_cst": [1, -1, 0, 1]}
+    compare(X, y, Z, [False] * 4, missing=missing, **bound)
 
 
-def test_values_are_drawn_to_zero() -> None:
+@pytest.mark.parametrize("missing", ["trinary_mia", "fractional"])
+def test_values_are_drawn_to_zero(missing: str) -> None:
     X, y, Z = make(4, 0.2)
-    compare(X, y, Z, [False] * 4, max_depth=3, min_samples_leaf=2, l2_regularization=3.5)
+    bound = {"max_depth": 3, "min_samples_leaf": 2, "l2_regularization": 3.5}
+    compare(X, y, Z, [False] * 4, missing=missing, **bound)
+
+
+@pytest.mark.parametrize("kinds", [[False] * 4, [True, False, True, False]])
+@pytest.mark.parametrize("missing", ["mia", "majority", "fractional"])
+def test_rows_count_by_their_weights(missing: str, kinds: list[bool]) -> None:
+    X, y, Z = make(5, 0.3)
+    weight = np.random.default_rng(0).integers(1, 9, size=len(y)) / 4
+    compare(X, y, Z, kinds, weight=weight, missing=missing, max_depth=4, min_samples_leaf=3)
 
 
 @given(st.data())

@@ -16,7 +16,7 @@ from dots import read_dot
 from sklearn.exceptions import NotFittedError
 
 from tritree import TrinaryBoostingRegressor, load
-from tritree.boosting.member import _end_of
+from tritree.boosting.member import _ends_of
 from tritree.boosting.parameters import MISSING
 from tritree.boosting.trees import Trees
 from tritree.views.explain import explain_row
@@ -41,7 +41,10 @@ def test_described_trees_lead_rows_where_the_core_does(missing: str, training: A
     cells = read_rows(model, ROWS).cells
     for number in range(model.n_iter_):
         nodes = model.member(number).to_dict()["nodes"]
-        assert [_end_of(nodes, row) for row in cells] == ends[:, number].tolist()
+        for row, end in zip(cells, ends[:, number].tolist(), strict=True):
+            parts = _ends_of(nodes, row)
+            assert end == max(parts, key=parts.__getitem__)  # the leftmost of equals comes first
+            assert sum(parts.values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -259,6 +262,24 @@ def test_views_of_what_is_not_fitted_say_so() -> None:
 # ---------------------------------------------------------------------------------------------------- reliance
 
 
+def met_by(tree: dict[str, Any], rules: Rules, row: Any, names: list[str]) -> np.ndarray:
+    """Return per column how much of a row meets a split on it without a usable value."""
+    above: dict[int, set[int]] = {0: set()}  # by node, the columns met on the way to it
+    met = np.zeros(len(names))
+    for turn in explain_row(tree, rules, row, None).turns:
+        split = tree["nodes"][turn.node]["split"]
+        known = split["rule"] != "categories" or turn.value in [*split["left"], *split["right"]]
+        own = above[turn.node]
+        # what is never seen is observed where observed is all that counts
+        if turn.state in ("missing", "column absent") or not known:
+            column = names.index(turn.column)
+            met[column] += 0 if column in own else turn.weight
+            own = own | {column}
+        if turn.to is not None:
+            above[turn.to] = own
+    return met
+
+
 @pytest.mark.parametrize("missing", MISSING)
 def test_reliance_counts_rows_and_trees(missing: str) -> None:
     model = boosted("regression", HOLED, missing=missing)
@@ -269,14 +290,7 @@ def test_reliance_counts_rows_and_trees(missing: str) -> None:
         tree = model.member(number).to_dict()
         rules = Rules(tree["nodes"], 4)
         for row in cells:
-            met = set()
-            for turn in explain_row(tree, rules, row, None).turns:
-                split = tree["nodes"][turn.node]["split"]
-                known = split["rule"] != "categories" or turn.value in [*split["left"], *split["right"]]
-                # what is never seen is observed where observed is all that counts
-                if turn.state in ("missing", "column absent") or not known:
-                    met.add(names.index(turn.column))
-            expected[list(met)] += 1
+            expected += met_by(tree, rules, row, names)
     np.testing.assert_allclose(found, expected / (len(cells) * model.n_iter_), rtol=0, atol=1e-12)
 
 

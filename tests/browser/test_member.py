@@ -27,6 +27,16 @@ def test_rows_of_the_page_get_the_steps_of_the_tree(open_page, missing):
     assert found == [nodes[end]["value"][0] for end in model.apply(rows)[:, 5]]
 
 
+def test_rows_of_the_page_go_both_ways(open_page):
+    model, rows = boosted("regression", missing="fractional", max_iter=1), ROWS.head(40)
+    page = open_page(model.member(0), rows=rows)
+    found = page.driver.execute_script(PICK, list(range(1, len(rows) + 1)))
+    begin = model._ensemble.state(with_background=False)["baseline"][0]
+    assert found == pytest.approx((model.predict(rows) - begin).tolist(), abs=1e-12)
+    page.driver.execute_script("document.querySelector('[data-key=\"0\"]').dispatchEvent(new Event('click'))")
+    assert "deviate" not in page.text("#card")
+
+
 def test_value_is_called_a_step_and_a_split_tells_its_gain(open_page):
     page = open_page(boosted("regression").member(0), rows=TABLE.head(1))
     assert "Step in the sum" in page.text("#answer")

@@ -54,6 +54,19 @@ def test_boosting_is_that_of_the_library(tritree: InProcess, boosting: Path, tab
     assert len(Path("answers.csv").read_text(encoding="utf-8").splitlines()) == len(frame) + 1
 
 
+def test_boosting_may_be_fractional(tritree: InProcess, table: Path, tmp_path: Path) -> None:
+    place = tmp_path / "fractional.tritree"
+    options = ("--model", "boosting", "-s", "fractional", "--trees", 5, "-o", place)
+    tritree.good("fit", table, "-y", "y", *options)
+    frame = diabetes()
+    X, y = frame.drop(columns="y"), frame["y"]
+    model = library.TrinaryBoostingRegressor(max_iter=5, missing="fractional", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(library.load(place).predict(X), model.predict(X))
+    assert "tree 4 of 5, fractional boosting" in tritree.good("show", place, "--tree", 4).out
+    assert "row 3 predicts" in tritree.good("explain", place, table, "3").out
+    assert "follows both branches" in tritree("export", place, "-o", "model.onnx").complaint
+
+
 def test_forest_is_that_of_the_library(forest: Path) -> None:
     frame = diabetes()
     X, y = frame.drop(columns="y"), frame["y"]

@@ -38,7 +38,7 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
         values leave the sum open.
     quantile : float, default=0.5
         The quantile that ``loss="quantile"`` predicts, from 0 to 1.
-    missing : {"trinary_mia", "trinary", "mia", "majority"}, default="trinary_mia"
+    missing : {"trinary_mia", "trinary", "mia", "majority", "fractional"}, default="trinary_mia"
         How missing values are handled.
 
         - "trinary_mia": per split the best of sending missing left, right or to a third branch; a column without holes
@@ -46,6 +46,7 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
         - "trinary": always a third branch.
         - "mia": missing joins the side where it lowers the loss more.
         - "majority": missing joins the side with more observed rows.
+        - "fractional": a row goes both ways, weighted by the observed rows on either side; answers are averaged.
     learning_rate : float, default=0.1
         What each tree's answers are multiplied by.
     max_iter : int, default=100

@@ -50,8 +50,9 @@ class Member:
 
         It is what ``to_dict`` of a single tree returns, with these differences: ``value`` of a node is a step in the
         sum, ``split`` has ``gain``, by how much it has lowered the loss, and nodes have no ``weight`` and ``loss``.
-        ``rows`` of the nodes of third branches are those that these were fitted to. ``member`` tells which tree of how
-        many it is, and what they add up to.
+        ``rows`` of the nodes of third branches are those that these were fitted to. Under "fractional" nodes do have
+        ``weight``: their rows, each counted by the part that is there. ``member`` tells which tree of how many it is,
+        and what they add up to.
         """
         trees = Trees(self._model._ensemble)
         own = trees[self._number]
@@ -64,7 +65,9 @@ class Member:
             detached=self._model._ensemble.is_detached,
         )
         for node, gain in zip(tree["nodes"], own.gain.tolist(), strict=True):
-            del node["weight"], node["loss"]
+            del node["loss"]
+            if trees.missing != "fractional":
+                del node["weight"]
             if node["split"] is not None:
                 node["split"]["gain"] = gain
         return tree | {
@@ -172,7 +175,7 @@ class Member:
             self._grow_for_page(table)
             named = list(zip(names, table.cells, strict=True))
         tree = self.to_dict()
-        ends = [_end_of(tree["nodes"], cells) for _, cells in named]
+        ends = [end for _, cells in named for end in _ends_of(tree["nodes"], cells)]
         numbers = choose_by_holes(tree["nodes"], max_nodes, ends)
         loss = self._model.loss
         return draw_html(tree, numbers, rows=named, loss=loss, version=__version__, compact=compact)
@@ -192,16 +195,25 @@ class Member:
                 ensemble.predict(holed, table.n_rows, begin, begin + 1, n_threads)
 
 
-def _end_of(nodes: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> int:
-    """Return the node that a row ends in, as far as the tree is grown."""
-    number = 0
-    while (split := nodes[number]["split"]) is not None:
+def _ends_of(nodes: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> dict[int, float]:
+    """Return the nodes that a row ends in, as far as the tree is grown, each with how much of the row it is."""
+    ends: dict[int, float] = {}
+    stack = [(0, 1.0)]
+    while stack:
+        number, part = stack.pop()
+        node, split = nodes[number], nodes[number]["split"]
+        if split is None:
+            ends[number] = part
+            continue
         branch, state = side_of(split, cells[split["column"]])
+        if branch is None and split["missing_to"] == "both":
+            stack += [(node["right"], part * (1 - split["share"])), (node["left"], part * split["share"])]
+            continue
         if branch is None:
             knows = split["missing_to"] == "third" or state in (MISSING, ABSENT)
             branch = split["missing_to"] if knows else split["larger"]
-        child = nodes[number][branch]
-        if not isinstance(child, int):
-            return number
-        number = child
-    return number
+        if isinstance(node[branch], int):
+            stack.append((node[branch], part))
+        else:
+            ends[number] = part
+    return ends

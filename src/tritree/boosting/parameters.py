@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MISSING", "Parameters"]
 
 #: How boosting may handle missing values.
-MISSING = ("trinary_mia", "trinary", "mia", "majority")
+MISSING = ("trinary_mia", "trinary", "mia", "majority", "fractional")
 
 _NO_LIMIT = 2**30  # for the core
 _DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, None: 0}
@@ -79,7 +79,7 @@ class Parameters:
             third_rows=int(v["third_rows"]),
             max_third_nodes=min(int(v["max_third_nodes"]), _NO_LIMIT),
             # what a bound column leaves open could fall as the sum rises, and the prediction with it
-            measures_doubt=is_curved and not bound,
+            measures_doubt=is_curved and not bound and v["missing"] in ("trinary_mia", "trinary"),
             seed=seed,
         )
 

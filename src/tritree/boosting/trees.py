@@ -52,7 +52,7 @@ class MemberTree:
     share: NDArray[np.float64]
     depth: NDArray[np.int32]
     rows: NDArray[np.int64]
-    #: As if every row weighed 1; what rows weigh, and the loss of nodes, is not kept.
+    #: As if every row weighed 1, or as much as is there of it; what rows weigh, and the loss of nodes, is not kept.
     weight: NDArray[np.float64]
     loss: NDArray[np.float64]
     value: NDArray[np.float64]
@@ -141,10 +141,10 @@ class Trees:
             third=third,
             missing_to=of["missing_to"],
             larger=of["larger"],
-            share=np.zeros(len(here)),
+            share=self._of_parts("share", own, np.zeros(len(here))),
             depth=_depths(parent, third),
             rows=of["rows"],
-            weight=of["rows"].astype(np.float64),
+            weight=self._of_parts("weight", own, of["rows"].astype(np.float64)),
             loss=np.full(len(here), np.nan),
             value=of["value"][:, None],
             sets=self._arrays["words"][self._words[number] : self._words[number + 1]],
@@ -153,6 +153,10 @@ class Trees:
             parent=parent,
             n_fitted=int(self._arrays["n_fitted"][number]),
         )
+
+    def _of_parts(self, name: str, own: slice, otherwise: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what only trees have whose rows go both ways, or else what holds where every row is whole."""
+        return self._arrays[name][own] if name in self._arrays else otherwise
 
     def _thresholds(
         self, column: NDArray[np.int32], begin: NDArray[Any], is_leaf: NDArray[np.bool_]

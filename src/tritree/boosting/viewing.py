@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tritree.boosting.adding_up import add_up
+from tritree.boosting.ends import lead
 from tritree.boosting.member import Member
 from tritree.boosting.trees import MemberTree, Trees
 from tritree.codec import infinite_values_named
@@ -57,7 +58,8 @@ class ViewableBoosting(ViewableTrees):
         """Return for each row why it gets its prediction: what each column has moved in the sum over trees.
 
         A row is followed down every tree, and what each step from a node to the next adds to the value goes to the
-        column that the node asks for. A step to a third branch is a contribution of the column that is missing.
+        column that the node asks for. A step to a third branch is a contribution of the column that is missing, and so
+        is one both ways, under "fractional": the parts of the row are followed, each counted by what there is of it.
 
         Parameters
         ----------
@@ -97,29 +99,17 @@ class ViewableBoosting(ViewableTrees):
         check_is_fitted(self)
         rows = read_rows(self, X)
         with infinite_values_named(self._codec):
-            ends = self._ensemble.apply(rows.columns, rows.n_rows, count_threads(self.n_jobs))
-        trees = Trees(self._ensemble)
-        answers = self._answers(self._loss_answer(*self._added_up(trees, ends)), class_of_interest)
+            led = lead(self._ensemble, rows.columns, rows.n_rows, count_threads(self.n_jobs))
+        answers = self._answers(self._loss_answer(led.raw, led.doubt), class_of_interest)
         return explain_rows(
-            add_up(trees, ends, answers.chosen, of_classes=answers.classes is not None),
+            add_up(led, answers.chosen, of_classes=answers.classes is not None),
             rows.cells,
             self._column_names(),
             answers,
-            n_trees=len(trees) // len(trees.baseline),
+            n_trees=len(led.trees) // len(led.trees.baseline),
             combined="sum",
             what=[self._sum_in_words(number) for number in range(len(answers.classes or [0]))],
         )
-
-    @staticmethod
-    def _added_up(trees: Trees, ends: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the sums over trees of rows that end in these nodes, and their doubt, in the order of the core."""
-        n_outputs = len(trees.baseline)
-        raw = np.tile(trees.baseline, (len(ends), 1))
-        doubt = np.zeros_like(raw)
-        for number, tree in enumerate(trees):
-            raw[:, number % n_outputs] += tree.value[ends[:, number], 0]
-            doubt[:, number % n_outputs] += tree.doubt[ends[:, number]]
-        return raw, doubt
 
     def member(self, number: int) -> Member:
         """Return one of the trees, with the views of a single tree: text, plot, Graphviz, HTML and plain data.
@@ -189,8 +179,8 @@ class ViewableBoosting(ViewableTrees):
         GrowthLimitError
             If the trees have more than ``max_nodes`` nodes.
         ValueError
-            If ONNX cannot express the trees: with paths of more than 1,000 questions, or with whole numbers from
-            2**63 on as classes.
+            If ONNX cannot express the trees: under "fractional", with paths of more than 1,000 questions, or with whole
+            numbers from 2**63 on as classes.
 
         Notes
         -----

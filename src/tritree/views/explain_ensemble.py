@@ -48,8 +48,9 @@ class EnsembleExplanation:
     start : float
         What the roots of the trees add up to, or their mean: the same for every row.
     contributions : dict
-        By column, what the steps at its splits have added. A step to a third branch, or to a side where missing values
-        go, is a contribution of the column that is missing; one that a surrogate has decided is the surrogate's.
+        By column, what the steps at its splits have added. A step to a third branch, to a side where missing values
+        go, or both ways is a contribution of the column that is missing; one that a surrogate has decided is the
+        surrogate's.
         Columns that were not asked for are not there.
     rounding : float
         What double precision has lost in adding the trees up, about 1e-16 of the numbers involved.

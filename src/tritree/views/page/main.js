@@ -209,7 +209,7 @@ function distribution(node) {
 
 /** Return how far the responses are from their mean, where their bins went with the training rows. */
 function deviation({ loss, weight }) {
-  const told = loss !== null && weight > 0;
+  const told = typeof loss === "number" && weight > 0;
   return told ? [html("p", { textContent: `The responses deviate by ${written(Math.sqrt(loss / weight), 4)} from their mean; how they are spread went with the training rows.` })] : [];
 }
 
