@@ -98,7 +98,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--depth", type=_positive, metavar="N", help="of all trees: 4")
     add("--trees", type=_positive, metavar="N", help="of every method: 150")
     add("--leaf", type=_positive, metavar="N", help="the fewest rows of a leaf: 20")
-    add("--rows", type=_whole, metavar="N", help="sample larger sets to so many rows: 10000; 0 takes all")
+    add("--rows", type=_whole, metavar="N", help="sample larger sets to so many rows: 2000; 0 takes all")
     add("--jobs", type=_positive, default=1, metavar="N", help="cells that run at the same time: 1")
     add(
         "--store", type=Path, metavar="FILE", help="keeps what is finished: store.sqlite in the output folder"

@@ -50,7 +50,7 @@ class Plan:
     seeds: int = 1
     size: Size = Size()  # noqa: RUF009 - it cannot be changed
     #: The most rows of a set; more are sampled.
-    rows: int = 10_000
+    rows: int = 2_000
 
 
 def quick() -> Plan:

@@ -306,14 +306,16 @@ def test_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     with Store(path) as store:
         finished = {key: store.get(key) for key in store.keys()}
     assert len(finished) > 5
-    results = small(store=path, rates=[0.01, 0.9]).run(1)
+    again = small(store=path, rates=[0.01, 0.9])
+    results = again.run(1)
     with Store(path) as store:
         assert {key: store.get(key) for key in finished} == finished
-        assert len(store.keys()) > len(finished)  # it had not come to 90 %
+        assert len(store.keys()) > len(finished)  # it had not come to the end
+        had = {trial.key for trial in again._trials(store, shown=False)} & set(finished)
     # to run a cell again would have taken other seconds
-    seconds = [result.fit_seconds for cell in finished.values() for result in cell]
-    had = (results.rate == 0) | ((results.rate == 0.01) & (results.setting == "mcar"))
-    assert results.fit_seconds[had].isin(seconds).all()
+    assert had
+    seconds = [result.predict_seconds for key in had for result in finished[key]]
+    assert set(seconds) <= set(results.predict_seconds)
     pd.testing.assert_frame_equal(numbers(results), numbers(small(rates=[0.01, 0.9]).run(1)))
 
 
@@ -448,7 +450,28 @@ def test_tuned_depth_is_kept_in_the_store(tmp_path: Path, monkeypatch: pytest.Mo
 def test_nothing_is_kept_in_memory_once_a_run_has_ended() -> None:
     small(settings=[in_test()]).run(1)
     assert not trial._kept
-    assert not any(kept.cache_info().currsize for kept in (trial._loaded, trial._tables, trial._parted))
+    assert not trial._punched
+    assert not any(kept.cache_info().currsize for kept in (trial._loaded, trial._parted))
+
+
+def test_methods_are_fitted_once_to_a_training_table_whatever_the_test(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fits, really = [], trial.fitted
+
+    def counted(*args: Any) -> Any:
+        fits.append(args)
+        return really(*args)
+
+    monkeypatch.setattr(trial, "fitted", counted)
+    settings = [in_test(), in_test("mnar", name="mnar"), in_both(), shifted("mcar", "mnar")]
+    apart = [small(settings=[setting], rates=[0.2], methods=["mia"]).run(1) for setting in settings]
+    fits.clear()
+    together = small(settings=settings, rates=[0.2], methods=["mia"]).run(1)
+    assert len(fits) == 2 * 4  # folds, of complete rows, and of rows with holes
+    columns = ["dataset", "setting", "rate", "method", "seed", "fold", "loss"]
+    expected = pd.concat(apart)[columns].drop_duplicates().sort_values(columns, ignore_index=True)
+    pd.testing.assert_frame_equal(together[columns].sort_values(columns, ignore_index=True), expected)
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,9 @@ from tritree.progress import bar
 from tritree.views.values import count
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from tritree.lab.dataset import Dataset
-    from tritree.lab.settings import Setting
     from tritree.lab.store import FoldResult
 
 __all__ = ["RATES", "Experiment"]
@@ -140,9 +139,9 @@ class Experiment:
             return self._tidy(trials, store)
 
     def _trials(self, store: Store, shown: bool) -> list[Trial]:
-        """Return every cell; those that share a table with holes, or a fit to complete rows, are neighbours."""
+        """Return every cell; those that share a fitted method are neighbours, and then those that share its table."""
         self.depths = self._depths(store, shown)
-        return [
+        trials = [
             Trial(
                 dataset=dataset.name,
                 fingerprint=dataset.fingerprint,
@@ -156,15 +155,13 @@ class Experiment:
             )
             for dataset in self.datasets
             for setting in self.settings
-            for rate, seed, name in self._order(setting)
+            for rate, seed, name in product(self.rates, self.seeds, self._methods.names)  # type: ignore[arg-type]
         ]
-
-    def _order(self, setting: Setting) -> Iterator[tuple[float, int, str]]:
-        tables = list(product(self.rates, self.seeds))  # type: ignore[arg-type]
-        names = self._methods.names
-        if setting.train is None:
-            return ((rate, seed, name) for name, (rate, seed) in product(names, tables))
-        return ((rate, seed, name) for (rate, seed), name in product(tables, names))
+        groups: dict[tuple[Any, ...], int] = {}
+        place = {name: number for number, name in enumerate(self._methods.names)}
+        for trial in trials:
+            groups.setdefault((trial.fingerprint, trial.training), len(groups))
+        return sorted(trials, key=lambda t: (groups[t.fingerprint, t.training], place[t.method]))
 
     def _depths(self, store: Store, shown: bool) -> dict[str, int | None]:
         """Return the depth of each data set's trees: as it was given, or tuned; none where nothing needs it."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.lab.data import Dataset
-    from tritree.lab.settings import Setting
+    from tritree.lab.settings import Holes, Setting
 
 __all__ = ["Folds", "Trial", "forget", "loss_of", "run_trial"]
 
@@ -67,9 +67,11 @@ class Trial:
     folds: Folds
 
     @property
-    def trains_on_complete_rows(self) -> bool:
-        """Return whether training has no holes, so that the fitted method is the same at every rate."""
-        return self.rate == 0 or self.setting.train is None
+    def training(self) -> tuple[Holes, float, int] | None:
+        """Return how training's holes are made; None if it has none. Equal ones make the same fitted methods."""
+        if self.rate == 0 or self.setting.train is None:
+            return None
+        return self.setting.train, self.rate, self.seed
 
     @cached_property
     def spelling(self) -> str:
@@ -111,8 +113,7 @@ def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
         fitted = time.perf_counter()
         loss = loss_of(model, for_test.iloc[test], dataset.y[test], dataset.task, dataset.weights_of(test))
         done = time.perf_counter()
-        if trial.trains_on_complete_rows:
-            _keep(_key(trial, fold), model)
+        _keep(_key(trial, fold), model)
         if math.isnan(loss):
             raise ValueError(f"what it predicts in fold {fold} is not a number")
         results.append(FoldResult(fold, loss, len(test), fitted - begin, done - fitted))
@@ -135,6 +136,10 @@ def loss_of(model: Any, X: Any, y: NDArray[Any], task: str, weights: Any = None)
 
 # What neighbouring cells share is kept by the process that runs them.
 
+_MOST_BYTES = 500_000_000  # that fitted methods take together, about; and as many for tables
+_CELL = 16  # bytes of a cell of the tables of training and test
+_keeping = threading.Lock()  # cells may run in threads of one process
+
 
 @lru_cache(maxsize=4)
 def _loaded(path: str) -> Dataset:
@@ -142,10 +147,20 @@ def _loaded(path: str) -> Dataset:
     return dataset
 
 
-@lru_cache(maxsize=2)
+_punched: dict[tuple[Dataset | str, Setting, float, int], tuple[Any, Any]] = {}
+
+
 def _tables(source: Dataset | str, setting: Setting, rate: float, seed: int) -> tuple[Any, Any]:
     dataset = _loaded(source) if isinstance(source, str) else source
-    return setting.tables(dataset, rate, seed)
+    key = (source, setting, rate, seed)
+    with _keeping:
+        found = _punched.pop(key, None)
+    found = found or setting.tables(dataset, rate, seed)
+    with _keeping:
+        _punched[key] = found  # last, so that it goes last
+        while len(_punched) > 1 and len(_punched) * dataset.X.size * _CELL > _MOST_BYTES:
+            del _punched[next(iter(_punched))]
+    return found
 
 
 @lru_cache(maxsize=4)
@@ -153,20 +168,18 @@ def _parted(source: Dataset | str, folds: Folds) -> Sequence[tuple[NDArray[np.in
     return folds.split(_loaded(source) if isinstance(source, str) else source)
 
 
-_MOST_KEPT = 32  # methods fitted to complete rows, which are asked again at every rate
-_MOST_BYTES = 500_000_000  # that these take together, about
-_Key = tuple[tuple[str, str, Folds], int]
+_MOST_KEPT = 32  # fitted methods, which are asked again by neighbours
+_Key = tuple[tuple[Any, ...], int]
 _kept: dict[_Key, Any] = {}
-_keeping = threading.Lock()
 
 
 def _key(trial: Trial, fold: int) -> _Key:
-    return (trial.fingerprint, trial.spelling, trial.folds), fold
+    return (trial.fingerprint, trial.spelling, trial.folds, trial.training), fold
 
 
 def _fitted(trial: Trial, source: Dataset | str, fold: int, X: Any, train: NDArray[np.intp]) -> Any:
     dataset = _loaded(source) if isinstance(source, str) else source
-    kept = _kept.get(_key(trial, fold)) if trial.trains_on_complete_rows else None
+    kept = _kept.get(_key(trial, fold))
     if kept is not None:
         return kept
     weights = dataset.weights_of(train)
@@ -174,12 +187,12 @@ def _fitted(trial: Trial, source: Dataset | str, fold: int, X: Any, train: NDArr
 
 
 def _keep(key: _Key, model: Any) -> None:
-    """Keep a method that has been asked, and may have grown, for the next rate, if there is room.
+    """Keep a method that has been asked, and may have grown, for the next cell, if there is room.
 
     What other methods have left goes first. Folds come round in turn, so that those which are kept already will be
     wanted before this one.
     """
-    with _keeping:  # cells may run in threads of one process
+    with _keeping:
         _kept[key] = model
         while len(_kept) > _MOST_KEPT or sum(map(_size, _kept.values())) > _MOST_BYTES:
             del _kept[next((other for other in _kept if other[0] != key[0]), key)]
@@ -198,5 +211,6 @@ def forget() -> None:
     """Let go of what this process keeps for the next cell."""
     with _keeping:
         _kept.clear()
-    for kept in (_loaded, _tables, _parted):
+        _punched.clear()
+    for kept in (_loaded, _parted):
         kept.cache_clear()
