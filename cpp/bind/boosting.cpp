@@ -93,7 +93,8 @@ CodeRows read_rows(const Ensemble& ensemble, const nb::object& columns, std::siz
     return encode_rows(table, ensemble.bins(), n_threads);
 }
 
-/// Return the sums over the trees of some rounds, and what is left open of them: None if that is not measured.
+/// Return the sums over the trees of some rounds, and what is left open of them: None if that is not
+/// measured.
 nb::tuple predict(Ensemble& ensemble, const nb::object& columns, std::size_t n_rows, std::size_t begin,
                   std::size_t end, int n_threads) {
     const CodeRows rows = read_rows(ensemble, columns, n_rows, n_threads);
@@ -312,8 +313,7 @@ void bind_boosting(nb::module_& m) {
                                     nb::arg("max_depth"), nb::arg("max_leaf_nodes"),
                                     nb::arg("min_samples_leaf"), nb::arg("l2"), nb::arg("max_features"),
                                     nb::arg("monotonic"), nb::arg("third_depth_extra"), nb::arg("third_rows"),
-                                    nb::arg("max_third_nodes"), nb::arg("measures_doubt"),
-                                    nb::arg("seed"));
+                                    nb::arg("max_third_nodes"), nb::arg("measures_doubt"), nb::arg("seed"));
     nb::class_<Ensemble>(m, "Ensemble")
         .def(nb::new_(&make_ensemble), nb::arg("codes"), nb::arg("plan"), nb::arg("baseline"))
         .def("keep_background", &keep_background, nb::arg("codes"), nb::arg("weight").none(), nb::arg("most"),

@@ -29,7 +29,7 @@ struct Info {
     std::uint64_t path = 0;  ///< a number for the way from the root
     std::int64_t rows = 0;
     double gain = 0;
-    double doubt = 0;      ///< what the tree adds to the variance of the sum, of rows that end here
+    double doubt = 0;       ///< what the tree adds to the variance of the sum, of rows that end here
     std::int64_t set = -1;  ///< categorical: where its sets begin
     std::int32_t parent = -1;
     std::int32_t depth = 0;

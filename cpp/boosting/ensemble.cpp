@@ -108,7 +108,8 @@ std::vector<std::vector<double>> Ensemble::said_before(std::span<const std::size
             std::fill(at.begin(), at.end(), 0);
             tree.lead(background_->rows, 0, n, at.data());
             double* const into = said.sums.data() + said.n_trees % k * n;
-            for (std::size_t row = 0; row < n; ++row) into[row] += tree.values[static_cast<std::size_t>(at[row])];
+            for (std::size_t row = 0; row < n; ++row)
+                into[row] += tree.values[static_cast<std::size_t>(at[row])];
         }
         const auto own = said.sums.begin() + static_cast<std::ptrdiff_t>(trees[i] % k * n);
         found[i].assign(own, own + static_cast<std::ptrdiff_t>(n));

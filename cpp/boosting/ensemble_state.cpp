@@ -192,7 +192,7 @@ std::shared_ptr<Ensemble> load_ensemble(const TreesState& trees, const RowsState
     const bool bound = !plan.monotonic.empty();
     each_trees_array(trees, [&](const std::string& name, const auto& array) {
         if (name == "n_nodes" || name == "n_fitted" || name == "n_words" || name == "words") return;
-        const bool absent = name == "doubt"                  ? !plan.measures_doubt
+        const bool absent = name == "doubt"                   ? !plan.measures_doubt
                             : name == "low" || name == "high" ? !bound
                                                               : false;
         must(array.size() == (absent ? 0 : n_nodes), "arrays of different lengths");

@@ -25,7 +25,7 @@ struct Plan {
     int third_depth_extra = 0;
     std::int64_t third_rows = 1000;         ///< the most rows that a third branch is fitted to
     std::int64_t max_third_nodes = 100000;  ///< of one tree
-    bool measures_doubt = false;           ///< whether third branches tell what they leave open
+    bool measures_doubt = false;            ///< whether third branches tell what they leave open
     std::uint64_t seed = 0;
 
     bool has_third() const { return missing == Strategy::Trinary || missing == Strategy::TrinaryMia; }

@@ -200,8 +200,9 @@ void ThirdGrower::fit(Part& part, const std::vector<double>& target) {
     if (!before_.empty()) measure_doubt(part);
 }
 
-/// Find out what the nodes of a third branch leave open. The variance of a sum over trees is the sum over trees
-/// t of Cov(t, t + 2 · those before t): each tree can tell its part of it from rows whose values are known.
+/// Find out what the nodes of a third branch leave open. The variance of a sum over trees is the sum over
+/// trees t of Cov(t, t + 2 · those before t): each tree can tell its part of it from rows whose values are
+/// known.
 void ThirdGrower::measure_doubt(const Part& part) {
     const std::size_t n = part.rows.size();
     std::vector<std::int32_t> at(n, 0);

@@ -41,7 +41,8 @@ class Background {
 /// rows and on the node's path only: not on the order in which branches are asked for.
 class ThirdGrower {
   public:
-    /// `before` is what the trees before this one say of the background rows; without it no doubt is measured.
+    /// `before` is what the trees before this one say of the background rows; without it no doubt is
+    /// measured.
     ThirdGrower(BoostedTree& tree, const Background& background, const Bins& bins, const Plan& plan,
                 std::span<const double> before = {});
 
@@ -74,7 +75,7 @@ class ThirdGrower {
     BoostedTree& tree_;
     const Background& background_;
     const Bins& bins_;
-    Plan plan_;                                     // that of a third branch: nothing holds its values back
+    Plan plan_;  // that of a third branch: nothing holds its values back
     std::span<const double> before_;
     std::unordered_map<std::int32_t, Part> parts_;  // by root
     std::size_t n_kept_ = 0;                        // rows of these

@@ -31,7 +31,7 @@ struct Base {
     Frame frame;
     std::vector<std::int32_t> unusable;  ///< columns that third branches above have used up
     std::uint64_t path = 0;              ///< a number for the way from the root
-    bool partial = false;                ///< only some columns were scanned, so only the first rung is known
+    bool partial = false;                ///< only the first rung is known
     std::vector<Rung> ladder;
 };
 

@@ -17,14 +17,24 @@ inline std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
     return x ^ (x >> 31);
 }
 
+/// Return how many of some columns a share of them is: at least one.
+inline std::size_t share_of(std::size_t n_columns, double share) {
+    const auto n = static_cast<std::size_t>(share * static_cast<double>(n_columns));
+    return std::clamp<std::size_t>(n, std::min<std::size_t>(n_columns, 1), n_columns);
+}
+
+/// Put columns, from the first on, into an order drawn by a number that is as good as random.
+inline void shuffle_first(std::span<std::int32_t> columns, std::size_t n, std::uint64_t random) {
+    for (std::size_t i = 0; i < n; ++i)
+        std::swap(columns[i], columns[i + mixed(random, i) % (columns.size() - i)]);
+}
+
 /// Return a share of the columns, at least one, drawn by a number that is as good as random, in their order.
 inline std::vector<std::int32_t> draw_columns(std::span<const std::int32_t> columns, double share,
                                               std::uint64_t random) {
     std::vector<std::int32_t> some(columns.begin(), columns.end());
-    if (some.empty()) return some;
-    const auto n = std::clamp<std::size_t>(static_cast<std::size_t>(share * static_cast<double>(some.size())),
-                                           1, some.size());
-    for (std::size_t i = 0; i < n; ++i) std::swap(some[i], some[i + mixed(random, i) % (some.size() - i)]);
+    const std::size_t n = share_of(some.size(), share);
+    shuffle_first(some, n, random);
     some.resize(n);
     std::sort(some.begin(), some.end());
     return some;

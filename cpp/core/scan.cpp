@@ -88,7 +88,7 @@ void Scanner::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, 
     // work to all threads.
     if (n_threads == 1 || families.size() >= 4 * static_cast<std::size_t>(n_threads))
         return parallel_for(families.size(), n_threads, [&](std::size_t f) { scan_family(families[f]); });
-    parallel_for(sprouts.size(), n_threads, [&](std::size_t s) { read(sprouts[s]); });
+    parallel_for(sprouts.size(), n_threads, [&](std::size_t s) { read(sprouts[s], false); });
     parallel_for(families.size(), n_threads, [&](std::size_t f) { relate(families[f]); });
 
     struct Task {
@@ -110,7 +110,7 @@ void Scanner::scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, 
 
 void Scanner::scan_family(Family& family) const {
     for (Sprout* sprout : family.daughters())
-        if (sprout != nullptr) read(*sprout);
+        if (sprout != nullptr) read(*sprout, true);
     relate(family);
     const std::span<const std::int32_t> columns = family.columns;
     for (std::size_t begin = 0; begin < columns.size(); begin += kTogether)
@@ -119,8 +119,9 @@ void Scanner::scan_family(Family& family) const {
         if (sprout != nullptr) finish(*sprout);
 }
 
-/// Read the responses of a sprout's rows.
-void Scanner::read(Sprout& sprout) const {
+/// Read the responses of a sprout's rows. Its columns are then scanned one after the other, or by many
+/// threads.
+void Scanner::read(Sprout& sprout, bool column_by_column) const {
     sprout.data = spare_.take();
     if (settings_.missing == Strategy::Fractional) sprout.data.membership = sprout.shared.membership;
     sprout.data.rows = sprout.base.rows;
@@ -129,13 +130,11 @@ void Scanner::read(Sprout& sprout) const {
     sprout.leaf = is_leaf(sprout);
     if (!sprout.leaf) {
         sprout.columns = usable_columns(sprout.base.unusable);
-        if (settings_.max_features < 1) {
-            const std::size_t n_usable = sprout.columns.size();
+        sprout.base.partial = settings_.keeps_first_rungs_only();
+        if (settings_.max_features < 1)
             sprout.columns = draw_columns(sprout.columns, settings_.max_features, mixed(sprout.base.path, 0));
-            sprout.base.partial = sprout.columns.size() < n_usable;
-        }
     }
-    sprout.best.resize(sprout.leaf ? 0 : codes_.columns.size());
+    sprout.best.resize(sprout.leaf || (column_by_column && sprout.base.partial) ? 0 : codes_.columns.size());
     sprout.histograms.resize(sprout.keeps_histograms && !sprout.leaf ? codes_.columns.size() : 0);
 }
 
@@ -215,23 +214,39 @@ void Scanner::find_best(Sprout& sprout, const ColumnScan& scan, const Histogram&
         cells.from_rows(*scan.column, sprout.data, layout);
     else
         cells.from_histogram(histogram, scan.column->n_codes, layout);
-    sprout.best[scan.number] =
-        best_split(settings_, *scan.column, scan.number, cells, sprout.data, layout, sprout.summary);
+    auto rung = best_split(settings_, *scan.column, scan.number, cells, sprout.data, layout, sprout.summary);
+    if (!sprout.best.empty())
+        sprout.best[scan.number] = std::move(rung);
+    else if (rung)
+        keep_if_first(sprout, std::move(*rung));
     cells.trim(kReusable);
     if (sprout.keeps_histograms && is_kept(histogram.size(), sprout.data.size()))
         sprout.histograms[scan.number] = histogram;
 }
 
+/// Keep a rung that may be the first of its ladder, and drop those that cannot be any more: what is left are
+/// ties.
+void Scanner::keep_if_first(Sprout& sprout, Rung rung) const {
+    auto& ladder = sprout.base.ladder;
+    const double negligible = kNegligible * sprout.summary.scan_loss;
+    double most = 0;
+    for (const Rung& other : ladder) most = std::max(most, other.gain);
+    if (!ladder.empty() && rung.gain < most - negligible) return;
+    if (rung.gain > most + negligible) ladder.clear();
+    ladder.push_back(std::move(rung));
+}
+
 /// Turn the scanned columns into a ladder; of a base of the first rungs, part the rows by the first.
 void Scanner::finish(Sprout& sprout) const {
     auto& ladder = sprout.base.ladder;
-    ladder.reserve(settings_.has_third() ? sprout.best.size() : 0);
+    if (settings_.has_third() && !sprout.base.partial) ladder.reserve(sprout.best.size());
     for (auto& rung : sprout.best)
         if (rung) ladder.push_back(std::move(*rung));
     sprout.best.clear();
     sort_ladder(ladder, settings_, sprout.summary.scan_loss);
     if ((!settings_.has_third() || sprout.base.partial) && ladder.size() > 1) ladder.resize(1);
     ladder.shrink_to_fit();
+    if (ladder.empty() && !sprout.leaf && settings_.max_features < 1) draw_on(sprout);
     if (!ladder.empty() && settings_.missing == Strategy::Surrogate)
         sprout.surrogates = find_surrogates(settings_, codes_, sprout.data, ladder[0]);
     spare_.give(std::move(sprout.data));  // before more is needed
@@ -240,28 +255,43 @@ void Scanner::finish(Sprout& sprout) const {
         sprout.base.parts = part_rows(sprout.base.rows, codes_, ladder[0], sprout.surrogates);
 }
 
-std::vector<Rung> Scanner::scan_rest(const Base& base, const Frame* parent_frame) const {
+/// Where no column that was drawn splits a node, draw on until one does.
+void Scanner::draw_on(Sprout& sprout) const {
+    std::vector<std::int32_t> columns = usable_columns(sprout.base.unusable);
+    shuffle_first(columns, columns.size(), mixed(sprout.base.path, 0));
+    for (std::size_t i = sprout.columns.size(); i < columns.size() && sprout.base.ladder.empty(); ++i)
+        if (auto rung = best_on(columns[i], sprout.data, sprout.summary))
+            sprout.base.ladder.push_back(std::move(*rung));
+}
+
+/// Return the best split of a node on one column, which is counted for it alone.
+std::optional<Rung> Scanner::best_on(std::int32_t number, const NodeRows& data,
+                                     const Summary& summary) const {
     thread_local Cells cells;
     thread_local Histogram histogram;
     const Layout& layout = reader_.layout();
+    const CodedColumn& column = codes_.columns[number];
+    if (histogram_pays(data.size(), column.n_codes, layout)) {
+        make_ready(histogram);
+        const Counting counting{&column, &histogram};
+        count_rows({&counting, 1}, data, layout);
+        cells.from_histogram(histogram, column.n_codes, layout);
+    } else {
+        cells.from_rows(column, data, layout);
+    }
+    auto rung = best_split(settings_, column, number, cells, data, layout, summary);
+    cells.trim(kReusable);
+    return rung;
+}
+
+std::vector<Rung> Scanner::scan_rest(const Base& base, const Frame* parent_frame) const {
     NodeRows data = spare_.take();
     data.rows = base.rows;
     const Summary summary = reader_.read(data, parent_frame);
     std::vector<Rung> rungs;
     for (const std::int32_t number : usable_columns(base.unusable)) {
         if (number == base.ladder[0].column) continue;
-        const CodedColumn& column = codes_.columns[number];
-        if (histogram_pays(data.size(), column.n_codes, layout)) {
-            make_ready(histogram);
-            const Counting counting{&column, &histogram};
-            count_rows({&counting, 1}, data, layout);
-            cells.from_histogram(histogram, column.n_codes, layout);
-        } else {
-            cells.from_rows(column, data, layout);
-        }
-        if (auto rung = best_split(settings_, column, number, cells, data, layout, summary))
-            rungs.push_back(std::move(*rung));
-        cells.trim(kReusable);
+        if (auto rung = best_on(number, data, summary)) rungs.push_back(std::move(*rung));
     }
     spare_.give(std::move(data));
     sort_ladder(rungs, settings_, summary.scan_loss);

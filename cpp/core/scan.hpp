@@ -27,7 +27,7 @@ struct Sprout {
     Summary summary;
     bool leaf = false;
     std::vector<std::int32_t> columns;      ///< to be scanned, in their order
-    std::vector<std::optional<Rung>> best;  ///< per column
+    std::vector<std::optional<Rung>> best;  ///< per column; empty if the ladder takes the first rung at once
     Histograms histograms;
     std::vector<Surrogate> surrogates;
 };
@@ -85,12 +85,15 @@ class Scanner {
     struct ColumnScan;
 
     void scan_family(Family& family) const;
-    void read(Sprout& sprout) const;
+    void read(Sprout& sprout, bool column_by_column) const;
     void relate(Family& family) const;
     void scan_columns(Family& family, std::span<const std::int32_t> columns) const;
     void count_columns(Family& family, std::span<ColumnScan> scans) const;
     void find_best(Sprout& sprout, const ColumnScan& scan, const Histogram& histogram) const;
+    void keep_if_first(Sprout& sprout, Rung rung) const;
     void finish(Sprout& sprout) const;
+    void draw_on(Sprout& sprout) const;
+    std::optional<Rung> best_on(std::int32_t number, const NodeRows& data, const Summary& summary) const;
     bool is_leaf(const Sprout& sprout) const;
     bool is_kept(std::size_t histogram_size, std::size_t n_rows) const {
         return 2 * histogram_size <= n_rows;

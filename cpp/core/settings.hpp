@@ -36,9 +36,12 @@ struct Settings {
     /// are grown whole at once, so it is not saved.
     bool missing_counts_twice = false;
     double max_features = 1;  ///< the share of columns, drawn by the seed and the node, that a split may use
-    std::uint64_t seed = 0;
+    std::uint64_t seed = 0;   ///< 0 unless the tree is one of a forest
     std::int64_t max_grown = std::numeric_limits<std::int64_t>::max();  ///< nodes to be grown on demand
 
+    /// One of many trees keeps only what it needs for complete rows: rungs beyond the first would take ten
+    /// times as much memory as all else, and most are never asked for.
+    bool keeps_first_rungs_only() const { return seed != 0; }
     int n_outputs() const { return n_classes > 0 ? n_classes : 1; }
     bool has_third() const { return missing == Strategy::Trinary || missing == Strategy::TrinaryMia; }
     bool may_send_missing(Branch to) const {

@@ -97,6 +97,25 @@ def test_split_is_the_best_of_the_columns_drawn_and_third_branches_use_all() -> 
     assert len(roots) > 1
 
 
+def test_columns_are_drawn_until_one_splits_the_node() -> None:
+    X = np.array([[i >> bit & 1 for bit in range(6)] for i in range(64)], dtype=float)
+    y = X @ [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
+    forest = TrinaryForestRegressor(
+        bootstrap=False, max_features=0.2, max_depth=None, min_samples_leaf=1, **QUICK
+    ).fit(X, y)
+    np.testing.assert_allclose(forest.predict(X), y)  # one row in each leaf
+
+
+def test_forest_keeps_little_beside_its_nodes() -> None:
+    X = np.random.default_rng(0).normal(size=(2_000, 40))
+    forest = TrinaryForestRegressor(max_features=1.0, min_samples_leaf=1, **QUICK).fit(X, X[:, 0] * X[:, 1])
+    one = TrinaryTreeRegressor(max_depth=None, min_samples_leaf=1).fit(X, X[:, 0] * X[:, 1])
+    per_node = len(pickle.dumps(forest)) / forest.n_nodes_
+    assert (
+        3 * per_node < len(pickle.dumps(one)) / one.n_nodes_
+    )  # which has a split of every column in reserve
+
+
 # ------------------------------------------------------------------------------------------- what must not matter
 
 
