@@ -7,7 +7,6 @@
 namespace tritree::boosting {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 14;
 constexpr std::uint64_t kRowSeed = 0x517cc1b727220a95u;  // what tells draws of rows from those of paths
 
 }  // namespace
@@ -56,22 +55,24 @@ void Booster::boost(const std::function<void()>& between_trees) {
     const std::size_t n = loss_.n_rows();
     const auto k = ensemble_->n_outputs();
     const std::size_t n_trees = ensemble_->n_trees();
-    const std::vector<std::uint32_t> chosen = rows_of_round(n_trees / k);
+    std::vector<std::uint32_t> chosen = rows_of_round(n_trees / k);
     std::vector<BoostedTree> trees;
-    std::vector<double> steps(n * k);
+    // the trees of a round are all fitted to what was before it; a single one can change that in place
+    std::vector<double> after;
+    if (k > 1) after = raw_;
+    const std::span<double> sums = k > 1 ? after : raw_;
     for (std::size_t output = 0; output < k; ++output) {
         if (between_trees) between_trees();
-        trees.push_back(fit_tree(static_cast<int>(output), n_trees + output, chosen,
-                                 std::span(steps).subspan(output * n, n)));
+        const bool last = output + 1 == k;
+        trees.push_back(fit_tree(static_cast<int>(output), n_trees + output,
+                                 last ? std::move(chosen) : chosen, sums.subspan(output * n, n)));
     }
     ensemble_->add(std::move(trees));
-    parallel_blocks(raw_.size(), kBlock, n_threads_, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) raw_[i] += steps[i];
-    });
+    if (k > 1) raw_ = std::move(after);
 }
 
-BoostedTree Booster::fit_tree(int output, std::size_t number, const std::vector<std::uint32_t>& chosen,
-                              std::span<double> steps) {
+BoostedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::uint32_t> rows,
+                              std::span<double> sums) {
     const Plan& plan = ensemble_->plan();
     const Bins& bins = ensemble_->bins();
     loss_.differentiate(raw_, output, first_, second_, n_threads_);
@@ -80,7 +81,6 @@ BoostedTree Booster::fit_tree(int output, std::size_t number, const std::vector<
     Info root;
     root.path = mixed(plan.seed, number);
     tree.add_leaf(0, root);
-    std::vector<std::uint32_t> rows = chosen;
     std::vector<std::int32_t> columns(bins.n_columns());
     std::iota(columns.begin(), columns.end(), 0);
     const bool fractional = plan.missing == Strategy::Fractional;
@@ -97,11 +97,16 @@ BoostedTree Booster::fit_tree(int output, std::size_t number, const std::vector<
         info.bounds.high *= pace_.learning_rate;
     }
     tree.average(0);
-    if (fractional) {
-        step_both_ways(tree, steps);
-        return tree;
-    }
+    if (fractional)
+        step_both_ways(tree, sums);
+    else
+        step(tree, grower.ranges, rows, sums);
+    return tree;
+}
 
+/// Add what a new tree says of all rows to their sums.
+void Booster::step(BoostedTree& tree, const std::vector<Range>& ranges, std::span<const std::uint32_t> rows,
+                   std::span<double> sums) const {
     // where rows ended is known, except of those that wait for a third branch or were not drawn
     std::vector<std::uint32_t> others;
     std::vector<bool> drawn;
@@ -111,27 +116,27 @@ BoostedTree Booster::fit_tree(int output, std::size_t number, const std::vector<
         for (std::size_t row = 0; row < drawn.size(); ++row)
             if (!drawn[row]) others.push_back(static_cast<std::uint32_t>(row));
     }
-    for (std::size_t node = 0; node < tree.size(); ++node) {
-        const Range range = grower.ranges[node];
+    for (std::size_t node = 0; node < ranges.size(); ++node) {
         const Step& step = tree.steps[node];
-        if (step.is_leaf()) {
-            for (std::size_t i = range.begin; i < range.end; ++i) steps[rows[i]] = tree.values[node];
-        } else {
-            const std::size_t begin = grower.ranges[static_cast<std::size_t>(step.next[1])].end;
-            others.insert(others.end(), rows.begin() + static_cast<std::ptrdiff_t>(begin),
-                          rows.begin() + static_cast<std::ptrdiff_t>(range.end));
-        }
+        if (step.is_leaf()) continue;
+        const std::size_t begin = ranges[static_cast<std::size_t>(step.next[1])].end;
+        others.insert(others.end(), rows.begin() + static_cast<std::ptrdiff_t>(begin),
+                      rows.begin() + static_cast<std::ptrdiff_t>(ranges[node].end));
     }
-    if (!others.empty()) {
-        std::vector<std::int32_t> at(others.size(), 0);
-        if (const auto background = ensemble_->background(); background && plan.has_third())
-            ThirdGrower(tree, *background, bins, plan).lead(rows_, others, at.data());
-        else
-            tree.lead(rows_, others, at.data());
-        for (std::size_t i = 0; i < others.size(); ++i)
-            steps[others[i]] = tree.values[static_cast<std::size_t>(at[i])];
-    }
-    return tree;
+    std::vector<std::int32_t> at(others.size(), 0);
+    const Plan& plan = ensemble_->plan();
+    if (const auto background = ensemble_->background(); background && plan.has_third())
+        ThirdGrower(tree, *background, ensemble_->bins(), plan).lead(rows_, others, at.data());
+    else
+        tree.lead(rows_, others, at.data());
+    // nothing can go wrong any more
+    parallel_for(ranges.size(), n_threads_, [&](std::size_t node) {
+        if (!tree.steps[node].is_leaf()) return;
+        const double value = tree.values[node];
+        for (std::size_t i = ranges[node].begin; i < ranges[node].end; ++i) sums[rows[i]] += value;
+    });
+    for (std::size_t i = 0; i < others.size(); ++i)
+        sums[others[i]] += tree.values[static_cast<std::size_t>(at[i])];
 }
 
 void Booster::renew_leaves(BoostedTree& tree, const std::vector<Range>& ranges,

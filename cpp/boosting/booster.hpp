@@ -32,13 +32,16 @@ class Booster {
 
   private:
     std::vector<std::uint32_t> rows_of_round(std::size_t round) const;
-    BoostedTree fit_tree(int output, std::size_t number, const std::vector<std::uint32_t>& chosen,
-                         std::span<double> steps);
+    /// Return the next tree, and add what it says to the sums of all rows.
+    BoostedTree fit_tree(int output, std::size_t number, std::vector<std::uint32_t> rows,
+                         std::span<double> sums);
+    void step(BoostedTree& tree, const std::vector<Range>& ranges, std::span<const std::uint32_t> rows,
+              std::span<double> sums) const;
     void renew_leaves(BoostedTree& tree, const std::vector<Range>& ranges,
                       std::span<const std::uint32_t> rows, int output) const;
     void grow_fractional(BoostedTree& tree, int output, std::span<const std::uint32_t> rows,
                          std::span<const std::int32_t> columns) const;
-    void step_both_ways(const BoostedTree& tree, std::span<double> steps) const;
+    void step_both_ways(const BoostedTree& tree, std::span<double> sums) const;
 
     std::shared_ptr<const Codes> codes_;
     Loss loss_;

@@ -37,9 +37,11 @@ void Booster::grow_fractional(BoostedTree& tree, int output, std::span<const std
     });
 }
 
-void Booster::step_both_ways(const BoostedTree& tree, std::span<double> steps) const {
-    parallel_blocks(steps.size(), kBlock, n_threads_, [&](std::size_t begin, std::size_t end) {
-        BothWays().answer(tree, rows_, begin, end, steps.data() + begin);
+void Booster::step_both_ways(const BoostedTree& tree, std::span<double> sums) const {
+    parallel_blocks(sums.size(), kBlock, n_threads_, [&](std::size_t begin, std::size_t end) {
+        std::vector<double> steps(end - begin);
+        BothWays().answer(tree, rows_, begin, end, steps.data());
+        for (std::size_t i = begin; i < end; ++i) sums[i] += steps[i - begin];
     });
 }
 
