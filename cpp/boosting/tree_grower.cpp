@@ -148,19 +148,22 @@ void TreeGrower::grow(BoostedTree& tree, std::span<std::uint32_t> rows, std::spa
     tree.values[static_cast<std::size_t>(root)] =
         best_value(gradients_.unit.read(first.total), plan_, info.bounds);
     Sprouts<Sprout> sprouts(max_leaf_nodes > 0);
-    const auto add = [&](Sprout sprout) {
-        look_for_cut(tree, sprout, columns);
-        if (sprout.cut) sprouts.add(std::move(sprout));
+    const auto add = [&](std::span<Sprout> some) {
+        parallel_for(some.size(), n_threads_, [&](std::size_t i) {
+            if (!some[i].histogram.empty()) look_for_cut(tree, some[i], columns);
+        });
+        for (Sprout& sprout : some)
+            if (sprout.cut) sprouts.add(std::move(sprout));
     };
     if (may_split(tree, first, max_depth) && !columns.empty()) {
         count(first, rows);
-        add(std::move(first));
+        add({&first, 1});
     }
     std::int64_t n_leaves = 1;
     for (; !sprouts.empty() && (max_leaf_nodes == 0 || n_leaves < max_leaf_nodes); ++n_leaves) {
         Sprout sprout = sprouts.take();
-        for (Sprout& daughter : split(tree, sprout, rows, max_depth))
-            if (!daughter.histogram.empty()) add(std::move(daughter));
+        std::array<Sprout, 2> daughters = split(tree, sprout, rows, max_depth);
+        add(daughters);
     }
 }
 
