@@ -19,11 +19,12 @@ define venv
 	touch $@
 endef
 
-.PHONY: help demo test bench docs check format sanitize test-lowest clean
+.PHONY: help demo test bench accuracy docs check format sanitize test-lowest clean
 help:
 	@echo "make demo         install into .venv and run tritree demo; what it makes is in build/tritree-demo"
 	@echo "make test         install into .venv and run the tests (TESTS=folder, PYTEST_ARGS=..., JOBS=2)"
 	@echo "make bench        measure beside other libraries; a full run goes to benchmarks/README.md (ARGS=\"--quick fit-small\")"
+	@echo "make accuracy     compare accuracy with other libraries as fields go missing (ARGS=\"--quick\")"
 	@echo "make docs         the documentation site, in build/site"
 	@echo "make check        lint, format and types"
 	@echo "make format       rewrite Python and C++ in the project's format"
@@ -39,6 +40,9 @@ test: .venv/.installed-test
 
 bench: .venv/.installed-bench
 	$(BIN)/python -m benchmarks --write-readme $(ARGS)
+
+accuracy: .venv/.installed-bench .venv/.installed-cli
+	$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 docs: .venv/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
