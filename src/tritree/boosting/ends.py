@@ -52,6 +52,13 @@ class Led:
     #: The variance that what is missing leaves them, if it is measured.
     doubt: NDArray[np.float64] | None = None
 
+    def deviation(self, classes: NDArray[np.intp]) -> NDArray[np.float64] | None:
+        """Return the standard deviation of each row's sum, of one of many classes; None if it is not measured."""
+        if self.doubt is None:
+            return None
+        outputs = np.minimum(classes, self.doubt.shape[1] - 1)  # two classes have one sum
+        return np.sqrt(np.maximum(self.doubt[np.arange(len(outputs)), outputs], 0))
+
 
 def lead(ensemble: _core.Ensemble, columns: _core.Columns, n_rows: int, n_threads: int) -> Led:
     """Return where rows end in the trees, grown as far as they need."""

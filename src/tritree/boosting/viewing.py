@@ -109,6 +109,7 @@ class ViewableBoosting(ViewableTrees):
             n_trees=len(led.trees) // len(led.trees.baseline),
             combined="sum",
             what=[self._sum_in_words(number) for number in range(len(answers.classes or [0]))],
+            doubt=led.deviation(answers.chosen),
         )
 
     def member(self, number: int) -> Member:

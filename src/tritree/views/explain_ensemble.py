@@ -67,6 +67,10 @@ class EnsembleExplanation:
         How they are combined: "sum" or "mean".
     what : str
         What the value is, in words.
+    doubt : float
+        The standard deviation of the value, given what is observed of the row, where the answer depends on it: that of
+        boosting for classes, counts or positive numbers. The more of the row is missing, the nearer is a probability
+        to those of all rows. 0 where nothing is left open, or it makes no difference.
     """
 
     prediction: Any
@@ -82,6 +86,7 @@ class EnsembleExplanation:
     n_trees: int
     combined: str
     what: str
+    doubt: float = 0.0
 
     @property
     def missing(self) -> dict[str, float]:
@@ -145,7 +150,8 @@ class EnsembleExplanation:
                 say(self.value) if self.answer == self.value else number_format([self.answer], 4)(self.answer)
             )
         meaning = "" if self.answer == self.value else f": {answer}"
-        return self._headline(answer), table, f"{self.what} {say(self.value)}{meaning}"
+        doubt = f" ± {say(self.doubt)}" if self.doubt else ""
+        return self._headline(answer), table, f"{self.what} {say(self.value)}{doubt}{meaning}"
 
     def _headline(self, answer: str) -> str:
         if self.explained is None:
@@ -179,6 +185,7 @@ def explain_rows(
     n_trees: int,
     combined: str,
     what: Sequence[str],
+    doubt: NDArray[np.float64] | None = None,
 ) -> list[EnsembleExplanation]:
     """Return why rows get their predictions; ``what`` the sums or means are is told by the number of the class."""
     found = []
@@ -190,6 +197,7 @@ def explain_rows(
             n_trees=n_trees,
             combined=combined,
             what=what[number],
+            doubt=0.0 if doubt is None else float(doubt[row]),
             **_terms(moves, row, cells[row], names),
         )
         found.append(explanation)

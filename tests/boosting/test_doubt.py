@@ -1,0 +1,118 @@
+"""Where the prediction is a curve of the sum over trees, it is the mean over what missing values leave open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+
+from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor, load
+
+QUICK: dict[str, Any] = {"max_iter": 60, "max_depth": 3, "random_state": 0}
+
+
+def punched(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:
+    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
+
+
+def softmax(raw: np.ndarray) -> np.ndarray:
+    both = np.column_stack([np.zeros(len(raw)), raw]) if raw.ndim == 1 else raw
+    shares = np.exp(both - both.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_are_those_of_what_is_observed(n_classes: int) -> None:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(6_000, 2))
+
+    def truth(rows: np.ndarray) -> np.ndarray:
+        scores = np.column_stack([3 * rows[:, 0] + rows[:, 1], -2 * rows[:, 1], np.zeros(len(rows))])
+        return softmax(scores[:, 3 - n_classes :] if n_classes == 3 else scores[:, [2, 0]])
+
+    y = (truth(X).cumsum(axis=1) < generator.random((len(X), 1))).sum(axis=1)
+    model = TrinaryBoostingClassifier(max_depth=3, max_features=1.0, random_state=0).fit(X, y)
+    Z = np.column_stack([np.full(41, np.nan), np.linspace(-2, 2, 41)])
+    among = generator.normal(size=2_000)
+    expected = np.array([truth(np.column_stack([among, np.full(2_000, x)])).mean(axis=0) for x in Z[:, 1]])
+    bare = softmax(model.decision_function(Z))
+    assert np.abs(model.predict_proba(Z) - expected).mean() < 0.7 * np.abs(bare - expected).mean()
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_means_of_rows_with_holes_are_not_too_low(loss: str) -> None:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(4_000, 3))
+    y = np.exp(X[:, 0] + X[:, 1] / 2)
+    model = TrinaryBoostingRegressor(loss=loss, max_depth=4, max_features=1.0, random_state=0).fit(X, y)
+    Z = X.copy()
+    Z[:, 0] = np.nan
+    raw, doubt = model._sums(Z)
+    expected = np.exp(X[:, 1] / 2).mean() * np.exp(0.5)  # of a normal logarithm with variance 1
+    assert model.predict(Z).mean() == pytest.approx(expected, rel=0.1)
+    assert np.exp(raw).mean() < 0.75 * expected
+    assert doubt.mean() == pytest.approx(1.0, abs=0.2)
+
+
+def test_complete_rows_are_not_in_doubt() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
+    _, doubt = model._sums(X)
+    np.testing.assert_array_equal(doubt, 0)
+    np.testing.assert_allclose(model.predict_proba(X), softmax(model.decision_function(X)), rtol=1e-12)
+
+
+def test_doubt_grows_with_what_is_missing() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
+    means = [model._sums(punched(X, share))[1].mean() for share in (0.1, 0.4, 0.8)]
+    assert means[0] < means[1] < means[2]
+
+
+def test_growing_in_another_order_leaves_the_same_open() -> None:
+    X, y = load_wine(return_X_y=True)
+    Z = punched(X, 0.4)
+    one, two = (TrinaryBoostingClassifier(n_jobs=n, **QUICK).fit(X, y) for n in (1, 2))
+    expected = one.predict_proba(Z)
+    rows = [two.predict_proba(Z[i : i + 1])[0] for i in reversed(range(len(Z)))]
+    np.testing.assert_array_equal(rows[::-1], expected)
+
+
+def test_what_is_left_open_is_saved_staged_and_warm_started(tmp_path: Any) -> None:
+    X, y = load_wine(return_X_y=True)
+    Z = punched(X, 0.4)
+    model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
+    expected = model.predict_proba(Z)
+    *_, last = model.staged_predict_proba(Z)
+    np.testing.assert_allclose(last, expected, rtol=1e-12)
+    model.detach()
+    model.save(tmp_path / "model.tritree")
+    np.testing.assert_array_equal(load(tmp_path / "model.tritree").predict_proba(Z), expected)
+    parts = TrinaryBoostingClassifier(warm_start=True, **(QUICK | {"max_iter": 30})).fit(X, y)
+    parts.predict_proba(Z)  # grows, which must change nothing
+    np.testing.assert_allclose(parts.set_params(max_iter=60).fit(X, y).predict_proba(Z), expected, rtol=1e-9)
+
+
+def test_bound_columns_leave_no_doubt_so_that_probabilities_stay_in_order() -> None:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(500, 4))
+    y = X[:, 0] + X[:, 1] + generator.normal(size=500) > 0
+    model = TrinaryBoostingClassifier(monotonic_cst=[1, 0, 0, 0], **QUICK).fit(X, y)
+    Z = np.full((50, 4), np.nan)
+    Z[:, 0] = np.linspace(-3, 3, 50)
+    assert model._sums(Z)[1] is None
+    assert (np.diff(model.predict_proba(Z)[:, 1]) >= 0).all()
+
+
+def test_explanation_tells_by_how_much_the_sum_is_open() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
+    rows = np.vstack([X[:1], punched(X[:1], 0.5)])
+    complete, holed = model.explain(rows)
+    assert complete.doubt == 0
+    assert "±" not in str(complete)
+    assert holed.doubt == np.sqrt(model._sums(rows)[1][1, 0])
+    assert f"± {holed.doubt:.2f}"[:4] in str(holed)
+    assert holed.answer == model.predict_proba(rows)[1].max()
