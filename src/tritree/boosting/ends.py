@@ -57,7 +57,7 @@ class Led:
         if self.doubt is None:
             return None
         outputs = np.minimum(classes, self.doubt.shape[1] - 1)  # two classes have one sum
-        return np.sqrt(np.maximum(self.doubt[np.arange(len(outputs)), outputs], 0))
+        return np.asarray(np.sqrt(np.maximum(self.doubt[np.arange(len(outputs)), outputs], 0)))
 
 
 def lead(ensemble: _core.Ensemble, columns: _core.Columns, n_rows: int, n_threads: int) -> Led:
