@@ -157,6 +157,9 @@ bool Grower::keeps_histograms(std::int32_t depth, std::size_t n_rows) {
 /// node.
 std::vector<Sprout> Grower::make_daughters(const std::vector<Sprout>& level, std::int32_t first) {
     std::vector<Sprout> daughters;
+    daughters.reserve(2 *
+                      static_cast<std::size_t>(std::count_if(
+                          level.begin(), level.end(), [](const Sprout& sprout) { return !sprout.leaf; })));
     for (std::size_t s = 0; s < level.size(); ++s) {
         const std::int32_t node = first + static_cast<std::int32_t>(s);
         if (tree.is_leaf(node)) continue;
@@ -181,6 +184,7 @@ std::vector<Sprout> Grower::make_daughters(const std::vector<Sprout>& level, std
 std::vector<Family> Grower::make_families(std::vector<Sprout>& daughters,
                                           const std::vector<Histograms>& parents, std::int32_t first) const {
     std::vector<Family> families;
+    families.reserve(daughters.size() / 2);
     for (std::size_t d = 0; d < daughters.size(); d += 2) {
         Family family;
         family.node = daughters[d].base.branch.node;

@@ -66,6 +66,7 @@ bool Scanner::is_leaf(const Sprout& sprout) const {
 
 std::vector<std::int32_t> Scanner::usable_columns(const std::vector<std::int32_t>& unusable) const {
     std::vector<std::int32_t> columns;
+    columns.reserve(codes_.columns.size());
     for (std::int32_t j = 0; j < static_cast<std::int32_t>(codes_.columns.size()); ++j)
         if (std::find(unusable.begin(), unusable.end(), j) == unusable.end()) columns.push_back(j);
     return columns;
@@ -145,7 +146,12 @@ void Scanner::relate(Family& family) const {
         if (sprout == nullptr) continue;
         family.related = family.related && sprout->data.frame == *sprout->parent_frame;
         if (sprout->leaf || sprout->columns == family.columns) continue;
+        if (family.columns.empty()) {
+            family.columns = sprout->columns;
+            continue;
+        }
         std::vector<std::int32_t> both;
+        both.reserve(family.columns.size() + sprout->columns.size());
         std::set_union(family.columns.begin(), family.columns.end(), sprout->columns.begin(),
                        sprout->columns.end(), std::back_inserter(both));
         family.columns = std::move(both);
