@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import surroundings
+from benchmarks.arguments import positive, whole
 from benchmarks.cases import CASES
 from benchmarks.report import Report, print_report, to_json, write_readme
 from benchmarks.results import Row
@@ -66,10 +67,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="list the benchmarks and end")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows; ends within three minutes")
     parser.add_argument(
-        "--rounds", type=_positive, help=f"rounds at most; {ROUNDS}, or {QUICK_ROUNDS} if quick"
+        "--rounds", type=positive, help=f"rounds at most; {ROUNDS}, or {QUICK_ROUNDS} if quick"
     )
-    parser.add_argument("--seed", type=_whole, default=0, help="of the tables that are drawn; 0")
-    parser.add_argument("--threads", type=_positive, help="for every library; all processors")
+    parser.add_argument("--seed", type=whole, default=0, help="of the tables that are drawn; 0")
+    parser.add_argument("--threads", type=positive, help="for every library; all processors")
     parser.add_argument(
         "--json",
         type=Path,
@@ -158,20 +159,6 @@ def update_readme(report: Report, path: Path) -> str:
         return f"{path.name} is left as it is: other processes disturbed this run."
     write_readme(report, path)
     return f"{path.name} shows this run."
-
-
-def _positive(text: str) -> int:
-    return _number(text, 1)
-
-
-def _whole(text: str) -> int:
-    return _number(text, 0)
-
-
-def _number(text: str, least: int) -> int:
-    if not text.strip().isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from {least} on")
-    return int(text)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from benchmarks.accuracy.report import as_markdown
 from benchmarks.accuracy.rivals import LIBRARIES, installed
 from benchmarks.accuracy.run import run
 from benchmarks.accuracy.summary import summarised
+from benchmarks.arguments import positive, several, whole
 from tritree.lab.store import StoreError
 
 if TYPE_CHECKING:
@@ -93,13 +94,13 @@ def make_parser() -> argparse.ArgumentParser:
         help="shares of cells that are removed: 0.1 0.3 0.5",
     )
     add("--libraries", nargs="+", choices=LIBRARIES, metavar="NAME", help=_all_of(LIBRARIES))
-    add("--seeds", type=_positive, metavar="N", help="how many times holes are made: 1")
-    add("--folds", type=_several, metavar="N", help="of the cross-validation: 3")
-    add("--depth", type=_positive, metavar="N", help="of all trees: 4")
-    add("--trees", type=_positive, metavar="N", help="of every method: 150")
-    add("--leaf", type=_positive, metavar="N", help="the fewest rows of a leaf: 20")
-    add("--rows", type=_whole, metavar="N", help="sample larger sets to so many rows: 2000; 0 takes all")
-    add("--jobs", type=_positive, default=1, metavar="N", help="cells that run at the same time: 1")
+    add("--seeds", type=positive, metavar="N", help="how many times holes are made: 1")
+    add("--folds", type=several, metavar="N", help="of the cross-validation: 3")
+    add("--depth", type=positive, metavar="N", help="of all trees: 4")
+    add("--trees", type=positive, metavar="N", help="of every method: 150")
+    add("--leaf", type=positive, metavar="N", help="the fewest rows of a leaf: 20")
+    add("--rows", type=whole, metavar="N", help="sample larger sets to so many rows: 2000; 0 takes all")
+    add("--jobs", type=positive, default=1, metavar="N", help="cells that run at the same time: 1")
     add(
         "--store", type=Path, metavar="FILE", help="keeps what is finished: store.sqlite in the output folder"
     )
@@ -147,24 +148,6 @@ def _share(text: str) -> float:
         remedy = f"; {share:g} percent is {share / 100:g}" if 1 < share <= 100 else ""
         raise argparse.ArgumentTypeError(f"{text} is no share above 0 and up to 1{remedy}")
     return share
-
-
-def _positive(text: str) -> int:
-    return _number(text, 1)
-
-
-def _several(text: str) -> int:
-    return _number(text, 2)
-
-
-def _whole(text: str) -> int:
-    return _number(text, 0)
-
-
-def _number(text: str, least: int) -> int:
-    if not text.strip().isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from {least} on")
-    return int(text)
 
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ struct Settings {
     std::uint64_t seed = 0;   ///< 0 unless the tree is one of a forest
     std::int64_t max_grown = std::numeric_limits<std::int64_t>::max();  ///< nodes to be grown on demand
 
-    /// One of many trees keeps only what it needs for complete rows: rungs beyond the first would take ten
-    /// times as much memory as all else, and most are never asked for.
+    /// One of many trees keeps only what it needs for complete rows: the rungs beyond the first, one for each
+    /// column, would more than double its memory, and most are never asked for.
     bool keeps_first_rungs_only() const { return seed != 0; }
     int n_outputs() const { return n_classes > 0 ? n_classes : 1; }
     bool has_third() const { return missing == Strategy::Trinary || missing == Strategy::TrinaryMia; }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -114,5 +115,9 @@ def test_explanation_tells_by_how_much_the_sum_is_open() -> None:
     assert complete.doubt == 0
     assert "±" not in str(complete)
     assert holed.doubt == np.sqrt(model._sums(rows)[1][1, 0])
-    assert f"± {holed.doubt:.2f}"[:4] in str(holed)
+    said = re.search(r"the log-odds of \d (\S+) ± (\S+): (\S+)%$", str(holed))
+    assert said is not None
+    assert [float(text) for text in said.groups()] == pytest.approx(
+        [holed.value, holed.doubt, 100 * holed.answer], abs=0.05
+    )
     assert holed.answer == model.predict_proba(rows)[1].max()

@@ -120,8 +120,8 @@ def test_stopped_comparison_says_where_its_parts_are_and_goes_on_from_there(
         "compare", "renamed.csv", *options, "--rates", "0.1", "--seeds", 1, cwd=folder
     )
     assert code == 0
-    # of 7 parts without holes and 2 times 7 with some, those of the first strategy were there
-    assert max((int(total) for total in re.findall(r"\d/(\d+)", without_control(shown))), default=0) <= 19
+    # of 7 parts without holes and 2 times 7 with some, at least the first 7 were there
+    assert max((int(total) for total in re.findall(r"\d/(\d+)", without_control(shown))), default=0) <= 14
     assert [kept] == list((cache / "compare").glob("*.sqlite"))
 
 

@@ -88,7 +88,8 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
     third_rows : int, default=1_000
         The most of these that one third branch is fitted to.
     third_depth_extra : int, default=0
-        By how much third branches may be deeper than the tree: 1 makes answers a little better, and twice as large.
+        By how much third branches may be deeper than the tree: 1 makes them twice as large, and answers a little better
+        on some tables.
     max_third_nodes : int, default=100_000
         The most nodes that the third branches of one tree may have. Beyond, a row gets the mean of the node;
         ``n_cut_short_`` counts how often.

@@ -139,7 +139,10 @@ class Experiment:
             return self._tidy(trials, store)
 
     def _trials(self, store: Store, shown: bool) -> list[Trial]:
-        """Return every cell; those that share a fitted method are neighbours, and then those that share its table."""
+        """Return every cell; those that share a fitted method are neighbours, and then those that share its table.
+
+        Those without holes come first, of all methods: what was stopped has something to compare early on.
+        """
         self.depths = self._depths(store, shown)
         trials = [
             Trial(
@@ -159,9 +162,12 @@ class Experiment:
         ]
         groups: dict[tuple[Any, ...], int] = {}
         place = {name: number for number, name in enumerate(self._methods.names)}
-        for trial in trials:
-            groups.setdefault((trial.fingerprint, trial.training), len(groups))
-        return sorted(trials, key=lambda t: (groups[t.fingerprint, t.training], place[t.method]))
+
+        def order(trial: Trial) -> tuple[int, int]:
+            group = (trial.fingerprint, trial.rate == 0, trial.training)
+            return groups.setdefault(group, len(groups)), place[trial.method]
+
+        return sorted(trials, key=order)
 
     def _depths(self, store: Store, shown: bool) -> dict[str, int | None]:
         """Return the depth of each data set's trees: as it was given, or tuned; none where nothing needs it."""

@@ -201,7 +201,8 @@ def _keep(key: _Key, model: Any) -> None:
 def _size(model: Any) -> int:
     """Return about how many bytes the nodes of a fitted method take, if it is one of ours; measured on digits.
 
-    A node of a tree or a forest has a ladder, with a rung for each column; those of boosting have none.
+    A node of a tree has a ladder, with a rung for each column, and so has one of a forest once it was opened; those of
+    boosting have none.
     """
     per_node = 100 if hasattr(model, "background_rows") else 45 * getattr(model, "n_features_in_", 0)
     return int(getattr(model, "n_nodes_", 0)) * per_node

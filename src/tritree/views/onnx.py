@@ -41,6 +41,7 @@ __all__ = [
     "add_classes",
     "add_inputs",
     "add_leaves",
+    "add_numbers",
     "as_model",
     "draw_onnx",
     "refuse_both_ways",
@@ -70,11 +71,17 @@ def draw_onnx(description: dict[str, Any]) -> ModelProto:
     values = np.array(lines.values)
     if description["classes"] is None:
         table = graph.constant("values", values[:, 0])
-        graph.output(graph.add("Gather", [table, leaf], "prediction"), TensorProto.DOUBLE, ["rows"])
+        add_numbers(graph, graph.add("Gather", [table, leaf], "value of the leaf"))
     else:
         shares = graph.add("Gather", [graph.constant("values", values), leaf], "probabilities")
         add_classes(graph, description["classes"], shares)
     return as_model(graph)
+
+
+def add_numbers(graph: Graph, numbers: str) -> None:
+    """Add the output of a regression: one number for each row."""
+    shape = graph.constant("rows alone", np.array([-1], dtype=np.int64))
+    graph.output(graph.add("Reshape", [numbers, shape], "prediction"), TensorProto.DOUBLE, ["rows"])
 
 
 def refuse_both_ways(missing: str, instead: str) -> None:

@@ -19,16 +19,10 @@ from tritree.views.onnx import (
     add_classes,
     add_inputs,
     add_leaves,
+    add_numbers,
     as_model,
     refuse_both_ways,
 )
-
-try:
-    from onnx import TensorProto
-except ImportError as error:
-    raise ImportError(
-        f"to_onnx() needs the package onnx, which cannot be imported ({error}); pip install tritree[onnx]"
-    ) from error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,12 +45,12 @@ def draw_onnx_sum(
     graph = Graph()
     leaf, values = _add_trees(graph, trees)
     raw, doubt = _add_sums(graph, leaf, values, baseline)
-    if link == "identity":
-        return _of_numbers(graph, raw)
     if link == "log":
         half = graph.add("Mul", [doubt, graph.constant("half", np.array(0.5))], "half the doubt")
-        settled = graph.add("Add", [raw, half], "settled sum")
-        return _of_numbers(graph, graph.add("Exp", [settled], "prediction of one column"))
+        raw = graph.add("Exp", [graph.add("Add", [raw, half], "settled sum")], "prediction of one column")
+    if link in ("identity", "log"):
+        add_numbers(graph, raw)
+        return as_model(graph)
     assert classes is not None
     raw = _add_settled(graph, raw, doubt, is_centred=link == "softmax")
     if link == "logit":
@@ -76,15 +70,9 @@ def draw_onnx_mean(trees: Iterable[dict[str, Any]], n_trees: int, *, classes: li
     total = _add_last_sum(graph, _add_values(graph, leaf, values), n_trees)
     divisor = graph.constant("trees", np.array(float(n_trees)))
     if classes is None:
-        return _of_numbers(graph, graph.add("Div", [total, divisor], "mean over trees"))
-    add_classes(graph, classes, graph.add("Div", [total, divisor], "probabilities"))
-    return as_model(graph)
-
-
-def _of_numbers(graph: Graph, numbers: str) -> ModelProto:
-    """Return the model whose prediction is one column of numbers."""
-    shape = graph.constant("all rows", np.array([-1], dtype=np.int64))
-    graph.output(graph.add("Reshape", [numbers, shape], "prediction"), TensorProto.DOUBLE, ["rows"])
+        add_numbers(graph, graph.add("Div", [total, divisor], "mean over trees"))
+    else:
+        add_classes(graph, classes, graph.add("Div", [total, divisor], "probabilities"))
     return as_model(graph)
 
 
