@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "partition.hpp"
+#include "random.hpp"
 #include "split.hpp"
 #include "target.hpp"
 #include "tree.hpp"
@@ -35,8 +36,13 @@ struct Base {
     std::vector<Rung> ladder;
 };
 
+/// Return the number for the way to a daughter of a rung of a base.
+inline std::uint64_t path_below(std::uint64_t base_path, std::int32_t rung, Branch side) {
+    return mixed(base_path, 1 + 2 * static_cast<std::uint64_t>(rung) + (side == Branch::Right ? 1 : 0));
+}
+
 /// A node's place: which base, which rung of its ladder (one past the end: the last third branch, a leaf).
-/// A daughter that is as deep as may be needs no base: kNone.
+/// A daughter below which nothing can grow needs no base: kNone.
 struct Place {
     std::int32_t base;
     std::int32_t rung;

@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kBatchRows = std::size_t{1} << 20;     // at least, in one batch of nodes
 constexpr std::size_t kWarmIntegers = std::size_t{1} << 24;  // 128 MB of histograms
 constexpr std::size_t kKeptRows = std::size_t{1} << 24;      // 64 MB of row numbers
+// What is below a node with so many rows is grown apart.
+constexpr std::size_t kThicketRows = 256;
 
 }  // namespace
 
@@ -48,7 +50,7 @@ Sprout Grower::make_daughter(std::int32_t node, Branch side) const {
     daughter.parent_frame = &from.frame;
     daughter.base.branch = {node, side};
     daughter.base.unusable = from.unusable;
-    daughter.base.path = path_below(from, rung, side);
+    daughter.base.path = path_below(from.path, rung, side);
     for (std::int32_t k = 0; k < rung; ++k) daughter.base.unusable.push_back(from.ladder[k].column);
     return daughter;
 }
@@ -122,12 +124,79 @@ void Grower::settle(std::vector<Sprout>& sprouts) {
     }
 }
 
+/// Take the daughters of nodes with few rows out of a level, as the first nodes of thickets.
+void Grower::take_small(std::vector<Sprout>& daughters, std::vector<Twig>& firsts) const {
+    std::size_t n_left = 0;
+    for (Sprout& daughter : daughters) {
+        const Base& base = daughter.base;
+        if (static_cast<std::size_t>(tree.rows[base.branch.node]) > kThicketRows) {
+            if (&daughters[n_left++] != &daughter) daughters[n_left - 1] = std::move(daughter);
+            continue;
+        }
+        Twig& first = firsts.emplace_back();
+        first.branch = base.branch;
+        first.depth = daughter.depth;
+        first.path = base.path;
+        first.rows = base.rows;
+    }
+    daughters.resize(n_left);
+}
+
+void Grower::grow_thickets(std::vector<Twig>& firsts, int n_threads,
+                           const std::function<void()>& in_between) {
+    constexpr std::size_t kTogether = 64;
+    std::array<std::vector<Twig>, kTogether> thickets;
+    for (std::size_t begin = 0; begin < firsts.size(); begin += kTogether) {
+        if (in_between) in_between();
+        const std::size_t n = std::min(kTogether, firsts.size() - begin);
+        parallel_for(n, n_threads, [&](std::size_t i) {
+            Twig& first = firsts[begin + i];
+            const Frame& above = bases[places[first.branch.node].base].frame;
+            thickets[i] = grow_thicket(scanner_, std::move(first), above);
+        });
+        for (std::size_t i = 0; i < n; ++i) settle(thickets[i]);
+    }
+}
+
+/// Write a thicket into the tree.
+void Grower::settle(std::vector<Twig>& twigs) {
+    std::size_t words = 0;
+    for (const Twig& twig : twigs)
+        if (!twig.ladder.empty()) words += twig.ladder[0].sets.words().size();
+    const std::size_t n_splits = twigs.size() / 2;  // each has two daughters, and all but the first are one
+    tree.make_room(twigs.size(), words);
+    make_room(places, twigs.size());
+    make_room(bases, n_splits);
+    make_room(unfinished_, n_splits);
+    const auto first = static_cast<std::int32_t>(tree.size());
+    for (Twig& twig : twigs) {
+        const std::int32_t node = tree.add_leaf(twig.summary, twig.depth);
+        if (node != first) twig.branch.node += first;
+        tree.set_child(twig.branch.node, twig.branch.side, node);
+        const bool splits = !twig.ladder.empty();
+        places.push_back({splits ? static_cast<std::int32_t>(bases.size()) : kNone, 0});
+        if (!splits) continue;
+        tree.set_split(node, twig.ladder[0]);
+        unfinished_.push_back(places.back().base);
+        Base& base = bases.emplace_back();
+        base.node = node;
+        base.branch = twig.branch;
+        base.rows = twig.rows;
+        base.parts = twig.parts;
+        base.frame = twig.frame;
+        base.path = twig.path;
+        base.partial = true;
+        base.ladder = std::move(twig.ladder);
+    }
+}
+
 void Grower::grow_first_rungs(int n_threads, const std::function<void()>& between_levels) {
     std::vector<Sprout> level;
     level.push_back(make_root());
     std::vector<Family> families(1);
     families[0].larger = &level[0];
     std::vector<Histograms> parents;
+    std::vector<Twig> firsts;
     while (!level.empty()) {
         if (between_levels) between_levels();
         planned_integers_ = 0;
@@ -140,8 +209,10 @@ void Grower::grow_first_rungs(int n_threads, const std::function<void()>& betwee
         parents.clear();
         for (Sprout& sprout : level) parents.push_back(std::move(sprout.histograms));
         level = make_daughters(level, first);
+        if (scanner_.grows_thickets()) take_small(level, firsts);
         families = make_families(level, parents, first);
     }
+    grow_thickets(firsts, n_threads, between_levels);
     scanner_.rest();
 }
 
@@ -472,7 +543,7 @@ void Grower::restore_rows() {
             if (child < 0 || places[child].base == kNone) continue;
             Base& below = bases[places[child].base];
             below.branch = {node, side};
-            below.path = path_below(base, rung, side);
+            below.path = path_below(base.path, rung, side);
             if (first_rung)
                 below.rows = side == Branch::Left ? base.rows.first(base.parts.left)
                                                   : base.rows.subspan(base.parts.left, base.parts.right);

@@ -10,8 +10,8 @@
 
 #include "base.hpp"
 #include "codes.hpp"
-#include "random.hpp"
 #include "scan.hpp"
+#include "thicket.hpp"
 #include "tree.hpp"
 
 namespace tritree {
@@ -26,7 +26,8 @@ class Grower {
     Grower(const Grower&) = delete;
     Grower& operator=(const Grower&) = delete;
 
-    /// Grow the root and all daughters of first rungs. `between_levels` may throw to give up.
+    /// Grow the root and all daughters of first rungs. `between_levels`, which is called now and then, may
+    /// throw to give up.
     void grow_first_rungs(int n_threads, const std::function<void()>& between_levels = {});
     /// Grow the wanted branches that are not there yet.
     void grow(std::vector<Wanted> wanted, int n_threads);
@@ -62,9 +63,6 @@ class Grower {
     const Frame* frame_above(const Base& base) const {
         return base.branch.node == kNone ? nullptr : &bases[places[base.branch.node].base].frame;
     }
-    static std::uint64_t path_below(const Base& base, std::int32_t rung, Branch side) {
-        return mixed(base.path, 1 + 2 * static_cast<std::uint64_t>(rung) + (side == Branch::Right ? 1 : 0));
-    }
     void grow_wanted(std::vector<Wanted> wanted, int n_threads);
     std::vector<Wanted> find_ungrown(std::int64_t at_most);
     const Scanner& scanner() const { return complete_ ? complete_scanner_ : scanner_; }
@@ -76,6 +74,9 @@ class Grower {
     RowParts parts_of(const Base& base, std::int32_t rung) const;
     void take_rows(Family& family) const;
     void settle(std::vector<Sprout>& sprouts);
+    void take_small(std::vector<Sprout>& daughters, std::vector<Twig>& firsts) const;
+    void grow_thickets(std::vector<Twig>& firsts, int n_threads, const std::function<void()>& in_between);
+    void settle(std::vector<Twig>& twigs);
     bool splits_below(std::int32_t depth) const { return depth + 1 < settings_.max_depth; }
     void keep_rows(std::int32_t base, std::vector<std::uint32_t> rows);
     bool keeps_histograms(std::int32_t depth, std::size_t n_rows);

@@ -214,21 +214,26 @@ void Cells::from_sorting(const CodedColumn& column, const NodeRows& node, const 
             items_[i] = std::uint64_t{codes[node.rows[i]]} << 32 | static_cast<std::uint32_t>(i);
     });
     std::sort(items_.begin(), items_.end());
-    collected_.clear();
-    codes_.clear();
+    const std::uint64_t missing_from = std::uint64_t{column.missing()} << 32;
+    auto end = items_.end();  // missing is last
+    while (end != items_.begin() && end[-1] >= missing_from) --end;
+    const auto n_observed = static_cast<std::size_t>(end - items_.begin());
+    collected_.assign(n_observed * width, 0);
+    codes_.resize(n_observed);
     missing_.assign(width, 0);
+    std::size_t n_cells = 0;
     with_kernel(node, layout, [&](const auto& kernel) {
-        for (const std::uint64_t item : items_) {
-            const auto code = static_cast<std::uint32_t>(item >> 32);
-            const bool is_missing = code == column.missing();
-            if (!is_missing && (codes_.empty() || codes_.back() != code)) {
-                codes_.push_back(code);
-                collected_.resize(collected_.size() + width, 0);
-            }
-            kernel.add(kernel.item(static_cast<std::uint32_t>(item)),
-                       is_missing ? missing_.data() : &collected_[collected_.size() - width]);
+        for (std::size_t i = 0; i < n_observed; ++i) {
+            const auto code = static_cast<std::uint32_t>(items_[i] >> 32);
+            n_cells += n_cells == 0 || codes_[n_cells - 1] != code;
+            codes_[n_cells - 1] = code;
+            kernel.add(kernel.item(static_cast<std::uint32_t>(items_[i])),
+                       &collected_[(n_cells - 1) * width]);
         }
+        for (std::size_t i = n_observed; i < items_.size(); ++i)
+            kernel.add(kernel.item(static_cast<std::uint32_t>(items_[i])), missing_.data());
     });
+    codes_.resize(n_cells);
 }
 
 }  // namespace tritree

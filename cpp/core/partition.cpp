@@ -115,7 +115,9 @@ PartSizes part_rows(std::span<std::uint32_t> rows, const Codes& codes, const Run
                 branches[i] = ask_surrogates(rows[i], codes, rung, surrogates);
     // In place: only what goes right or third needs memory of its own, and the root has many rows.
     const auto [n_left, n_right, n_third] = sizes_of(branches);
-    std::vector<std::uint32_t> right(n_right + 1), third(n_third + 1);
+    thread_local std::vector<std::uint32_t> right, third;
+    fit_to(right, n_right + 1);
+    fit_to(third, n_third + 1);
     deal<std::uint32_t>(rows, branches, n_third > 0, {rows.data(), right.data(), third.data()});
     std::copy_n(right.begin(), n_right, rows.begin() + n_left);
     std::copy_n(third.begin(), n_third, rows.begin() + n_left + n_right);

@@ -29,14 +29,22 @@ inline void shuffle_first(std::span<std::int32_t> columns, std::size_t n, std::u
         std::swap(columns[i], columns[i + mixed(random, i) % (columns.size() - i)]);
 }
 
-/// Return a share of the columns, at least one, drawn by a number that is as good as random, in their order.
+/// Return a share of the columns, at least one, drawn by a number that is as good as random, in their order:
+/// they are put before the others.
+inline std::span<const std::int32_t> drawn(std::span<std::int32_t> columns, double share,
+                                           std::uint64_t random) {
+    const auto some = columns.first(share_of(columns.size(), share));
+    if (some.size() == columns.size()) return some;
+    shuffle_first(columns, some.size(), random);
+    std::sort(some.begin(), some.end());
+    return some;
+}
+
+/// Return the same as columns of their own.
 inline std::vector<std::int32_t> draw_columns(std::span<const std::int32_t> columns, double share,
                                               std::uint64_t random) {
     std::vector<std::int32_t> some(columns.begin(), columns.end());
-    const std::size_t n = share_of(some.size(), share);
-    shuffle_first(some, n, random);
-    some.resize(n);
-    std::sort(some.begin(), some.end());
+    some.resize(drawn(some, share, random).size());
     return some;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "parallel.hpp"
 #include "random.hpp"
@@ -59,9 +60,9 @@ struct Scanner::ColumnScan {
     Histogram of_smaller, of_larger, of_others;
 };
 
-bool Scanner::is_leaf(const Sprout& sprout) const {
-    return sprout.depth >= settings_.max_depth || sprout.summary.pure ||
-           sprout.summary.members <= static_cast<double>(settings_.min_samples_leaf) + kMembershipSlack;
+bool Scanner::is_leaf(const Summary& summary, std::int32_t depth) const {
+    return depth >= settings_.max_depth || summary.pure ||
+           summary.members <= static_cast<double>(settings_.min_samples_leaf) + kMembershipSlack;
 }
 
 std::vector<std::int32_t> Scanner::usable_columns(const std::vector<std::int32_t>& unusable) const {
@@ -128,7 +129,7 @@ void Scanner::read(Sprout& sprout, bool column_by_column) const {
     sprout.data.rows = sprout.base.rows;
     sprout.summary = reader_.read(sprout.data, sprout.parent_frame);
     sprout.base.frame = sprout.data.frame;
-    sprout.leaf = is_leaf(sprout);
+    sprout.leaf = is_leaf(sprout.summary, sprout.depth);
     if (!sprout.leaf) {
         sprout.columns = usable_columns(sprout.base.unusable);
         sprout.base.partial = settings_.keeps_first_rungs_only();
@@ -224,7 +225,7 @@ void Scanner::find_best(Sprout& sprout, const ColumnScan& scan, const Histogram&
     if (!sprout.best.empty())
         sprout.best[scan.number] = std::move(rung);
     else if (rung)
-        keep_if_first(sprout, std::move(*rung));
+        keep_if_first(sprout.base.ladder, std::move(*rung), sprout.summary.scan_loss);
     cells.trim(kReusable);
     if (sprout.keeps_histograms && is_kept(histogram.size(), sprout.data.size()))
         sprout.histograms[scan.number] = histogram;
@@ -232,9 +233,8 @@ void Scanner::find_best(Sprout& sprout, const ColumnScan& scan, const Histogram&
 
 /// Keep a rung that may be the first of its ladder, and drop those that cannot be any more: what is left are
 /// ties.
-void Scanner::keep_if_first(Sprout& sprout, Rung rung) const {
-    auto& ladder = sprout.base.ladder;
-    const double negligible = kNegligible * sprout.summary.scan_loss;
+void Scanner::keep_if_first(std::vector<Rung>& ladder, Rung rung, double node_loss) {
+    const double negligible = kNegligible * node_loss;
     double most = 0;
     for (const Rung& other : ladder) most = std::max(most, other.gain);
     if (!ladder.empty() && rung.gain < most - negligible) return;
@@ -252,7 +252,8 @@ void Scanner::finish(Sprout& sprout) const {
     sort_ladder(ladder, settings_, sprout.summary.scan_loss);
     if ((!settings_.has_third() || sprout.base.partial) && ladder.size() > 1) ladder.resize(1);
     ladder.shrink_to_fit();
-    if (ladder.empty() && !sprout.leaf && settings_.max_features < 1) draw_on(sprout);
+    if (ladder.empty() && !sprout.leaf && settings_.max_features < 1)
+        draw_on(ladder, sprout.data, sprout.summary, sprout.base.path, sprout.base.unusable);
     if (!ladder.empty() && settings_.missing == Strategy::Surrogate)
         sprout.surrogates = find_surrogates(settings_, codes_, sprout.data, ladder[0]);
     spare_.give(std::move(sprout.data));  // before more is needed
@@ -262,12 +263,30 @@ void Scanner::finish(Sprout& sprout) const {
 }
 
 /// Where no column that was drawn splits a node, draw on until one does.
-void Scanner::draw_on(Sprout& sprout) const {
-    std::vector<std::int32_t> columns = usable_columns(sprout.base.unusable);
-    shuffle_first(columns, columns.size(), mixed(sprout.base.path, 0));
-    for (std::size_t i = sprout.columns.size(); i < columns.size() && sprout.base.ladder.empty(); ++i)
-        if (auto rung = best_on(columns[i], sprout.data, sprout.summary))
-            sprout.base.ladder.push_back(std::move(*rung));
+void Scanner::draw_on(std::vector<Rung>& ladder, const NodeRows& data, const Summary& summary,
+                      std::uint64_t path, const std::vector<std::int32_t>& unusable) const {
+    std::vector<std::int32_t> columns = usable_columns(unusable);
+    shuffle_first(columns, columns.size(), mixed(path, 0));
+    for (std::size_t i = share_of(columns.size(), settings_.max_features);
+         i < columns.size() && ladder.empty(); ++i)
+        if (auto rung = best_on(columns[i], data, summary)) ladder.push_back(std::move(*rung));
+}
+
+std::vector<Rung> Scanner::first_rung(const NodeRows& data, const Summary& summary, std::int32_t depth,
+                                      std::uint64_t path) const {
+    std::vector<Rung> ladder;
+    if (is_leaf(summary, depth)) return ladder;
+    thread_local std::vector<std::int32_t> columns;
+    columns.resize(codes_.columns.size());
+    std::iota(columns.begin(), columns.end(), 0);
+    for (const std::int32_t number : drawn(columns, settings_.max_features, mixed(path, 0)))
+        if (auto rung = best_on(number, data, summary))
+            keep_if_first(ladder, std::move(*rung), summary.scan_loss);
+    sort_ladder(ladder, settings_, summary.scan_loss);
+    if (ladder.size() > 1) ladder.resize(1);
+    if (ladder.empty() && settings_.max_features < 1) draw_on(ladder, data, summary, path, {});
+    ladder.shrink_to_fit();
+    return ladder;
 }
 
 /// Return the best split of a node on one column, which is counted for it alone.

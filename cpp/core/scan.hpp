@@ -70,6 +70,15 @@ class Scanner {
         : codes_(codes), settings_(settings), reader_(target, settings, complete) {}
 
     const TargetReader& reader() const { return reader_; }
+    const Codes& codes() const { return codes_; }
+    /// Say whether what is below nodes with few rows can be grown apart.
+    bool grows_thickets() const {
+        return settings_.keeps_first_rungs_only() && settings_.missing != Strategy::Fractional &&
+               settings_.missing != Strategy::Surrogate;
+    }
+    /// Return the first rung of a node by itself; none if it stays a leaf.
+    std::vector<Rung> first_rung(const NodeRows& data, const Summary& summary, std::int32_t depth,
+                                 std::uint64_t path) const;
     /// Scan the sprouts, each of which is in one of the families.
     void scan(std::vector<Sprout>& sprouts, std::vector<Family>& families, int n_threads) const;
     /// Give back the memory that was kept for nodes to come.
@@ -90,11 +99,12 @@ class Scanner {
     void scan_columns(Family& family, std::span<const std::int32_t> columns) const;
     void count_columns(Family& family, std::span<ColumnScan> scans) const;
     void find_best(Sprout& sprout, const ColumnScan& scan, const Histogram& histogram) const;
-    void keep_if_first(Sprout& sprout, Rung rung) const;
+    static void keep_if_first(std::vector<Rung>& ladder, Rung rung, double node_loss);
     void finish(Sprout& sprout) const;
-    void draw_on(Sprout& sprout) const;
+    void draw_on(std::vector<Rung>& ladder, const NodeRows& data, const Summary& summary, std::uint64_t path,
+                 const std::vector<std::int32_t>& unusable) const;
     std::optional<Rung> best_on(std::int32_t number, const NodeRows& data, const Summary& summary) const;
-    bool is_leaf(const Sprout& sprout) const;
+    bool is_leaf(const Summary& summary, std::int32_t depth) const;
     bool is_kept(std::size_t histogram_size, std::size_t n_rows) const {
         return 2 * histogram_size <= n_rows;
     }

@@ -1,0 +1,121 @@
+"""What is below nodes with few rows is grown apart in a forest, and must be what a single tree grows there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from boosted_twin import mixed
+from forest.test_forest import DIABETES, drawn_columns
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tritree import (
+    TrinaryForestClassifier,
+    TrinaryForestRegressor,
+    TrinaryTreeClassifier,
+    TrinaryTreeRegressor,
+)
+
+WITHOUT_SHARES = ("trinary", "trinary_mia", "mia", "majority")
+
+
+def nodes_of(tree: Any) -> list[tuple[Any, ...]]:
+    """Return what is known of the nodes grown at first, each after the one it hangs on, left before right."""
+    found: list[tuple[Any, ...]] = []
+    ahead = [0]
+    while ahead:
+        node = ahead.pop()
+        found.append(
+            (
+                tree.column[node],
+                None if np.isnan(tree.threshold[node]) else tree.threshold[node],
+                tree.missing_to[node],
+                tree.share[node],
+                tree.depth[node],
+                tree.rows[node],
+                tree.weight[node],
+                tree.loss[node],
+                *np.atleast_1d(tree.value[node]),
+            )
+        )
+        ahead += [child for child in (tree.right[node], tree.left[node]) if child >= 0]
+    return found
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, np.ndarray | None]:
+    """Draw a table with holes, rows to ask about, a response and weights."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, distinct = draw(st.integers(2, 700)), draw(st.sampled_from([2, 5, 40, 10**9]))
+    holes = draw(st.sampled_from([0.0, 0.1, 0.6]))
+
+    def table(share: float) -> pd.DataFrame:
+        numbers = np.floor(rng.normal(size=(n, 3)) * distinct) / distinct
+        frame = pd.DataFrame(np.where(rng.random((n, 3)) < share, np.nan, numbers), columns=list("abc"))
+        kinds = pd.Categorical.from_codes(rng.integers(-(share > 0), 5, n), list("uvwxy"))
+        return frame.assign(d=kinds)
+
+    X = table(holes)
+    y = X["a"].fillna(1).to_numpy() + rng.normal(size=n).round(draw(st.sampled_from([0, 1, 9])))
+    weight = rng.integers(1, 4, n) / 4.0 if draw(st.booleans()) else None
+    return X, table(0.5), y, weight
+
+
+@pytest.mark.parametrize("missing", WITHOUT_SHARES)
+@settings(max_examples=25)
+@given(drawn=tables(), least=st.integers(1, 4), deepest=st.sampled_from([3, 9, None]))
+def test_numbers_are_those_of_a_single_tree(
+    missing: str, drawn: Any, least: int, deepest: int | None
+) -> None:
+    X, Z, y, weight = drawn
+    common: dict[str, Any] = {"missing": missing, "min_samples_leaf": least, "max_depth": deepest}
+    forest = TrinaryForestRegressor(n_estimators=1, bootstrap=False, max_features=1.0, max_bins=255, **common)
+    tree = TrinaryTreeRegressor(max_bins=255, **common).fit(X, y, weight)
+    member = forest.fit(X, y, weight)._members.models[0]
+    assert nodes_of(member.tree()) == nodes_of(tree.tree_)
+    np.testing.assert_array_equal(forest.predict(Z), tree.predict(Z))
+
+
+@pytest.mark.parametrize("missing", WITHOUT_SHARES)
+@settings(max_examples=15)
+@given(drawn=tables(), criterion=st.sampled_from(["entropy", "gini"]))
+def test_classes_are_those_of_a_single_tree(missing: str, drawn: Any, criterion: str) -> None:
+    X, Z, y, weight = drawn
+    y = np.digitize(y, [-0.5, 0.7])
+    common: dict[str, Any] = {"missing": missing, "min_samples_leaf": 1, "criterion": criterion}
+    forest = TrinaryForestClassifier(
+        n_estimators=1, bootstrap=False, max_features=1.0, max_bins=255, **common
+    )
+    tree = TrinaryTreeClassifier(max_depth=None, max_bins=255, **common).fit(X, y, weight)
+    member = forest.fit(X, y, weight)._members.models[0]
+    assert nodes_of(member.tree()) == nodes_of(tree.tree_)
+    np.testing.assert_array_equal(forest.predict_proba(Z), tree.predict_proba(Z))
+
+
+def test_every_node_splits_by_the_best_of_its_own_draw() -> None:
+    X, y = DIABETES
+    forest = TrinaryForestRegressor(
+        n_estimators=1, bootstrap=False, max_features=0.3, min_samples_leaf=5, max_bins=None, random_state=0
+    ).fit(X, y)
+    tree = forest._members.models[0].tree()
+    seed = int(np.random.RandomState(0).randint(1, 2**31 - 1, size=1)[0])
+    ahead = [(0, seed, np.arange(len(y)))]
+    while ahead:
+        node, path, rows = ahead.pop()
+        assert tree.rows[node] == len(rows)
+        if (column := tree.column[node]) < 0:
+            continue
+        some = drawn_columns(path, 10, 3)
+        best = (
+            TrinaryTreeRegressor(max_depth=1, min_samples_leaf=5, max_bins=None)
+            .fit(X[rows][:, some], y[rows])
+            .tree_
+        )
+        if best.column[0] >= 0:  # or else more were drawn
+            assert (column, tree.threshold[node]) == (some[best.column[0]], best.threshold[0])
+        goes_left = X[rows, column] < tree.threshold[node]
+        ahead.append((tree.left[node], mixed(path, 1), rows[goes_left]))
+        ahead.append((tree.right[node], mixed(path, 2), rows[~goes_left]))
