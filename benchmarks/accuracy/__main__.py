@@ -20,13 +20,14 @@ from benchmarks.arguments import positive, several, whole
 from tritree.lab.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from benchmarks.accuracy.run import Outcome
     from benchmarks.accuracy.summary import Summary
     from tritree.lab import Dataset
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
+DOCS = RESULTS.parents[1] / "docs"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,7 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if outcome.results.empty:
         print("\n".join([*outcome.notes, "There are no results."]), file=sys.stderr)
         return 130 if not outcome.finished else 1
-    written = write(summarised(outcome.results), plan, datasets, outcome, output)
+    summary = summarised(outcome.results)
+    written = write(summary, plan, datasets, outcome, output)
+    if asked.write_docs:
+        written += publish(summary, plan, datasets, outcome, DOCS)
     print((output / "summary.md").read_text(encoding="utf-8"))
     print(f"{time.perf_counter() - begin:.0f} s. Written: {', '.join(str(path) for path in written)}")
     return 0 if outcome.finished else 130
@@ -60,8 +64,9 @@ def write(
     summary: Summary, plan: Plan, datasets: Sequence[Dataset], outcome: Outcome, output: Path
 ) -> list[Path]:
     """Return the files that were written: the page, every table, and pictures."""
+    pictures = draw(summary, output)
     page = output / "summary.md"
-    page.write_text(as_markdown(summary, plan, datasets, outcome), encoding="utf-8")
+    _write_page(page, summary, plan, datasets, outcome, pictures)
     tables = {
         "folds": outcome.results,
         "cases": summary.cases,
@@ -71,7 +76,29 @@ def write(
     }
     for name, table in tables.items():
         table.to_csv(output / f"{name}.csv", index=False)
-    return [page, *(output / f"{name}.csv" for name in tables), *draw(summary, output)]
+    return [page, *(output / f"{name}.csv" for name in tables), *pictures.values()]
+
+
+def publish(
+    summary: Summary, plan: Plan, datasets: Sequence[Dataset], outcome: Outcome, docs: Path
+) -> list[Path]:
+    """Return what was written to the documentation: the page, and pictures."""
+    pictures = draw(summary, docs / "pictures", "accuracy-")
+    page = docs / "accuracy.md"
+    _write_page(page, summary, plan, datasets, outcome, pictures)
+    return [page, *pictures.values()]
+
+
+def _write_page(
+    page: Path,
+    summary: Summary,
+    plan: Plan,
+    datasets: Sequence[Dataset],
+    outcome: Outcome,
+    pictures: Mapping[str, Path],
+) -> None:
+    paths = {shown: path.relative_to(page.parent).as_posix() for shown, path in pictures.items()}
+    page.write_text(as_markdown(summary, plan, datasets, outcome, paths), encoding="utf-8")
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -105,6 +132,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--store", type=Path, metavar="FILE", help="keeps what is finished: store.sqlite in the output folder"
     )
     add("--output", type=Path, metavar="FOLDER", help="benchmarks/results/accuracy, or accuracy-quick")
+    add("--write-docs", action="store_true", help="write the page and its pictures to docs/, too")
     add(
         "--progress",
         action=argparse.BooleanOptionalAction,

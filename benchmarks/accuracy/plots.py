@@ -32,15 +32,19 @@ _COLOURS = dict(
 _MARKERS = dict(zip(LIBRARIES, ("s", "^", "v", "D", "P", "X", "<"), strict=True))
 
 
-def draw(summary: Summary, folder: Path) -> list[Path]:
-    """Return the pictures that were written to a folder."""
-    pictures = {"ranks": _ranks, "rates": _rates, "sets": _sets}
-    written = []
-    for name, make in pictures.items():
+def draw(summary: Summary, folder: Path, prefix: str = "") -> dict[str, Path]:
+    """Return the pictures that were written to a folder, by what they show."""
+    pictures = {
+        "Mean ranks": ("ranks", _ranks),
+        "Loss against the share of cells missing": ("rates", _rates),
+        "tritree and the best rival of each data set": ("sets", _sets),
+    }
+    written = {}
+    for shown, (name, make) in pictures.items():
         figure = make(summary)
         if figure is not None:
-            written.append(folder / f"{name}.png")
-            figure.savefig(written[-1], dpi=130)
+            written[shown] = folder / f"{prefix}{name}.png"
+            figure.savefig(written[shown], dpi=130)
     return written
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import surroundings
@@ -9,7 +10,7 @@ from benchmarks.accuracy.rivals import OURS
 from benchmarks.accuracy.summary import COMPLETE, rivals_only
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from benchmarks.accuracy.plan import Plan
     from benchmarks.accuracy.run import Outcome
@@ -22,10 +23,18 @@ LEVEL = 0.05
 NEAR = 0.01  # of the best, in "both"
 
 
-def as_markdown(summary: Summary, plan: Plan, datasets: Sequence[Dataset], outcome: Outcome) -> str:
-    """Return the page."""
+def as_markdown(
+    summary: Summary,
+    plan: Plan,
+    datasets: Sequence[Dataset],
+    outcome: Outcome,
+    pictures: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Return the page; ``pictures`` are what they show and where they are."""
     parts = ["# Accuracy as fields go missing", "", *_made(plan, datasets, outcome), ""]
     parts += ["## The reach", "", *(f"- {line}" for line in reaches(summary)), ""]
+    for shown, path in pictures.items():
+        parts += [f"![{shown}]({path})", ""]
     for group in summary.groups:
         parts += [f"## {group.capitalize()}", "", *_standings(summary, group), ""]
         parts += [*_where_rivals_win(summary, group), ""]

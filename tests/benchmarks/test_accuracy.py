@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from itertools import product
 
 import numpy as np
@@ -274,8 +275,8 @@ def test_the_reach_in_test_only_is_the_best_mean_rank(ours, said) -> None:
 
 def test_pictures_are_drawn(tmp_path) -> None:
     found = draw(summarised(invented(LOSSES, groups=FAMILIES)), tmp_path)
-    assert [path.name for path in found] == ["ranks.png", "rates.png", "sets.png"]
-    assert all(path.stat().st_size > 5_000 for path in found)
+    assert [path.name for path in found.values()] == ["ranks.png", "rates.png", "sets.png"]
+    assert all(path.stat().st_size > 5_000 for path in found.values())
 
 
 def test_main_writes_the_page_the_tables_and_the_pictures(tmp_path, capsys) -> None:
@@ -286,6 +287,18 @@ def test_main_writes_the_page_the_tables_and_the_pictures(tmp_path, capsys) -> N
     assert {"summary.md", "folds.csv", "cases.csv", "standings.csv", "pairs.csv", "singles.csv"} <= names
     assert {"ranks.png", "sets.png", "store.sqlite"} <= names
     assert "## Test only" in capsys.readouterr().out
+
+
+def test_main_writes_the_documentation_s_page_if_asked(tmp_path, monkeypatch) -> None:
+    (tmp_path / "pictures").mkdir()
+    monkeypatch.setattr(command, "DOCS", tmp_path)
+    arguments = ["--sets", "iris", "--settings", "test only", "--mechanisms", "mcar", "--rates", "0.5"]
+    arguments += ["--libraries", "HistGB", "--trees", "2", "--folds", "2", "--output", str(tmp_path / "out")]
+    assert command.main([*arguments, "--write-docs"]) == 0
+    page = (tmp_path / "accuracy.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[.+\]\((.+)\)", page)
+    assert "pictures/accuracy-ranks.png" in pictures
+    assert all((tmp_path / picture).exists() for picture in pictures)
 
 
 def test_main_refuses_a_store_that_is_none(tmp_path, capsys) -> None:
