@@ -107,8 +107,7 @@ class Fit:
         self.constant = weight is None
         self.second, self.second_unit = [1] * len(rows), 1.0
         if weight is not None:
-            room = min(max(62 - bits - bits, 1), 30)
-            second_scale = scale_for(max(weight), room)
+            second_scale = min(scale_for(max(weight), 30), scale_for(sum(weight), 61 - bits))
             self.second = [round(w * second_scale) for w in weight]
             self.second_unit = 1 / second_scale
 

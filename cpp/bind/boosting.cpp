@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,7 +54,6 @@ void make_plan(Plan* self, const std::string& missing, int max_depth, std::int64
                     max_leaf_nodes,
                     min_samples_leaf,
                     l2,
-                    true,
                     max_features,
                     monotonic,
                     third_depth_extra,
@@ -80,6 +81,11 @@ void keep_background(Ensemble& ensemble, const SharedCodes& shared,
     std::vector<double> weights;
     if (!all.empty())
         for (const std::uint32_t row : drawn) weights.push_back(all[row]);
+    // so that the unit of weights does not matter
+    const double mean =
+        std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(weights.size());
+    if (mean > 0 && std::isfinite(mean))
+        for (double& w : weights) w /= mean;
     ensemble.set_background(std::make_shared<const Background>(
         rows_of(*shared.codes, ensemble.bins(), &drawn, n_threads), std::move(weights), ensemble.bins()));
 }

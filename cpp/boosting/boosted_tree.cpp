@@ -182,7 +182,7 @@ std::string BoostedTree::validate(const Bins& bins, const Plan& plan) const {
         }
         if (step.categorical) {
             const auto words = static_cast<std::int64_t>(2 * ((std::size_t{step.missing} + 63) / 64));
-            if (info.set < 0 || info.set + words > static_cast<std::int64_t>(sets.size()))
+            if (info.set < 0 || info.set > static_cast<std::int64_t>(sets.size()) - words)
                 return "sets out of range";
         }
         if (info.larger != Branch::Left && info.larger != Branch::Right) return "a side that there is not";

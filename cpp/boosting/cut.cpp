@@ -57,7 +57,7 @@ class Search {
     /// Try missing against observed; say whether it is the best so far.
     bool cut_missing_off() {
         const bool may = plan_.missing == Strategy::Mia || plan_.missing == Strategy::TrinaryMia;
-        if (!may || !plan_.split_on_missing || !has_missing_ || direction_ != 0) return false;
+        if (!may || !has_missing_ || direction_ != 0) return false;
         observed_left_ = 0;
         observed_right_ = unit_.rows(observed_);
         return observed_right_ > 0 && judge(missing_, observed_, Branch::Left, Branch::Right);

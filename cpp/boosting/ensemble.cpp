@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 namespace tritree::boosting {
 namespace {
@@ -40,6 +41,8 @@ bool Ensemble::is_detached() const {
 void Ensemble::set_background(std::shared_ptr<const Background> background) {
     const Writing lock(mutex_);
     background_ = std::move(background);
+    ++edition_;
+    said_ = {};
 }
 
 std::shared_ptr<const Background> Ensemble::background() const {
@@ -55,6 +58,8 @@ void Ensemble::add(std::vector<BoostedTree> trees) {
 void Ensemble::keep_rounds(std::size_t n_rounds) {
     const Writing lock(mutex_);
     trees_.resize(std::min(trees_.size(), n_rounds * n_outputs()));
+    ++edition_;
+    said_ = {};
 }
 
 /// Say whether a node has an answer: it is a leaf, or all there will ever be.
@@ -117,6 +122,20 @@ std::vector<std::vector<double>> Ensemble::said_before(std::span<const std::size
     return found;
 }
 
+/// Return what was said by trees before one of them, as far as it is known.
+Ensemble::Said Ensemble::take_said(std::size_t first_tree) {
+    const Writing lock(mutex_);
+    if (said_.n_trees <= first_tree && said_.edition == edition_) return std::exchange(said_, {});
+    Said none;
+    none.edition = edition_;
+    return none;
+}
+
+void Ensemble::give_back(Said said) {
+    const Writing lock(mutex_);
+    if (said.edition == edition_) said_ = std::move(said);
+}
+
 void Ensemble::grow_for(const CodeRows& rows, std::span<const std::size_t> wanting, Said& said,
                         int n_threads) {
     const Writing lock(mutex_);
@@ -141,13 +160,15 @@ void Ensemble::prepare(const CodeRows& rows, std::size_t begin, std::size_t end,
         const Reading lock(mutex_);
         if (background_ != nullptr) wanting = find_wanting(rows, begin, end, n_threads);
     }
-    Said said;
+    if (wanting.empty()) return;
+    Said said = take_said(wanting.front());
     const auto some = static_cast<std::size_t>(2 * std::max(n_threads, 1));
     for (std::size_t first = 0; first < wanting.size(); first += some) {
         if (between) between();
         grow_for(rows, std::span(wanting).subspan(first, std::min(some, wanting.size() - first)), said,
                  n_threads);
     }
+    give_back(std::move(said));
 }
 
 void Ensemble::add_to(const CodeRows& rows, std::size_t begin, std::size_t end, double* raw, double* doubt,

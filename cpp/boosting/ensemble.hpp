@@ -75,9 +75,12 @@ class Ensemble {
     struct Said {
         std::size_t n_trees = 0;
         std::vector<double> sums;
+        std::uint64_t edition = 0;  // of the trees and the rows
     };
 
     std::vector<std::vector<double>> said_before(std::span<const std::size_t> trees, Said& said) const;
+    Said take_said(std::size_t first_tree);
+    void give_back(Said said);
     void grow_for(const CodeRows& rows, std::span<const std::size_t> wanting, Said& said, int n_threads);
     template <class F>
     void lead_all(const CodeRows& rows, std::size_t begin, std::size_t end, int n_threads, F&& take) const;
@@ -93,6 +96,8 @@ class Ensemble {
     std::vector<BoostedTree> trees_;
     std::shared_ptr<const Background> background_;  // empty once detached
     std::atomic<std::int64_t> n_cut_short_{0};
+    Said said_;                  // the last of them, which the next round of a fit goes on with
+    std::uint64_t edition_ = 0;  // changes where that does not hold any more
 };
 
 }  // namespace tritree::boosting

@@ -10,7 +10,7 @@
 namespace tritree::boosting {
 
 /// No limit of depth is above it, so that two of them can be added up.
-inline constexpr int kMostDepth = 1 << 30;
+inline constexpr int kMostDepth = 1 << 29;
 
 /// How boosted trees are grown, as one frozen object.
 struct Plan {
@@ -19,7 +19,6 @@ struct Plan {
     std::int64_t max_leaf_nodes = 0;  ///< 0 is no limit
     std::int64_t min_samples_leaf = 20;
     double l2 = 0;
-    bool split_on_missing = true;
     double max_features = 1;             ///< the share of columns that a node may use
     std::vector<std::int8_t> monotonic;  ///< per column 1, -1 or 0; empty if no column is bound
     int third_depth_extra = 0;

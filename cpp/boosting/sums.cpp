@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "core/parallel.hpp"
 
@@ -12,15 +13,30 @@ namespace {
 constexpr int kMostBits = 30;  // of one derivative
 constexpr std::size_t kBlock = std::size_t{1} << 14;
 
-double largest(std::span<const double> values, int n_threads) {
-    const std::size_t n_blocks = (values.size() + kBlock - 1) / kBlock;
-    std::vector<double> found(n_blocks, 0);
+/// Return `f` of each block of values, the same blocks whatever the threads.
+template <class F>
+std::vector<double> of_blocks(std::span<const double> values, int n_threads, F&& f) {
+    std::vector<double> found((values.size() + kBlock - 1) / kBlock, 0);
     parallel_blocks(values.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        found[begin / kBlock] = f(values.subspan(begin, end - begin));
+    });
+    return found;
+}
+
+double largest(std::span<const double> values, int n_threads) {
+    const auto found = of_blocks(values, n_threads, [](std::span<const double> some) {
         double most = 0;
-        for (std::size_t i = begin; i < end; ++i) most = std::max(most, std::abs(values[i]));
-        found[begin / kBlock] = most;
+        for (const double value : some) most = std::max(most, std::abs(value));
+        return most;
     });
     return found.empty() ? 0 : *std::max_element(found.begin(), found.end());
+}
+
+double sum(std::span<const double> values, int n_threads) {
+    const auto found = of_blocks(values, n_threads, [](std::span<const double> some) {
+        return std::accumulate(some.begin(), some.end(), 0.0);
+    });
+    return std::accumulate(found.begin(), found.end(), 0.0);
 }
 
 /// Return the power of two that takes numbers of at most `most` to integers of at most `bits` bits.
@@ -37,12 +53,13 @@ void Gradients::fill(std::span<const double> first, std::span<const double> seco
                      int n_threads) {
     const int row_bits = std::bit_width(n_rows);
     unit.constant = second.empty();
-    // rows above, then twice their bits for sums: what is left is for one derivative
+    // rows above; sums below, with a bit for what rounding may add to them
     unit.shift = unit.constant ? 0 : 62 - row_bits;
     const double first_scale = scale_for(largest(first, n_threads), std::min(kMostBits, 61 - row_bits));
+    // Where one row has much more than others, their sum leaves more bits than so many of the largest would.
     const double second_scale = unit.constant ? 1
-                                              : scale_for(largest(second, n_threads),
-                                                          std::clamp(unit.shift - row_bits, 1, kMostBits));
+                                              : std::min(scale_for(largest(second, n_threads), kMostBits),
+                                                         scale_for(sum(second, n_threads), unit.shift - 1));
     unit.first = 1 / first_scale;
     unit.second = 1 / second_scale;
     at.resize(first.size());

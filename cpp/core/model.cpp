@@ -127,6 +127,8 @@ std::vector<Wanted> Model::lead(const RowsToPredict& table, int n_threads, const
     // that all that they want of a ladder is grown together.
     const bool thirds = std::any_of(all.begin(), all.end(), [](Wanted w) { return w.side == Branch::Third; });
     if (thirds) std::erase_if(all, [](Wanted w) { return w.side != Branch::Third; });
+    const std::int64_t room = settings_.max_grown - (static_cast<std::int64_t>(grown.size()) - n_fitted_);
+    if (static_cast<std::int64_t>(all.size()) > room) all.resize(static_cast<std::size_t>(room));
     return all;
 }
 

@@ -3,6 +3,7 @@
 import sys
 import warnings
 from pathlib import Path
+from types import FrameType
 
 __all__ = [
     "ColumnError",
@@ -46,6 +47,14 @@ def shortened(value: object, most: int = 80) -> str:
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn where the package was called from, however deep inside it the reason was found."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and _is_inside(frame):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def _is_inside(frame: FrameType) -> bool:
+    """Return whether a frame is the package's, or of what scikit-learn wraps around its methods."""
+    wrappers = ("sklearn.base", "sklearn.callback")
+    return frame.f_code.co_filename.startswith(_PACKAGE) or frame.f_globals.get("__name__", "").startswith(
+        wrappers
+    )

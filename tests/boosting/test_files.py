@@ -131,6 +131,8 @@ def describe(name: str, value: Any) -> Any:
         put("trees.n_fitted", 0, 1),
         put("trees.larger", 0, 5),
         put("trees.set", slice(None), 10**9),
+        put("trees.set", slice(None), 2**63 - 1),
+        put("trees.set", slice(None), 2**63 - 4),
         put("rows.n_codes", 0, 70_000),
         put("rows.categorical", 0, 1),
         put("rows.edges", 0, np.inf),

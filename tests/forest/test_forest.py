@@ -261,3 +261,19 @@ def expected_failures(estimator: Any) -> dict[str, str]:
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+def test_fit_without_out_of_bag_forgets_that_of_before() -> None:
+    forest = TrinaryForestRegressor(n_estimators=20, oob_score=True, random_state=0).fit(*DIABETES)
+    forest.set_params(oob_score=False).fit(*DIABETES)
+    assert not hasattr(forest, "oob_score_")
+    assert not hasattr(forest, "oob_prediction_")
+
+
+def test_fit_that_leaves_no_row_out_says_so_and_keeps_the_forest_of_before() -> None:
+    forest = TrinaryForestRegressor(n_estimators=2, random_state=0).fit(*DIABETES)
+    before = forest.predict(DIABETES[0])
+    forest.set_params(oob_score=True, max_samples=1.0)
+    with pytest.raises(ValueError, match="no out-of-bag prediction; raise n_estimators"):
+        forest.fit(DIABETES[0][:1], DIABETES[1][:1])
+    np.testing.assert_array_equal(forest.predict(DIABETES[0]), before)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.boosting.callbacks import CallbackSupport, FitWatch
-from tritree.boosting.parameters import Parameters
+from tritree.boosting.parameters import THIRD_BRANCHES, Parameters
 from tritree.boosting.rounds import Patience, Validation
 from tritree.boosting.training import Rows
 from tritree.boosting.viewing import ViewableBoosting
@@ -54,8 +54,10 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together; give both or neither")
         n_threads, goes_on = count_threads(self.n_jobs), self.warm_start and hasattr(self, "_ensemble")
-        random = check_random_state(self.random_state)
-        seed = int(random.randint(2**31 - 1))
+        if goes_on:
+            parameters.check_goes_on(self._started_with, self.n_iter_)
+        # kept for the fits that go on: rows that were set aside must stay so
+        seed = self._seed if goes_on else int(check_random_state(self.random_state).randint(2**31 - 1))
         codec, classes, rows = self._read(X, y, sample_weight, goes_on=goes_on)
         loss = self._make_loss(classes)
         validation = None
@@ -64,7 +66,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
                 loss, self._read_validation(X_val, y_val, sample_weight_val, codec, classes)
             )
         elif self.early_stopping is True:
-            rows, aside = rows.set_aside(self.validation_fraction, random, by_class=classes is not None)
+            rows, aside = rows.set_aside(self.validation_fraction, seed, by_class=classes is not None)
             validation = Validation(loss, aside)
         with infinite_values_named(codec):
             ensemble = self._ensemble if goes_on else None
@@ -76,7 +78,13 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
                 ensemble,
                 n_threads,
             )
-        fitted = {"_ensemble": ensemble, "_codec": codec, "_told_cut_short": False}
+        fitted = {
+            "_ensemble": ensemble,
+            "_codec": codec,
+            "_told_cut_short": False,
+            "_seed": seed,
+            "_started_with": dict(parameters.values),
+        }
         if classes is not None:
             fitted["classes_"] = classes
         watch = FitWatch(self, self.max_iter, X, y)
@@ -143,7 +151,8 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         if ensemble is None:
             data = _core.Codes(rows.columns, codec.n_categories, int(self.max_bins), n_threads)
             ensemble = _core.Ensemble(data, plan, loss.begin(rows.y, rows.weight).tolist())
-            ensemble.keep_background(data, rows.weight, int(self.background_rows), n_threads)
+            if self.missing in THIRD_BRANCHES:
+                ensemble.keep_background(data, rows.weight, int(self.background_rows), n_threads)
         else:
             n_rounds = ensemble.n_trees // loss.n_outputs
             raw, _ = ensemble.predict(rows.columns, len(rows), 0, n_rounds, n_threads)
@@ -260,6 +269,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         """Take over the trees of a model file."""
         from tritree.boosting.files import restore_ensemble
 
-        self._ensemble = restore_ensemble(fields, arrays, codec, n_classes)
+        self._ensemble, self._seed = restore_ensemble(fields, arrays, codec, n_classes)
+        self._started_with = self.get_params(deep=False)
         self._told_cut_short = False
         self.validation_loss_ = None

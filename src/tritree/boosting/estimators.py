@@ -91,10 +91,11 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
         By how much third branches may be deeper than the tree: 1 makes them twice as large, and answers a little better
         on some tables.
     max_third_nodes : int, default=100_000
-        The most nodes that the third branches of one tree may have. Beyond, a row gets the mean of the node;
-        ``n_cut_short_`` counts how often.
+        A tree whose third branches have so many nodes grows no more of them. A row then gets the mean of the node, and
+        what it gets depends on what was asked for before; ``n_cut_short_`` counts how often.
     warm_start : bool, default=False
-        Whether `fit` goes on with the trees that are there until there are ``max_iter`` rounds.
+        Whether `fit` goes on with the trees that are there until there are ``max_iter`` rounds. What trees have in
+        common must stay as it was (loss, strategy, size); learning rate, subsample and weights may change.
     verbose : bool, default=False
         Whether to show a progress bar (needs rich, ``pip install tritree[progress]``).
     random_state : int, RandomState instance or None, default=None
@@ -206,8 +207,6 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
             raise ValueError(
                 f"y holds {numbers[row]} in row {row}; loss={self.loss!r} is not for {least} numbers"
             )
-        if self.loss == "poisson" and not numbers.any():
-            raise ValueError("all of y is zero; loss='poisson' needs a number above it")
         return None, numbers
 
     def _make_loss(self, classes: NDArray[Any] | None) -> Loss:  # noqa: ARG002
@@ -393,7 +392,11 @@ random_state, n_jobs
         return self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the sum over trees: the log-odds of the second of two classes, or one column per class."""
+        """Return the sum over trees: the log-odds of the second of two classes, or one column per class.
+
+        `predict_proba` takes into account what missing values leave open of it. With three classes or more, another
+        class may then be the most probable one, which is what `predict` returns.
+        """
         raw, _ = self._sums(X)
         return raw[:, 0] if raw.shape[1] == 1 else raw
 

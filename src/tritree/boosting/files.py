@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree import _core
+from tritree.boosting.parameters import THIRD_BRANCHES
 from tritree.errors import ModelFileError
 from tritree.files import describe_estimator, write_model
 from tritree.restore import first_line
@@ -28,7 +29,7 @@ def save(model: BaseTrinaryBoosting, path: Any, *, background: bool | None) -> N
     ensemble = model._ensemble
     if background not in (None, True, False):
         raise ValueError(f"background_rows must be True, False or None, got {background!r}")
-    if background and ensemble.is_detached:
+    if background and ensemble.is_detached and model.missing in THIRD_BRANCHES:
         raise ValueError("background_rows=True, but detach() has dropped them; use background_rows=False")
     state = ensemble.state(with_background=background is not False)
     arrays = {f"{part}.{name}": array for part in _PARTS for name, array in state[part].items()}
@@ -38,8 +39,8 @@ def save(model: BaseTrinaryBoosting, path: Any, *, background: bool | None) -> N
 
 def restore_ensemble(
     fields: Fields, arrays: dict[str, NDArray[Any]], codec: Codec, n_classes: int
-) -> _core.Ensemble:
-    """Return the trees of a file, every array and every index in them checked."""
+) -> tuple[_core.Ensemble, int]:
+    """Return the trees of a file, every array and every index in them checked, and the seed of the fit."""
     state: dict[str, Any] = {
         "plan": fields.take("plan", dict),
         "baseline": [_number(value) for value in fields.take("baseline", list)],
@@ -63,7 +64,7 @@ def restore_ensemble(
     known = np.array(codec.n_categories)
     if ((known >= 0) != (categorical > 0)).any() or (n_codes[known >= 0] != known[known >= 0]).any():
         raise ModelFileError("its categories do not fit its trees")
-    return ensemble
+    return ensemble, int(state["plan"]["seed"])
 
 
 def _number(value: Any) -> float:

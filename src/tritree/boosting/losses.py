@@ -65,7 +65,7 @@ def regression_loss(name: str, quantile: float) -> Loss:
         "squared_error": _mean,
         "absolute_error": lambda y, weight: _quantile(y, weight, 0.5),
         "quantile": lambda y, weight: _quantile(y, weight, quantile),
-        "poisson": lambda y, weight: np.log(_mean(y, weight)),
+        "poisson": _log_mean_count,
         "gamma": lambda y, weight: np.log(_mean(y, weight)),
     }
     lost: dict[str, Any] = {
@@ -88,6 +88,14 @@ def class_loss(n_classes: int) -> Loss:
     return Loss(
         "softmax", n_classes, 0.5, _log_shares(n_classes), _shares, _lost_of_many, _settled_log_shares
     )
+
+
+def _log_mean_count(y: Numbers, weight: Numbers | None) -> Numbers:
+    mean = _mean(y, weight)
+    if not mean > 0:
+        which = "" if weight is None else " that has a weight"
+        raise ValueError(f"all of y{which} is zero; loss='poisson' needs a number above it")
+    return np.log(mean)
 
 
 def _mean(y: Numbers, weight: Numbers | None) -> Numbers:

@@ -17,12 +17,33 @@ if TYPE_CHECKING:
 
     from tritree.codec import Codec
 
-__all__ = ["MISSING", "Parameters"]
+__all__ = ["MISSING", "THIRD_BRANCHES", "Parameters"]
 
 #: How boosting may handle missing values.
 MISSING = ("trinary_mia", "trinary", "mia", "majority", "fractional")
+#: Those whose trees go on growing when rows need it.
+THIRD_BRANCHES = ("trinary_mia", "trinary")
 
-_NO_LIMIT = 2**30  # for the core
+_NO_LIMIT = 2**29  # for the core
+#: What all trees of a model have in common.
+_LASTING = {
+    "loss",
+    "quantile",
+    "missing",
+    "max_depth",
+    "max_leaf_nodes",
+    "min_samples_leaf",
+    "l2_regularization",
+    "max_features",
+    "max_bins",
+    "categorical_features",
+    "unknown_category",
+    "monotonic_cst",
+    "background_rows",
+    "third_rows",
+    "third_depth_extra",
+    "max_third_nodes",
+}
 _DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, None: 0}
 
 
@@ -63,6 +84,20 @@ class Parameters:
             raise ValueError(f"early_stopping must be True, False or 'auto', got {v['early_stopping']!r}")
         count_threads(v["n_jobs"])
 
+    def check_goes_on(self, before: Mapping[str, Any], n_rounds: int) -> None:
+        """Raise a ValueError naming the first parameter that does not allow a model to be gone on with."""
+        for name in sorted(_LASTING & self.values.keys()):
+            if not _same(self.values[name], before[name]):
+                raise ValueError(
+                    f"warm_start goes on with the trees of the first fit, which had {name}={before[name]!r}; "
+                    f"set it again, or set warm_start=False to begin anew with {self.values[name]!r}"
+                )
+        if self.values["max_iter"] < n_rounds:
+            raise ValueError(
+                f"max_iter={self.values['max_iter']} is less than the {n_rounds} rounds that are there, to which "
+                "warm_start adds; raise it, or set warm_start=False to begin anew"
+            )
+
     def plan(self, codec: Codec, seed: int, *, is_curved: bool) -> _core.Plan:
         """Return how the core is to grow trees; ``is_curved``: a prediction is a curve of the sum over them."""
         v = self.values
@@ -79,9 +114,13 @@ class Parameters:
             third_rows=int(v["third_rows"]),
             max_third_nodes=min(int(v["max_third_nodes"]), _NO_LIMIT),
             # what a bound column leaves open could fall as the sum rises, and the prediction with it
-            measures_doubt=is_curved and not bound and v["missing"] in ("trinary_mia", "trinary"),
+            measures_doubt=is_curved and not bound and v["missing"] in THIRD_BRANCHES,
             seed=seed,
         )
+
+
+def _same(a: Any, b: Any) -> bool:
+    return np.array_equal(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
 
 
 def directions(constraints: Any, codec: Codec) -> list[int]:

@@ -35,9 +35,9 @@ class Rows:
         ]
         return Rows(columns, self.y[rows], None if self.weight is None else self.weight[rows])
 
-    def set_aside(self, share: float, random: Any, *, by_class: bool) -> tuple[Rows, Rows]:
+    def set_aside(self, share: float, seed: int, *, by_class: bool) -> tuple[Rows, Rows]:
         """Return most of the rows, and a share of them to validate with: of every class, if there are classes."""
         train, test = train_test_split(
-            np.arange(len(self)), test_size=share, random_state=random, stratify=self.y if by_class else None
+            np.arange(len(self)), test_size=share, random_state=seed, stratify=self.y if by_class else None
         )
         return self.part(np.sort(train)), self.part(np.sort(test))

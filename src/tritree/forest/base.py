@@ -95,13 +95,20 @@ class BaseTrinaryForest(ViewableForest):
                 models.append(model)
                 show()
 
-        # nothing is assigned before this line, so that a fit that failed leaves an earlier one as it was
         can_grow = any(not model.is_detached for model in models)
-        self._members = Members(models, shared if can_grow else None)
+        members = Members(models, shared if can_grow else None)
+        outside = self._ask_out_of_bag(members, columns, bags, n_threads) if self.oob_score else None
+
+        # nothing is assigned before this line, so that a fit that failed leaves an earlier one as it was
+        self._members = members
         self._told_cut_short = False
         self._remember(codec, classes)
-        if self.oob_score:
-            self._score_out_of_bag(columns, bags, response, n_threads)
+        for of_before in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
+            self.__dict__.pop(of_before, None)
+        if outside is not None:
+            self._keep_out_of_bag(outside)
+            seen = ~np.isnan(outside[:, 0])
+            self.oob_score_ = self._score_of(response[seen], outside[seen])
         return self
 
     def _drawn(self, n_rows: int) -> int | None:
@@ -110,29 +117,33 @@ class BaseTrinaryForest(ViewableForest):
             return None
         return n_rows if self.max_samples is None else max(1, round(self.max_samples * n_rows))
 
-    def _score_out_of_bag(self, columns: list[Any], bags: _Bags, y: NDArray[Any], n_threads: int) -> None:
-        """Let every row be answered by the trees that have not seen it."""
-        total = np.zeros((len(y), self._members.n_outputs))
-        count = np.zeros(len(y), dtype=np.int64)
+    def _ask_out_of_bag(
+        self, members: Members, columns: list[Any], bags: _Bags, n_threads: int
+    ) -> NDArray[np.float64]:
+        """Return what the trees that have not seen a row say of it; NaN where all have."""
+        total = np.zeros((bags.n_rows, members.n_outputs))
+        count = np.zeros(bags.n_rows, dtype=np.int64)
 
         def ask(number: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
             rows = bags.left_out(number)
             some = [np.ascontiguousarray(column[rows]) for column in columns]
-            return rows, self._members.models[number].predict(some, len(rows), 1)
+            return rows, members.models[number].predict(some, len(rows), 1)
 
         for rows, values in each([partial(ask, number) for number in range(self.n_estimators)], n_threads):
             total[rows] += values
             count[rows] += 1
-        with np.errstate(invalid="ignore"):
-            answers = total / count[:, None]
-        seen = count > 0
+        if not (seen := count > 0).any():
+            raise ValueError(
+                "every row was drawn for every tree, so that there is no out-of-bag prediction; raise n_estimators, "
+                "lower max_samples, or set oob_score=False"
+            )
         if not seen.all():
             warn_caller(
                 f"{np.count_nonzero(~seen):,} rows were drawn for every tree and have no out-of-bag prediction; "
                 "raise n_estimators"
             )
-        self._keep_out_of_bag(answers)
-        self.oob_score_ = self._score_of(y[seen], answers[seen])
+        with np.errstate(invalid="ignore"):
+            return np.asarray(total / count[:, None])
 
     def _keep_out_of_bag(self, answers: NDArray[np.float64]) -> None:
         raise NotImplementedError
@@ -190,7 +201,7 @@ class _Bags:
     def __init__(
         self, seeds: NDArray[Any], n_rows: int, n_drawn: int | None, weight: NDArray[np.float64] | None
     ) -> None:
-        self._seeds, self._n_rows, self._n_drawn = seeds, n_rows, n_drawn
+        self._seeds, self.n_rows, self._n_drawn = seeds, n_rows, n_drawn
         self._weighs = None if weight is None else weight > 0
 
     def rows(self, number: int) -> NDArray[np.uint32] | None:
@@ -199,13 +210,13 @@ class _Bags:
             return None
         random = np.random.RandomState(self._seeds[number])
         while True:
-            rows = np.sort(random.randint(0, self._n_rows, size=self._n_drawn).astype(np.uint32))
+            rows = np.sort(random.randint(0, self.n_rows, size=self._n_drawn).astype(np.uint32))
             if self._weighs is None or self._weighs[rows].any():  # a tree needs a row that counts
                 return rows
 
     def left_out(self, number: int) -> NDArray[np.intp]:
         """Return the rows that a tree has not seen."""
-        seen = np.zeros(self._n_rows, dtype=bool)
+        seen = np.zeros(self.n_rows, dtype=bool)
         rows = self.rows(number)
         if rows is not None:
             seen[rows] = True

@@ -51,8 +51,8 @@ class TrinaryForestRegressor(RegressorMixin, BaseTrinaryForest):  # type: ignore
     categorical_features, unknown_category, split_on_missing, max_surrogates
         As in `TrinaryTreeRegressor`.
     max_third_nodes : int, default=100_000
-        The most nodes that may be grown on demand in one tree. Beyond, a row gets the value of the node;
-        ``n_cut_short_`` counts how often.
+        The most nodes that may be grown on demand in one tree. Beyond, a row gets the value of the node, and what it
+        gets depends on what was asked for before; ``n_cut_short_`` counts how often.
     verbose : bool, default=False
         Whether to show a progress bar (needs rich, ``pip install tritree[progress]``).
     random_state : int, RandomState instance or None, default=None

@@ -1,0 +1,79 @@
+"""A fit that goes on has the trees of the one before it, and more like them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+import tritree
+from tritree import TrinaryBoostingRegressor
+from tritree.boosting.training import Rows
+
+X, Y = load_diabetes(return_X_y=True)
+
+
+def started(**parameters: Any) -> TrinaryBoostingRegressor:
+    given = {"max_iter": 5, "max_depth": 2, "warm_start": True} | parameters
+    return TrinaryBoostingRegressor(**given).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"loss": "poisson"},
+        {"missing": "majority"},
+        {"max_depth": 8},
+        {"max_features": 1.0},
+        {"min_samples_leaf": 1},
+        {"l2_regularization": 0},
+        {"max_third_nodes": 1},
+        {"monotonic_cst": [1] + [0] * 9},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_what_trees_have_in_common_must_not_change(changed: dict[str, Any]) -> None:
+    (name,) = changed
+    with pytest.raises(ValueError, match=f"which had {name}=.* set warm_start=False"):
+        started().set_params(max_iter=10, **changed).fit(X, Y)
+
+
+def test_learning_rate_may_change() -> None:
+    slow, fast = (
+        started(random_state=0).set_params(max_iter=10, learning_rate=rate).fit(X, Y).predict(X)
+        for rate in (0.1, 0.5)
+    )
+    assert np.mean((Y - fast) ** 2) < np.mean((Y - slow) ** 2)
+
+
+def test_fewer_rounds_than_there_are_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_iter=3 is less than the 5 rounds that are there"):
+        started().set_params(max_iter=3).fit(X, Y)
+
+
+def test_rows_set_aside_stay_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    aside = []
+    set_aside = Rows.set_aside
+
+    def watched(self: Rows, *args: Any, **kwargs: Any) -> tuple[Rows, Rows]:
+        found = set_aside(self, *args, **kwargs)
+        aside.append(found[1].y)
+        return found
+
+    monkeypatch.setattr(Rows, "set_aside", watched)
+    model = started(early_stopping=True)  # random_state=None
+    model.set_params(max_iter=10).fit(X, Y)
+    np.testing.assert_array_equal(*aside)
+
+
+def test_model_of_a_file_goes_on_like_the_one_saved(tmp_path: Any) -> None:
+    model = started(random_state=None, early_stopping=True)
+    model.save(tmp_path / "model.tritree")
+    again = tritree.load(tmp_path / "model.tritree")
+    for one in (model, again):
+        one.set_params(max_iter=9).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+    with pytest.raises(ValueError, match="which had max_depth=2"):
+        again.set_params(max_iter=12, max_depth=3).fit(X, Y)

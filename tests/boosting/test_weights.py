@@ -1,0 +1,55 @@
+"""Weights count as they should, in whatever unit they are and however far apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
+
+X, Y = load_diabetes(return_X_y=True)
+HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.4, np.nan, X)
+
+
+def test_unit_of_weights_does_not_matter_to_third_branches() -> None:
+    weight = np.random.default_rng(1).integers(1, 5, len(Y)).astype(float)
+    small, large = (
+        TrinaryBoostingRegressor(max_iter=5, random_state=0, l2_regularization=0).fit(X, Y, weight * unit)
+        for unit in (2.0**-13, 1.0)
+    )
+    np.testing.assert_array_equal(small.predict(HOLES), large.predict(HOLES))
+    assert small.n_grown_ == large.n_grown_
+
+
+def test_one_heavy_row_does_not_silence_the_others() -> None:
+    rng = np.random.default_rng(0)
+    many = rng.normal(size=(300_000, 2))  # the more rows, the fewer bits are left for each
+    y = many[:, 0] + 0.1 * rng.normal(size=len(many))
+    weight = np.ones(len(many))
+    weight[0] = 3e7
+    model = TrinaryBoostingRegressor(max_iter=15, learning_rate=0.5, max_features=1.0, random_state=0)
+    said = model.fit(many, y, weight).predict(many)
+    assert np.mean((y - said) ** 2) < 0.2 * np.var(y)
+
+
+def test_counts_that_are_zero_wherever_they_have_weight_are_refused() -> None:
+    y = np.array([0.0, 0.0, 0.0, 4.0] * 10)
+    with pytest.raises(ValueError, match="all of y that has a weight is zero; loss='poisson'"):
+        TrinaryBoostingRegressor(loss="poisson").fit(X[:40], y, (y == 0).astype(float))
+
+
+def test_validating_on_rows_with_holes_says_what_predicting_them_afterwards_does() -> None:
+    labels = (Y > 150).astype(int) + (Y > 220)
+    model = TrinaryBoostingClassifier(max_iter=6, early_stopping=False, random_state=0)
+    model.fit(X, labels, X_val=HOLES, y_val=labels)
+    shares = model.predict_proba(HOLES)[np.arange(len(Y)), labels]
+    assert model.validation_loss_[-1] == pytest.approx(-np.log(shares).mean(), rel=1e-12)
+    fresh = TrinaryBoostingClassifier(max_iter=6, random_state=0).fit(X, labels)
+    np.testing.assert_array_equal(fresh.predict_proba(HOLES), model.predict_proba(HOLES))
+
+
+@pytest.mark.parametrize("missing", ["mia", "majority", "fractional"])
+def test_strategies_without_third_branches_keep_no_rows(missing: str) -> None:
+    model = TrinaryBoostingRegressor(max_iter=2, missing=missing).fit(HOLES, Y)
+    assert model._ensemble.state(with_background=True)["rows"]["narrow"].size == 0
