@@ -40,6 +40,7 @@ class Rules:
     third_depth_extra: int = 0
     third_rows: int = 1000
     subsample: float = 1.0
+    max_features: float = 1.0  # the share of its columns that a node looks at
     seed: int = 0
 
     def direction(self, column: int) -> int:
@@ -154,7 +155,7 @@ class Fit:
         node_value = self.value(total, l2, node)
         node_fall = self.fall(total, node_value, l2)
         best, most = None, 0.0
-        for column in node.columns:
+        for column in some_of(node.columns, self.rules.max_features, mixed(node.path, 3)):
             for cut in self.cuts(column, members, total):
                 gain = self.gain(node, cut, node_value, node_fall, l2)
                 if gain is not None and gain > most:
@@ -252,6 +253,17 @@ def average(node: Node) -> float:
     return node.value
 
 
+def some_of(columns: list[int], share: float, random: int) -> list[int]:
+    """Return a share of the columns, at least one, in their order: each in turn drawn from those that are left."""
+    left, some = list(columns), []
+    for i in range(min(max(int(share * len(columns)), 1), len(columns))):
+        at = mixed(random, i) % len(left)
+        some.append(left[at])
+        left[at] = left[0]  # who is first changes places with the one drawn
+        del left[0]
+    return sorted(some)
+
+
 def drawn(n: int, rules: Rules, number: int) -> list[int]:
     """Return the rows that a round is fitted to: each in turn with the chance that leaves as many as there must be."""
     wanted, rows = math.ceil(rules.subsample * n), []
@@ -263,12 +275,13 @@ def drawn(n: int, rules: Rules, number: int) -> list[int]:
 
 
 class Coarse:
-    """Numeric columns with at most 64 codes: those that third branches are fitted by."""
+    """Numeric columns with at most 64 codes: those that third branches are fitted by, whose nodes look at all."""
 
     def __init__(self, rules: Rules) -> None:
         self._fine = rules
         limits = zip(rules.n_codes, rules.categorical, strict=True)
-        self.rules = replace(rules, n_codes=[n if is_category else min(n, 64) for n, is_category in limits])
+        n_codes = [n if is_category else min(n, 64) for n, is_category in limits]
+        self.rules = replace(rules, n_codes=n_codes, max_features=1.0)
 
     def code(self, column: int, code: int | None) -> int | None:
         if code is None or self._fine.categorical[column]:

@@ -16,6 +16,10 @@ from tritree import TrinaryBoostingRegressor
 from tritree.boosting.parameters import MISSING as STRATEGIES
 from tritree.boosting.parameters import Parameters
 
+WHOLE_ROWS = [
+    missing for missing in STRATEGIES if missing != "fractional"
+]  # a node holds all of a row, or nothing
+
 
 def seed_of(random_state: int) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
@@ -106,6 +110,15 @@ def test_rounds_are_fitted_to_the_rows_drawn_and_may_miss_a_category(missing: st
             min_samples_leaf=3,
             subsample=0.6,
         )
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("missing", WHOLE_ROWS)
+def test_nodes_look_at_the_columns_drawn_for_their_paths(missing: str, share: float) -> None:
+    for seed in range(3):
+        X, y, Z = make(seed, 0.3)
+        kinds = [False, True, False, False]
+        compare(X, y, Z, kinds, missing=missing, max_depth=4, min_samples_leaf=3, max_features=share)
 
 
 def test_third_branches_are_fitted_to_every_so_many_th_row() -> None:
