@@ -317,6 +317,8 @@ class BoostedTwin:
         weight: list[float] | None = None,
     ) -> None:
         self.rules, self.background, self.weight = rules, rows, weight
+        # of background rows; only their ratios are to matter
+        self.shares = None if weight is None else [w / (sum_in_order(weight) / len(weight)) for w in weight]
         self.begin = float(np.average(y, weights=weight))
         self.trees: list[Node] = []
         self.is_trained = False  # branches that training itself needs leave nothing open
@@ -403,13 +405,15 @@ class BoostedTwin:
         for i in rows:
             row = self.background[i]
             said.append(self.answer(node.left if side(node, row) == "left" else node.right, row))
-        center = sum_in_order(said) / len(said)
+        weight = None if self.shares is None else [self.shares[i] for i in rows]
+        each = weight or [1.0] * len(rows)
+        weights = sum_in_order(each)
+        center = sum_in_order([w * t for w, t in zip(each, said, strict=True)]) / weights if weights else 0.0
         third.low, third.high = third.low - center, third.high - center
         coarse = Coarse(rules)
         local = [coarse.row(self.background[i]) for i in rows]
-        fit = Fit(
-            coarse.rules, local, [center - t for t in said], None, min(rules.min_samples_leaf, THIRD_LEAF)
-        )
+        first = [(center - t) * w for w, t in zip(each, said, strict=True)]
+        fit = Fit(coarse.rules, local, first, weight, min(rules.min_samples_leaf, THIRD_LEAF))
         fit.grow(third, list(range(len(rows))), 0.0, rules.max_depth + rules.third_depth_extra)
         coarse.refine(third)
         shift_by(third, center)
@@ -424,7 +428,7 @@ class BoostedTwin:
         own = [self.answer(tree, self.background[i]) for i in node.rows]
         said = [sum_in_order([self.answer(t, self.background[i]) for t in before]) for i in node.rows]
         both = [a + 2 * b for a, b in zip(own, said, strict=True)]
-        weight = [1.0 if self.weight is None else self.weight[i] for i in node.rows]
+        weight = [1.0 if self.shares is None else self.shares[i] for i in node.rows]
         n, weights = float(len(node.rows)), sum_in_order(weight)
         if n >= 2 and weights > 0:
             middle = sum_in_order([w * a for w, a in zip(weight, own, strict=True)]) / weights

@@ -177,6 +177,20 @@ def test_rows_count_by_their_weights(missing: str, kinds: list[bool]) -> None:
     compare(X, y, Z, kinds, weight=weight, missing=missing, max_depth=4, min_samples_leaf=3)
 
 
+@pytest.mark.parametrize("kinds", [[False] * 4, [True, False, True, False]])
+@pytest.mark.parametrize("some_weigh_nothing", [False, True])
+@pytest.mark.parametrize("missing", ["trinary_mia", "trinary"])
+def test_rows_count_by_their_weights_in_third_branches(
+    missing: str, some_weigh_nothing: bool, kinds: list[bool]
+) -> None:
+    for seed in range(3):
+        X, y, Z = make(seed, 0.3)
+        # their mean is 1, to the last bit
+        some = [0.0, 0.5, 1.0, 2.5] if some_weigh_nothing else [0.25, 0.5, 1.0, 2.25]
+        weight = np.random.default_rng(seed).permutation(np.resize(some, len(y)))
+        compare(X, y, Z, kinds, weight=weight, missing=missing, max_depth=4, min_samples_leaf=3)
+
+
 @given(st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_answers_are_those_of_the_definitions_whatever_the_table(data: st.DataObject) -> None:
