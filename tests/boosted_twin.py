@@ -95,22 +95,22 @@ def scale_for(most: float, bits: int) -> float:
 
 
 class Fit:
-    """A binary tree fitted to derivatives by the rules; second derivatives are 1 unless weights are given."""
+    """A binary tree fitted to derivatives by the rules; second derivatives are 1 unless they are given."""
 
     def __init__(
-        self, rules: Rules, rows: list[Row], first: list[float], weight: list[float] | None, leaf: int
+        self, rules: Rules, rows: list[Row], first: list[float], second: list[float] | None, leaf: int
     ):
         self.rules, self.rows, self.leaf = rules, rows, leaf
         bits = len(rows).bit_length()
         scale = scale_for(max(map(abs, first), default=0.0), min(30, 61 - bits))
         self.first = [round(g * scale) for g in first]
         self.unit = 1 / scale
-        self.constant = weight is None
+        self.constant = second is None
         self.second, self.second_unit = [1] * len(rows), 1.0
-        if weight is not None:
+        if second is not None:
             room = min(max(62 - bits - bits, 1), 30)
-            second_scale = scale_for(max(weight), room)
-            self.second = [round(w * second_scale) for w in weight]
+            second_scale = scale_for(max(second), room)
+            self.second = [round(h * second_scale) for h in second]
             self.second_unit = 1 / second_scale
 
     def sums(self, members: list[int]) -> Sums:
@@ -319,14 +319,14 @@ class BoostedTwin:
         self.rules, self.background, self.weight = rules, rows, weight
         # of background rows; only their ratios are to matter
         self.shares = None if weight is None else [w / (sum_in_order(weight) / len(weight)) for w in weight]
-        self.begin = float(np.average(y, weights=weight))
+        self.begin = self.first_answer(y)
         self.trees: list[Node] = []
         self.is_trained = False  # branches that training itself needs leave nothing open
         self.asked = 0  # the tree at hand
         raw = [self.begin] * len(y)
         for number in range(n_rounds):
             root = Node(mixed(rules.seed, number), 0, list(range(len(rules.n_codes))), -math.inf, math.inf)
-            first = [w * (r - t) for w, r, t in zip(weight or [1.0] * len(y), raw, y, strict=True)]
+            first, self.second = self.derivatives(raw, y)
             root = self.fit(root, first, drawn(len(rows), rules, number))
             shrink(root, learning_rate)
             self.settle(root)
@@ -334,9 +334,20 @@ class BoostedTwin:
             raw = [r + self.answer(root, row) for r, row in zip(raw, rows, strict=True)]
         self.is_trained = True
 
+    def first_answer(self, y: list[float]) -> float:
+        """Return where boosting begins."""
+        return float(np.average(y, weights=self.weight))
+
+    def derivatives(self, raw: list[float], y: list[float]) -> tuple[list[float], list[float] | None]:
+        """Return the first derivative of the loss at each row, and the second if it is not 1 at all of them."""
+        return [w * (r - t) for w, r, t in zip(self.weights_of(y), raw, y, strict=True)], self.weight
+
+    def weights_of(self, y: list[float]) -> list[float]:
+        return [1.0] * len(y) if self.weight is None else self.weight
+
     def fit(self, root: Node, first: list[float], members: list[int]) -> Node:
         """Return a tree that is fitted to derivatives of some rows, grown from its root."""
-        fit = Fit(self.rules, self.background, first, self.weight, self.rules.min_samples_leaf)
+        fit = Fit(self.rules, self.background, first, self.second, self.rules.min_samples_leaf)
         fit.grow(root, members, self.rules.l2, self.rules.max_depth)
         return root
 
@@ -438,6 +449,29 @@ class BoostedTwin:
         if node.column is not None:
             self.measure(node.left, tree, before)
             self.measure(node.right, tree, before)
+
+
+class TwoClassTwin(BoostedTwin):
+    """Boosting by the log-loss of two classes: y are 0 and 1, and what is predicted are log-odds."""
+
+    def first_answer(self, y: list[float]) -> float:
+        share = np.average(y, weights=self.weight)
+        return float(np.log(share) - np.log1p(-share))
+
+    def derivatives(self, raw: list[float], y: list[float]) -> tuple[list[float], list[float] | None]:
+        weights, shares = self.weights_of(y), [share_of(r) for r in raw]
+        return (
+            [w * (p - t) for w, p, t in zip(weights, shares, y, strict=True)],
+            [w * (p * (1 - p)) for w, p in zip(weights, shares, strict=True)],
+        )
+
+
+def share_of(log_odds: float) -> float:
+    """Return the share of the second class."""
+    if log_odds >= 0:
+        return 1 / (1 + math.exp(-log_odds))
+    e = math.exp(log_odds)
+    return e / (1 + e)
 
 
 def sum_in_order(numbers: list[float]) -> float:

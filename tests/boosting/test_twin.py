@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from boosted_twin import BoostedTwin, Row, Rules
+from boosted_twin import BoostedTwin, Row, Rules, TwoClassTwin
 from fractional_twin import FractionalTwin
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.utils import check_random_state
 
-from tritree import TrinaryBoostingRegressor
+from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
 from tritree.boosting.parameters import MISSING as STRATEGIES
 from tritree.boosting.parameters import Parameters
 
@@ -37,8 +37,11 @@ def compare(
     n_rounds: int = 4,
     weight: np.ndarray | None = None,
     **parameters: Any,
-) -> tuple[TrinaryBoostingRegressor, BoostedTwin]:
-    """Check that estimator and twin give the same answers; X holds codes, every one of them somewhere."""
+) -> tuple[Any, BoostedTwin]:
+    """Check that estimator and twin give the same answers; X holds codes, every one of them somewhere.
+
+    Where y are truth values, the answers are log-odds.
+    """
     names = {"l2_regularization": "l2", "monotonic_cst": "monotonic"}
     rules = Rules(
         n_codes=[int(np.nanmax(column)) + 1 for column in X.T],
@@ -47,10 +50,13 @@ def compare(
         **{names.get(name, name): value for name, value in parameters.items()},
     )
     kind = FractionalTwin if rules.missing == "fractional" else BoostedTwin
+    estimator: Any = TrinaryBoostingRegressor
+    if y.dtype == bool:
+        kind, estimator = TwoClassTwin, TrinaryBoostingClassifier
     weights = None if weight is None else weight.tolist()
-    twin = kind(rules, rows_of(X), y.tolist(), 0.3, n_rounds, weights)
+    twin = kind(rules, rows_of(X), y.astype(float).tolist(), 0.3, n_rounds, weights)
     plain: dict[str, Any] = {"l2_regularization": 0.0, "max_features": 1.0}
-    model = TrinaryBoostingRegressor(
+    model = estimator(
         max_iter=n_rounds,
         learning_rate=0.3,
         categorical_features=categorical,
@@ -58,7 +64,8 @@ def compare(
         **(plain | parameters),
     ).fit(X, y, weight)
     expected = np.array([twin.predict(row) for row in rows_of(Z)])
-    np.testing.assert_array_equal(model.predict(Z), expected)
+    found = model.decision_function(Z) if y.dtype == bool else model.predict(Z)
+    np.testing.assert_array_equal(found, expected)
     return model, twin
 
 
@@ -75,6 +82,12 @@ def make(
     for j, top in enumerate([6, 3, 9, 4][:n_columns]):
         X[:top, j] = np.arange(top)  # every code is there
     return X, y, Z
+
+
+def weights_of_mean_one(seed: int, n: int, *, some_are_zero: bool = False) -> np.ndarray:
+    """Return weights, of which n is a multiple of four, whose mean is 1 to the last bit."""
+    some = [0.0, 0.5, 1.0, 2.5] if some_are_zero else [0.25, 0.5, 1.0, 2.25]
+    return np.random.default_rng(seed).permutation(np.resize(some, n))
 
 
 @pytest.mark.parametrize("holes", [0.0, 0.3])
@@ -141,6 +154,35 @@ def test_doubt_is_that_of_the_definition(missing: str, holes: float, monkeypatch
     np.testing.assert_array_equal(doubt[:, 0], expected)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("missing", WHOLE_ROWS)
+def test_log_odds_of_two_classes_are_those_of_the_definitions(
+    missing: str, holes: float, weighted: bool
+) -> None:
+    for seed in range(2):
+        X, y, Z = make(seed, holes)
+        weight = weights_of_mean_one(seed, len(y)) if weighted else None
+        kinds = [False, True, False, False]
+        compare(X, y > 1, Z, kinds, weight=weight, missing=missing, max_depth=3, min_samples_leaf=4)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", ["trinary_mia", "trinary"])
+def test_probabilities_of_two_classes_are_drawn_to_one_half_by_the_doubt(
+    missing: str, weighted: bool
+) -> None:
+    X, y, Z = make(6, 0.0)
+    weight = weights_of_mean_one(6, len(y)) if weighted else None
+    model, twin = compare(
+        X, y > 1, Z, [False] * 4, weight=weight, missing=missing, max_depth=3, min_samples_leaf=4
+    )
+    raw, doubt = (np.array([ask(row) for row in rows_of(Z)]) for ask in (twin.predict, twin.doubt))
+    assert doubt.any()
+    expected = 1 / (1 + np.exp(-raw / np.sqrt(1 + np.pi / 8 * np.maximum(doubt, 0))))
+    np.testing.assert_allclose(model.predict_proba(Z)[:, 1], expected, rtol=1e-12)
+
+
 def test_third_branches_tell_fewer_values_apart() -> None:
     random = np.random.default_rng(0)
     X = np.column_stack([random.permutation(150), random.permutation(150) % 70, random.permutation(150) % 5])
@@ -185,9 +227,7 @@ def test_rows_count_by_their_weights_in_third_branches(
 ) -> None:
     for seed in range(3):
         X, y, Z = make(seed, 0.3)
-        # their mean is 1, to the last bit
-        some = [0.0, 0.5, 1.0, 2.5] if some_weigh_nothing else [0.25, 0.5, 1.0, 2.25]
-        weight = np.random.default_rng(seed).permutation(np.resize(some, len(y)))
+        weight = weights_of_mean_one(seed, len(y), some_are_zero=some_weigh_nothing)
         compare(X, y, Z, kinds, weight=weight, missing=missing, max_depth=4, min_samples_leaf=3)
 
 
