@@ -34,6 +34,7 @@ class Rules:
     categorical: list[bool]
     missing: str = "trinary_mia"
     max_depth: int = 3
+    max_leaf_nodes: int | None = None  # of a tree, and of each third branch
     min_samples_leaf: int = 5
     l2: float = 0.0
     monotonic: list[int] = field(default_factory=list)
@@ -88,6 +89,7 @@ class Cut:
     left: Sums
     right: Sums
     staying: Sums  # rows that keep the node's value: those that go third
+    gain: float = 0.0
 
 
 def scale_for(most: float, bits: int) -> float:
@@ -123,43 +125,60 @@ class Fit:
         first, second = self.read(sums)
         return min(max(-first / (second + l2) if second + l2 > 0 else 0.0, node.low), node.high)
 
-    def grow(self, node: Node, members: list[int], l2: float, max_depth: int) -> None:
-        node.n_rows = len(members)
-        node.value = self.value(self.sums(members), l2, node)
-        if node.depth >= max_depth or len(members) < 2 * self.leaf:
-            return
-        best = self.search(node, members, l2)
-        if best is None:
-            return
-        node.column, node.missing_to, node.larger = best.column, best.missing_to, best.larger
-        node.left_codes, node.right_codes = best.left_codes, best.right_codes
-        left = [i for i in members if side(node, self.rows[i]) == "left"]
-        right = [i for i in members if side(node, self.rows[i]) == "right"]
+    def grow(self, root: Node, members: list[int], l2: float, max_depth: int) -> None:
+        """Split the most useful leaf, of equals the oldest, until none can be or there are enough."""
+        root.n_rows, root.value = len(members), self.value(self.sums(members), l2, root)
+        waiting: list[tuple[Node, list[int], Cut]] = []
+        n_leaves, new = 1, [(root, members)]
+        while True:
+            for node, own in new:
+                may = node.depth < max_depth and len(own) >= 2 * self.leaf
+                cut = self.search(node, own, l2) if may else None
+                if cut is not None:
+                    waiting.append((node, own, cut))
+            if not waiting or n_leaves == self.rules.max_leaf_nodes:
+                return
+            most = max(cut.gain for _, _, cut in waiting)
+            best = next(i for i, (_, _, cut) in enumerate(waiting) if cut.gain == most)
+            new = self.split(*waiting.pop(best), l2)
+            n_leaves += 1
+
+    def split(self, node: Node, members: list[int], cut: Cut, l2: float) -> list[tuple[Node, list[int]]]:
+        """Split a node; return its daughters and their rows."""
+        node.column, node.missing_to, node.larger = cut.column, cut.missing_to, cut.larger
+        node.left_codes, node.right_codes = cut.left_codes, cut.right_codes
+        parts = [[i for i in members if side(node, self.rows[i]) == name] for name in ("left", "right")]
+        # values are those of the cut, which the node's own bounds limit, not the daughters'
+        values = [self.value(self.sums(part), l2, node) for part in parts]
         bounds = [[node.low, node.high], [node.low, node.high]]
         direction = self.rules.direction(node.column)
         if direction:
-            values = [self.value(self.sums(part), l2, node) for part in (left, right)]
             middle = (values[0] + values[1]) / 2
             bounds[0][1 if direction > 0 else 0] = middle
             bounds[1][0 if direction > 0 else 1] = middle
-        for number, (name, part) in enumerate((("left", left), ("right", right))):
-            child = Node(mixed(node.path, number), node.depth + 1, node.columns, *bounds[number])
-            setattr(node, name, child)
-            # the value is that of the cut, which the node's own bounds limit, not the daughter's
-            self.grow(child, part, l2, max_depth)
-            if child.column is None:
-                child.value = self.value(self.sums(part), l2, node)
+        node.left, node.right = (
+            Node(
+                mixed(node.path, number),
+                node.depth + 1,
+                node.columns,
+                *bounds[number],
+                n_rows=len(parts[number]),
+                value=values[number],
+            )
+            for number in (0, 1)
+        )
+        return [(node.left, parts[0]), (node.right, parts[1])]
 
     def search(self, node: Node, members: list[int], l2: float) -> Cut | None:
         total = self.sums(members)
         node_value = self.value(total, l2, node)
         node_fall = self.fall(total, node_value, l2)
-        best, most = None, 0.0
+        best = None
         for column in some_of(node.columns, self.rules.max_features, mixed(node.path, 3)):
             for cut in self.cuts(column, members, total):
                 gain = self.gain(node, cut, node_value, node_fall, l2)
-                if gain is not None and gain > most:
-                    best, most = cut, gain
+                if gain is not None and (best is None or gain > best.gain):
+                    best = replace(cut, gain=gain)
         return best
 
     def cuts(self, column: int, members: list[int], total: Sums) -> Iterator[Cut]:

@@ -191,6 +191,25 @@ def test_third_branches_tell_fewer_values_apart() -> None:
     compare(X.astype(float), np.round(y, 3), Z, [False] * 3, n_rounds=2, max_depth=3, min_samples_leaf=5)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("most", [2, 3, 6])
+@pytest.mark.parametrize("missing", WHOLE_ROWS)
+def test_most_useful_leaves_are_split_until_there_are_enough(missing: str, most: int, weighted: bool) -> None:
+    for seed in range(2):
+        X, y, Z = make(seed, 0.2)
+        weight = weights_of_mean_one(seed, len(y)) if weighted else None
+        how = {"missing": missing, "max_depth": 6, "min_samples_leaf": 2, "max_leaf_nodes": most}
+        model, _ = compare(X, y, Z, [False, True, False, False], weight=weight, **how)
+        assert model.n_nodes_ - model.n_grown_ == 4 * (2 * most - 1)
+
+
+def test_of_leaves_as_useful_as_each_other_the_older_is_split() -> None:
+    # below the first column both sides gain the same by the other
+    X = np.array([[i, j] for i in (0, 1) for j in (0, 1) for _ in range(6)], dtype=float)
+    y = 8 * X[:, 0] + X[:, 1]
+    compare(X, y, X, [False] * 2, n_rounds=1, max_depth=2, min_samples_leaf=2, max_leaf_nodes=3)
+
+
 def test_third_branches_may_be_deeper() -> None:
     X, y, Z = make(2, 0.1)
     compare(X, y, Z, [False] * 4, max_depth=2, min_samples_leaf=5, third_depth_extra=2)
