@@ -274,3 +274,32 @@ def test_answers_are_those_of_the_definitions_whatever_the_table(data: st.DataOb
         max_depth=data.draw(st.integers(1, 3)),
         min_samples_leaf=data.draw(st.integers(1, 4)),
     )
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    holes=st.sampled_from([0.0, 0.1, 0.4]),
+    missing=st.sampled_from(WHOLE_ROWS),
+    is_classes=st.booleans(),
+    weighted=st.booleans(),
+    max_features=st.sampled_from([0.3, 0.5, 1.0]),
+    max_leaf_nodes=st.sampled_from([None, 4]),
+    subsample=st.sampled_from([0.7, 1.0]),
+    l2_regularization=st.sampled_from([0.0, 10.0]),
+)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_answers_are_those_of_the_definitions_whatever_goes_together(
+    seed: int, holes: float, is_classes: bool, weighted: bool, **parameters: Any
+) -> None:
+    X, y, Z = make(seed, holes)
+    compare(
+        X,
+        y > np.median(y) if is_classes else y,
+        Z,
+        [False, True, False, True],
+        n_rounds=3,
+        weight=weights_of_mean_one(seed, len(y), some_are_zero=seed % 2 == 0) if weighted else None,
+        max_depth=4,
+        min_samples_leaf=2,
+        **parameters,
+    )
