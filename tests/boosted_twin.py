@@ -34,12 +34,14 @@ class Rules:
     categorical: list[bool]
     missing: str = "trinary_mia"
     max_depth: int = 3
+    max_leaf_nodes: int | None = None  # of a tree, and of each third branch
     min_samples_leaf: int = 5
     l2: float = 0.0
     monotonic: list[int] = field(default_factory=list)
     third_depth_extra: int = 0
     third_rows: int = 1000
     subsample: float = 1.0
+    max_features: float = 1.0  # the share of its columns that a node looks at
     seed: int = 0
 
     def direction(self, column: int) -> int:
@@ -87,6 +89,7 @@ class Cut:
     left: Sums
     right: Sums
     staying: Sums  # rows that keep the node's value: those that go third
+    gain: float = 0.0
 
 
 def scale_for(most: float, bits: int) -> float:
@@ -94,21 +97,21 @@ def scale_for(most: float, bits: int) -> float:
 
 
 class Fit:
-    """A binary tree fitted to derivatives by the rules; second derivatives are 1 unless weights are given."""
+    """A binary tree fitted to derivatives by the rules; second derivatives are 1 unless they are given."""
 
     def __init__(
-        self, rules: Rules, rows: list[Row], first: list[float], weight: list[float] | None, leaf: int
+        self, rules: Rules, rows: list[Row], first: list[float], second: list[float] | None, leaf: int
     ):
         self.rules, self.rows, self.leaf = rules, rows, leaf
         bits = len(rows).bit_length()
         scale = scale_for(max(map(abs, first), default=0.0), min(30, 61 - bits))
         self.first = [round(g * scale) for g in first]
         self.unit = 1 / scale
-        self.constant = weight is None
+        self.constant = second is None
         self.second, self.second_unit = [1] * len(rows), 1.0
-        if weight is not None:
-            second_scale = min(scale_for(max(weight), 30), scale_for(sum(weight), 61 - bits))
-            self.second = [round(w * second_scale) for w in weight]
+        if second is not None:
+            second_scale = min(scale_for(max(second), 30), scale_for(sum(second), 61 - bits))
+            self.second = [round(h * second_scale) for h in second]
             self.second_unit = 1 / second_scale
 
     def sums(self, members: list[int]) -> Sums:
@@ -121,43 +124,60 @@ class Fit:
         first, second = self.read(sums)
         return min(max(-first / (second + l2) if second + l2 > 0 else 0.0, node.low), node.high)
 
-    def grow(self, node: Node, members: list[int], l2: float, max_depth: int) -> None:
-        node.n_rows = len(members)
-        node.value = self.value(self.sums(members), l2, node)
-        if node.depth >= max_depth or len(members) < 2 * self.leaf:
-            return
-        best = self.search(node, members, l2)
-        if best is None:
-            return
-        node.column, node.missing_to, node.larger = best.column, best.missing_to, best.larger
-        node.left_codes, node.right_codes = best.left_codes, best.right_codes
-        left = [i for i in members if side(node, self.rows[i]) == "left"]
-        right = [i for i in members if side(node, self.rows[i]) == "right"]
+    def grow(self, root: Node, members: list[int], l2: float, max_depth: int) -> None:
+        """Split the most useful leaf, of equals the oldest, until none can be or there are enough."""
+        root.n_rows, root.value = len(members), self.value(self.sums(members), l2, root)
+        waiting: list[tuple[Node, list[int], Cut]] = []
+        n_leaves, new = 1, [(root, members)]
+        while True:
+            for node, own in new:
+                may = node.depth < max_depth and len(own) >= 2 * self.leaf
+                cut = self.search(node, own, l2) if may else None
+                if cut is not None:
+                    waiting.append((node, own, cut))
+            if not waiting or n_leaves == self.rules.max_leaf_nodes:
+                return
+            most = max(cut.gain for _, _, cut in waiting)
+            best = next(i for i, (_, _, cut) in enumerate(waiting) if cut.gain == most)
+            new = self.split(*waiting.pop(best), l2)
+            n_leaves += 1
+
+    def split(self, node: Node, members: list[int], cut: Cut, l2: float) -> list[tuple[Node, list[int]]]:
+        """Split a node; return its daughters and their rows."""
+        node.column, node.missing_to, node.larger = cut.column, cut.missing_to, cut.larger
+        node.left_codes, node.right_codes = cut.left_codes, cut.right_codes
+        parts = [[i for i in members if side(node, self.rows[i]) == name] for name in ("left", "right")]
+        # values are those of the cut, which the node's own bounds limit, not the daughters'
+        values = [self.value(self.sums(part), l2, node) for part in parts]
         bounds = [[node.low, node.high], [node.low, node.high]]
         direction = self.rules.direction(node.column)
         if direction:
-            values = [self.value(self.sums(part), l2, node) for part in (left, right)]
             middle = (values[0] + values[1]) / 2
             bounds[0][1 if direction > 0 else 0] = middle
             bounds[1][0 if direction > 0 else 1] = middle
-        for number, (name, part) in enumerate((("left", left), ("right", right))):
-            child = Node(mixed(node.path, number), node.depth + 1, node.columns, *bounds[number])
-            setattr(node, name, child)
-            # the value is that of the cut, which the node's own bounds limit, not the daughter's
-            self.grow(child, part, l2, max_depth)
-            if child.column is None:
-                child.value = self.value(self.sums(part), l2, node)
+        node.left, node.right = (
+            Node(
+                mixed(node.path, number),
+                node.depth + 1,
+                node.columns,
+                *bounds[number],
+                n_rows=len(parts[number]),
+                value=values[number],
+            )
+            for number in (0, 1)
+        )
+        return [(node.left, parts[0]), (node.right, parts[1])]
 
     def search(self, node: Node, members: list[int], l2: float) -> Cut | None:
         total = self.sums(members)
         node_value = self.value(total, l2, node)
         node_fall = self.fall(total, node_value, l2)
-        best, most = None, 0.0
-        for column in node.columns:
+        best = None
+        for column in some_of(node.columns, self.rules.max_features, mixed(node.path, 3)):
             for cut in self.cuts(column, members, total):
                 gain = self.gain(node, cut, node_value, node_fall, l2)
-                if gain is not None and gain > most:
-                    best, most = cut, gain
+                if gain is not None and (best is None or gain > best.gain):
+                    best = replace(cut, gain=gain)
         return best
 
     def cuts(self, column: int, members: list[int], total: Sums) -> Iterator[Cut]:
@@ -251,6 +271,17 @@ def average(node: Node) -> float:
     return node.value
 
 
+def some_of(columns: list[int], share: float, random: int) -> list[int]:
+    """Return a share of the columns, at least one, in their order: each in turn drawn from those that are left."""
+    left, some = list(columns), []
+    for i in range(min(max(int(share * len(columns)), 1), len(columns))):
+        at = mixed(random, i) % len(left)
+        some.append(left[at])
+        left[at] = left[0]  # who is first changes places with the one drawn
+        del left[0]
+    return sorted(some)
+
+
 def drawn(n: int, rules: Rules, number: int) -> list[int]:
     """Return the rows that a round is fitted to: each in turn with the chance that leaves as many as there must be."""
     wanted, rows = math.ceil(rules.subsample * n), []
@@ -262,12 +293,13 @@ def drawn(n: int, rules: Rules, number: int) -> list[int]:
 
 
 class Coarse:
-    """Numeric columns with at most 64 codes: those that third branches are fitted by."""
+    """Numeric columns with at most 64 codes: those that third branches are fitted by, whose nodes look at all."""
 
     def __init__(self, rules: Rules) -> None:
         self._fine = rules
         limits = zip(rules.n_codes, rules.categorical, strict=True)
-        self.rules = replace(rules, n_codes=[n if is_category else min(n, 64) for n, is_category in limits])
+        n_codes = [n if is_category else min(n, 64) for n, is_category in limits]
+        self.rules = replace(rules, n_codes=n_codes, max_features=1.0)
 
     def code(self, column: int, code: int | None) -> int | None:
         if code is None or self._fine.categorical[column]:
@@ -303,14 +335,16 @@ class BoostedTwin:
         weight: list[float] | None = None,
     ) -> None:
         self.rules, self.background, self.weight = rules, rows, weight
-        self.begin = float(np.average(y, weights=weight))
+        # of background rows; only their ratios are to matter
+        self.shares = None if weight is None else [w / (sum_in_order(weight) / len(weight)) for w in weight]
+        self.begin = self.first_answer(y)
         self.trees: list[Node] = []
         self.is_trained = False  # branches that training itself needs leave nothing open
         self.asked = 0  # the tree at hand
         raw = [self.begin] * len(y)
         for number in range(n_rounds):
             root = Node(mixed(rules.seed, number), 0, list(range(len(rules.n_codes))), -math.inf, math.inf)
-            first = [w * (r - t) for w, r, t in zip(weight or [1.0] * len(y), raw, y, strict=True)]
+            first, self.second = self.derivatives(raw, y)
             root = self.fit(root, first, drawn(len(rows), rules, number))
             shrink(root, learning_rate)
             self.settle(root)
@@ -318,9 +352,20 @@ class BoostedTwin:
             raw = [r + self.answer(root, row) for r, row in zip(raw, rows, strict=True)]
         self.is_trained = True
 
+    def first_answer(self, y: list[float]) -> float:
+        """Return where boosting begins."""
+        return float(np.average(y, weights=self.weight))
+
+    def derivatives(self, raw: list[float], y: list[float]) -> tuple[list[float], list[float] | None]:
+        """Return the first derivative of the loss at each row, and the second if it is not 1 at all of them."""
+        return [w * (r - t) for w, r, t in zip(self.weights_of(y), raw, y, strict=True)], self.weight
+
+    def weights_of(self, y: list[float]) -> list[float]:
+        return [1.0] * len(y) if self.weight is None else self.weight
+
     def fit(self, root: Node, first: list[float], members: list[int]) -> Node:
         """Return a tree that is fitted to derivatives of some rows, grown from its root."""
-        fit = Fit(self.rules, self.background, first, self.weight, self.rules.min_samples_leaf)
+        fit = Fit(self.rules, self.background, first, self.second, self.rules.min_samples_leaf)
         fit.grow(root, members, self.rules.l2, self.rules.max_depth)
         return root
 
@@ -389,13 +434,15 @@ class BoostedTwin:
         for i in rows:
             row = self.background[i]
             said.append(self.answer(node.left if side(node, row) == "left" else node.right, row))
-        center = sum_in_order(said) / len(said)
+        weight = None if self.shares is None else [self.shares[i] for i in rows]
+        each = weight or [1.0] * len(rows)
+        weights = sum_in_order(each)
+        center = sum_in_order([w * t for w, t in zip(each, said, strict=True)]) / weights if weights else 0.0
         third.low, third.high = third.low - center, third.high - center
         coarse = Coarse(rules)
         local = [coarse.row(self.background[i]) for i in rows]
-        fit = Fit(
-            coarse.rules, local, [center - t for t in said], None, min(rules.min_samples_leaf, THIRD_LEAF)
-        )
+        first = [(center - t) * w for w, t in zip(each, said, strict=True)]
+        fit = Fit(coarse.rules, local, first, weight, min(rules.min_samples_leaf, THIRD_LEAF))
         fit.grow(third, list(range(len(rows))), 0.0, rules.max_depth + rules.third_depth_extra)
         coarse.refine(third)
         shift_by(third, center)
@@ -410,7 +457,7 @@ class BoostedTwin:
         own = [self.answer(tree, self.background[i]) for i in node.rows]
         said = [sum_in_order([self.answer(t, self.background[i]) for t in before]) for i in node.rows]
         both = [a + 2 * b for a, b in zip(own, said, strict=True)]
-        weight = [1.0 if self.weight is None else self.weight[i] for i in node.rows]
+        weight = [1.0 if self.shares is None else self.shares[i] for i in node.rows]
         n, weights = float(len(node.rows)), sum_in_order(weight)
         if n >= 2 and weights > 0:
             middle = sum_in_order([w * a for w, a in zip(weight, own, strict=True)]) / weights
@@ -420,6 +467,29 @@ class BoostedTwin:
         if node.column is not None:
             self.measure(node.left, tree, before)
             self.measure(node.right, tree, before)
+
+
+class TwoClassTwin(BoostedTwin):
+    """Boosting by the log-loss of two classes: y are 0 and 1, and what is predicted are log-odds."""
+
+    def first_answer(self, y: list[float]) -> float:
+        share = np.average(y, weights=self.weight)
+        return float(np.log(share) - np.log1p(-share))
+
+    def derivatives(self, raw: list[float], y: list[float]) -> tuple[list[float], list[float] | None]:
+        weights, shares = self.weights_of(y), [share_of(r) for r in raw]
+        return (
+            [w * (p - t) for w, p, t in zip(weights, shares, y, strict=True)],
+            [w * (p * (1 - p)) for w, p in zip(weights, shares, strict=True)],
+        )
+
+
+def share_of(log_odds: float) -> float:
+    """Return the share of the second class."""
+    if log_odds >= 0:
+        return 1 / (1 + math.exp(-log_odds))
+    e = math.exp(log_odds)
+    return e / (1 + e)
 
 
 def sum_in_order(numbers: list[float]) -> float:

@@ -6,15 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from boosted_twin import BoostedTwin, Row, Rules
+from boosted_twin import BoostedTwin, Row, Rules, TwoClassTwin
 from fractional_twin import FractionalTwin
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.utils import check_random_state
 
-from tritree import TrinaryBoostingRegressor
+from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
 from tritree.boosting.parameters import MISSING as STRATEGIES
 from tritree.boosting.parameters import Parameters
+
+WHOLE_ROWS = [
+    missing for missing in STRATEGIES if missing != "fractional"
+]  # a node holds all of a row, or nothing
 
 
 def seed_of(random_state: int) -> int:
@@ -33,8 +37,11 @@ def compare(
     n_rounds: int = 4,
     weight: np.ndarray | None = None,
     **parameters: Any,
-) -> tuple[TrinaryBoostingRegressor, BoostedTwin]:
-    """Check that estimator and twin give the same answers; X holds codes, every one of them somewhere."""
+) -> tuple[Any, BoostedTwin]:
+    """Check that estimator and twin give the same answers; X holds codes, every one of them somewhere.
+
+    Where y are truth values, the answers are log-odds.
+    """
     names = {"l2_regularization": "l2", "monotonic_cst": "monotonic"}
     rules = Rules(
         n_codes=[int(np.nanmax(column)) + 1 for column in X.T],
@@ -43,10 +50,13 @@ def compare(
         **{names.get(name, name): value for name, value in parameters.items()},
     )
     kind = FractionalTwin if rules.missing == "fractional" else BoostedTwin
+    estimator: Any = TrinaryBoostingRegressor
+    if y.dtype == bool:
+        kind, estimator = TwoClassTwin, TrinaryBoostingClassifier
     weights = None if weight is None else weight.tolist()
-    twin = kind(rules, rows_of(X), y.tolist(), 0.3, n_rounds, weights)
+    twin = kind(rules, rows_of(X), y.astype(float).tolist(), 0.3, n_rounds, weights)
     plain: dict[str, Any] = {"l2_regularization": 0.0, "max_features": 1.0}
-    model = TrinaryBoostingRegressor(
+    model = estimator(
         max_iter=n_rounds,
         learning_rate=0.3,
         categorical_features=categorical,
@@ -54,7 +64,8 @@ def compare(
         **(plain | parameters),
     ).fit(X, y, weight)
     expected = np.array([twin.predict(row) for row in rows_of(Z)])
-    np.testing.assert_array_equal(model.predict(Z), expected)
+    found = model.decision_function(Z) if y.dtype == bool else model.predict(Z)
+    np.testing.assert_array_equal(found, expected)
     return model, twin
 
 
@@ -71,6 +82,12 @@ def make(
     for j, top in enumerate([6, 3, 9, 4][:n_columns]):
         X[:top, j] = np.arange(top)  # every code is there
     return X, y, Z
+
+
+def weights_of_mean_one(seed: int, n: int, *, some_are_zero: bool = False) -> np.ndarray:
+    """Return weights, of which n is a multiple of four, whose mean is 1 to the last bit."""
+    some = [0.0, 0.5, 1.0, 2.5] if some_are_zero else [0.25, 0.5, 1.0, 2.25]
+    return np.random.default_rng(seed).permutation(np.resize(some, n))
 
 
 @pytest.mark.parametrize("holes", [0.0, 0.3])
@@ -108,6 +125,15 @@ def test_rounds_are_fitted_to_the_rows_drawn_and_may_miss_a_category(missing: st
         )
 
 
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("missing", WHOLE_ROWS)
+def test_nodes_look_at_the_columns_drawn_for_their_paths(missing: str, share: float) -> None:
+    for seed in range(3):
+        X, y, Z = make(seed, 0.3)
+        kinds = [False, True, False, False]
+        compare(X, y, Z, kinds, missing=missing, max_depth=4, min_samples_leaf=3, max_features=share)
+
+
 def test_third_branches_are_fitted_to_every_so_many_th_row() -> None:
     X, y, Z = make(1, 0.1, n=90)
     compare(X, y, Z, [False] * 4, max_depth=3, min_samples_leaf=5, third_rows=17)
@@ -128,12 +154,60 @@ def test_doubt_is_that_of_the_definition(missing: str, holes: float, monkeypatch
     np.testing.assert_array_equal(doubt[:, 0], expected)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("missing", WHOLE_ROWS)
+def test_log_odds_of_two_classes_are_those_of_the_definitions(
+    missing: str, holes: float, weighted: bool
+) -> None:
+    for seed in range(2):
+        X, y, Z = make(seed, holes)
+        weight = weights_of_mean_one(seed, len(y)) if weighted else None
+        kinds = [False, True, False, False]
+        compare(X, y > 1, Z, kinds, weight=weight, missing=missing, max_depth=3, min_samples_leaf=4)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", ["trinary_mia", "trinary"])
+def test_probabilities_of_two_classes_are_drawn_to_one_half_by_the_doubt(
+    missing: str, weighted: bool
+) -> None:
+    X, y, Z = make(6, 0.0)
+    weight = weights_of_mean_one(6, len(y)) if weighted else None
+    model, twin = compare(
+        X, y > 1, Z, [False] * 4, weight=weight, missing=missing, max_depth=3, min_samples_leaf=4
+    )
+    raw, doubt = (np.array([ask(row) for row in rows_of(Z)]) for ask in (twin.predict, twin.doubt))
+    assert doubt.any()
+    expected = 1 / (1 + np.exp(-raw / np.sqrt(1 + np.pi / 8 * np.maximum(doubt, 0))))
+    np.testing.assert_allclose(model.predict_proba(Z)[:, 1], expected, rtol=1e-12)
+
+
 def test_third_branches_tell_fewer_values_apart() -> None:
     random = np.random.default_rng(0)
     X = np.column_stack([random.permutation(150), random.permutation(150) % 70, random.permutation(150) % 5])
     y = X[:, 0] / 20 - X[:, 1] / 15 + random.normal(size=150)
     Z = np.where(random.random(X.shape) < 0.4, np.nan, X)
     compare(X.astype(float), np.round(y, 3), Z, [False] * 3, n_rounds=2, max_depth=3, min_samples_leaf=5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("most", [2, 3, 6])
+@pytest.mark.parametrize("missing", WHOLE_ROWS)
+def test_most_useful_leaves_are_split_until_there_are_enough(missing: str, most: int, weighted: bool) -> None:
+    for seed in range(2):
+        X, y, Z = make(seed, 0.2)
+        weight = weights_of_mean_one(seed, len(y)) if weighted else None
+        how = {"missing": missing, "max_depth": 6, "min_samples_leaf": 2, "max_leaf_nodes": most}
+        model, _ = compare(X, y, Z, [False, True, False, False], weight=weight, **how)
+        assert model.n_nodes_ - model.n_grown_ == 4 * (2 * most - 1)
+
+
+def test_of_leaves_as_useful_as_each_other_the_older_is_split() -> None:
+    # below the first column both sides gain the same by the other
+    X = np.array([[i, j] for i in (0, 1) for j in (0, 1) for _ in range(6)], dtype=float)
+    y = 8 * X[:, 0] + X[:, 1]
+    compare(X, y, X, [False] * 2, n_rounds=1, max_depth=2, min_samples_leaf=2, max_leaf_nodes=3)
 
 
 def test_third_branches_may_be_deeper() -> None:
@@ -164,6 +238,18 @@ def test_rows_count_by_their_weights(missing: str, kinds: list[bool]) -> None:
     compare(X, y, Z, kinds, weight=weight, missing=missing, max_depth=4, min_samples_leaf=3)
 
 
+@pytest.mark.parametrize("kinds", [[False] * 4, [True, False, True, False]])
+@pytest.mark.parametrize("some_weigh_nothing", [False, True])
+@pytest.mark.parametrize("missing", ["trinary_mia", "trinary"])
+def test_rows_count_by_their_weights_in_third_branches(
+    missing: str, some_weigh_nothing: bool, kinds: list[bool]
+) -> None:
+    for seed in range(3):
+        X, y, Z = make(seed, 0.3)
+        weight = weights_of_mean_one(seed, len(y), some_are_zero=some_weigh_nothing)
+        compare(X, y, Z, kinds, weight=weight, missing=missing, max_depth=4, min_samples_leaf=3)
+
+
 @given(st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_answers_are_those_of_the_definitions_whatever_the_table(data: st.DataObject) -> None:
@@ -187,4 +273,33 @@ def test_answers_are_those_of_the_definitions_whatever_the_table(data: st.DataOb
         missing=data.draw(st.sampled_from(STRATEGIES)),
         max_depth=data.draw(st.integers(1, 3)),
         min_samples_leaf=data.draw(st.integers(1, 4)),
+    )
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    holes=st.sampled_from([0.0, 0.1, 0.4]),
+    missing=st.sampled_from(WHOLE_ROWS),
+    is_classes=st.booleans(),
+    weighted=st.booleans(),
+    max_features=st.sampled_from([0.3, 0.5, 1.0]),
+    max_leaf_nodes=st.sampled_from([None, 4]),
+    subsample=st.sampled_from([0.7, 1.0]),
+    l2_regularization=st.sampled_from([0.0, 10.0]),
+)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_answers_are_those_of_the_definitions_whatever_goes_together(
+    seed: int, holes: float, is_classes: bool, weighted: bool, **parameters: Any
+) -> None:
+    X, y, Z = make(seed, holes)
+    compare(
+        X,
+        y > np.median(y) if is_classes else y,
+        Z,
+        [False, True, False, True],
+        n_rounds=3,
+        weight=weights_of_mean_one(seed, len(y), some_are_zero=seed % 2 == 0) if weighted else None,
+        max_depth=4,
+        min_samples_leaf=2,
+        **parameters,
     )

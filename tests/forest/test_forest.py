@@ -191,6 +191,7 @@ def test_growth_has_a_limit_and_says_how_often_it_was_met() -> None:
         answers = forest.predict(punched(DIABETES[0], 0.5))
     assert np.isfinite(answers).all()
     assert forest.n_cut_short_ > 0
+    assert 0 < max(model.n_grown for model in forest._members.models) <= 20
 
 
 def test_detached_forest_answers_rows_like_those_grown_for() -> None:
