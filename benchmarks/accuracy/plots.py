@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from benchmarks.accuracy.rivals import CONSTANT, LIBRARIES, OURS, named
+from benchmarks.accuracy.rivals import CONSTANT, HELD_BACK, LIBRARIES, OURS, named
 from benchmarks.accuracy.summary import COMPLETE, rivals_only
 from benchmarks.accuracy.ways import WAYS
 
@@ -102,7 +102,7 @@ def _rates(summary: Summary) -> Figure | None:
 def _curves(panel: Any, table: pd.DataFrame, *, best: bool) -> None:
     """Draw the curve of each library; its best way is the one with the least mean over rates, for this group."""
     for library in LIBRARIES:
-        ways = [name for way in WAYS if (name := named(library, way)) in table]
+        ways = [name for way in (*WAYS, HELD_BACK) if (name := named(library, way)) in table]
         if not best:
             ways = [name for name in ways if name == library]
         if ways:

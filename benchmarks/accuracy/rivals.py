@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,17 +17,19 @@ from benchmarks.accuracy.ways import WAYS, prepare
 from benchmarks.accuracy.ydf_model import YDFClassifier, YDFRegressor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from benchmarks.accuracy.coding import Kind
 
-__all__ = ["CONSTANT", "LIBRARIES", "OURS", "Rival", "Size", "installed", "methods", "named"]
+__all__ = ["CONSTANT", "HELD_BACK", "LIBRARIES", "OURS", "Rival", "Size", "installed", "methods", "named"]
 
 #: tritree as it is meant to be used, and what always says the mean, or the shares of the classes.
 OURS, CONSTANT = "tritree", "constant"
 _OTHER_STRATEGIES = ("majority", "mia")
+#: What a library with copies is called that is held back as much as tritree.
+HELD_BACK = "copies, held back"
 
 #: Raised when something here or in the ways changes what a rival predicts: results of before are then not taken up.
 EDITION = 1
@@ -229,14 +231,16 @@ class Library:
     module: str
     kind: Kind
     make: Callable[[bool, Size], Any]
+    #: What holds it back as much as tritree is by default; empty if it has no such parameters.
+    held_back: Mapping[str, Any] = field(default_factory=dict)
 
 
 #: The rivals by their names.
 LIBRARIES = {
-    "LightGBM": Library("lightgbm", "frame", _lightgbm),
-    "XGBoost": Library("xgboost", "frame", _xgboost),
-    "CatBoost": Library("catboost", "text", _catboost),
-    "HistGB": Library("sklearn.ensemble", "frame", _hist),
+    "LightGBM": Library("lightgbm", "frame", _lightgbm, {"reg_lambda": 10.0, "feature_fraction_bynode": 0.3}),
+    "XGBoost": Library("xgboost", "frame", _xgboost, {"reg_lambda": 10.0, "colsample_bynode": 0.3}),
+    "CatBoost": Library("catboost", "text", _catboost, {"l2_leaf_reg": 10.0, "rsm": 0.3}),
+    "HistGB": Library("sklearn.ensemble", "frame", _hist, {"l2_regularization": 10.0, "max_features": 0.3}),
     "YDF": Library("ydf", "columns", _ydf),
     "Forest": Library("sklearn.ensemble", "numbers", _forest),
     "Deep forest": Library("sklearn.ensemble", "numbers", _deep_forest),
@@ -279,6 +283,12 @@ def methods(task: str, libraries: Iterable[str], ways: Iterable[str], size: Size
         for library in libraries if way in ways else ():
             known = LIBRARIES[library]
             found[named(library, way)] = Rival(known.make(is_class, size), way, known.kind)
+    # so that it can be told what is due to holding back, and what to the treatment of holes
+    for library in libraries if "copies" in ways else ():
+        known = LIBRARIES[library]
+        if known.held_back:
+            estimator = known.make(is_class, size).set_params(**known.held_back)
+            found[named(library, HELD_BACK)] = Rival(estimator, "copies", known.kind)
     return found
 
 

@@ -187,3 +187,11 @@ def test_results_of_another_way_or_edition_are_not_taken_up() -> None:
     estimator = methods("regression", ["HistGB"], [""], SMALL)["HistGB"].estimator
     said = {spelled(Rival(estimator, way, edition=edition)) for way in WAYS for edition in (1, 2)}
     assert len(said) == 2 * len(WAYS)
+
+
+def test_some_libraries_are_held_back_as_much_as_tritree() -> None:
+    found = methods("regression", LIBRARIES, WAYS, Size())
+    ours = found[OURS].get_params()
+    held_back = found["HistGB + copies, held back"].estimator.get_params()
+    for name in ("l2_regularization", "max_features"):
+        assert held_back[name] == ours[name if name in ours else f"estimator__{name}"]
