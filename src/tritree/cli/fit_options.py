@@ -1,4 +1,4 @@
-"""The options of ``tritree fit``: every setting of the estimators, each with its words for the help."""
+"""The options of ``tritree fit``: settings of the estimators, each with its words for the help."""
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
