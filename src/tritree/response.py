@@ -23,7 +23,7 @@ def read_numbers(y: Any, n_rows: int, reader: str) -> NDArray[np.float64]:
     values = _read(y, n_rows, reader)
     if values.dtype.kind in "OUST":
         _refuse_missing(values)
-        _refuse_text(values)
+        _refuse_text(values, _for_classes(reader))
     try:
         numbers = np.ascontiguousarray(values, dtype=np.float64)
     except OverflowError:
@@ -33,7 +33,7 @@ def read_numbers(y: Any, n_rows: int, reader: str) -> NDArray[np.float64]:
         ) from None
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"y must hold numbers to be learned by a regression ({error}); use TrinaryTreeClassifier for classes"
+            f"y must hold numbers to be learned by a regression ({error}); use {_for_classes(reader)} for classes"
         ) from None
     finite = np.isfinite(numbers)
     if not finite.all():
@@ -121,7 +121,15 @@ def weigh_classes(
     """Return the weights of rows with these labels, those of their classes included."""
     if class_weight is None:
         return weight
+    if isinstance(class_weight, dict):
+        for label, given in class_weight.items():
+            if not isinstance(given, (int, float, np.number)) or not 0 <= given < np.inf:
+                raise ValueError(
+                    f"class_weight gives {label!r} the weight {given!r}; weights must be finite and not negative"
+                )
     of_class: NDArray[np.float64] = compute_sample_weight(class_weight, labels)
+    if not of_class.any():
+        raise ValueError("class_weight gives every class of y the weight 0; at least one must count")
     return of_class if weight is None else of_class * weight
 
 
@@ -179,14 +187,18 @@ def _refuse_dates_and_records(values: NDArray[Any]) -> None:
     raise ValueError(f"y holds {REFUSED[kind][0]} ({_shown(values[row])} in row {row}); {remedy}")
 
 
-def _refuse_text(values: NDArray[Any]) -> None:
+def _for_classes(reader: str) -> str:
+    return reader.replace("Regressor", "Classifier")
+
+
+def _refuse_text(values: NDArray[Any], for_classes: str) -> None:
     """Raise a ValueError if there is text in y, also text that NumPy would read as a number."""
     is_text = [isinstance(value, (str, bytes)) for value in values.tolist()]
     if any(is_text):
         row = is_text.index(True)
         raise ValueError(
             f"y must hold numbers to be learned by a regression, and holds text ({_shown(values[row])} in row {row}); "
-            "turn it into numbers, for example with y.astype(float), or use TrinaryTreeClassifier for classes"
+            f"turn it into numbers, for example with y.astype(float), or use {for_classes} for classes"
         )
 
 

@@ -77,3 +77,17 @@ def test_model_of_a_file_goes_on_like_the_one_saved(tmp_path: Any) -> None:
     np.testing.assert_array_equal(model.predict(X), again.predict(X))
     with pytest.raises(ValueError, match="which had max_depth=2"):
         again.set_params(max_iter=12, max_depth=3).fit(X, Y)
+
+
+def test_parameters_set_after_the_fit_do_not_change_what_it_predicts() -> None:
+    model = started(random_state=0)
+    before = model.predict(X)
+    model.set_params(loss="poisson", missing="mia", max_depth=9)
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert "logarithm" not in str(model.explain(X[:1])[0])
+
+
+def test_model_whose_parameters_are_not_those_of_its_fit_is_not_saved(tmp_path: Any) -> None:
+    model = started().set_params(loss="gamma")
+    with pytest.raises(ValueError, match="loss was 'squared_error' in fit and is 'gamma' now"):
+        model.save(tmp_path / "model.tritree")

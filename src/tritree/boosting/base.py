@@ -20,7 +20,7 @@ from tritree.progress import bar
 from tritree.table import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -37,14 +37,16 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
         raise NotImplementedError
 
-    def _make_loss(self, classes: NDArray[Any] | None) -> Loss:
+    def _loss_of(self, parameters: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
+        """Return the loss that parameters name."""
         raise NotImplementedError
 
     def _loss_answer(
         self, raw: NDArray[np.float64], doubt: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         """Return what sums over trees mean, given the variance that what is missing leaves them."""
-        loss = self._make_loss(getattr(self, "classes_", None))
+        # of the fit: parameters may have been set to something else since
+        loss = self._loss_of(self._started_with, getattr(self, "classes_", None))
         return loss.answer(loss.settled(raw, doubt))
 
     def _fit(
@@ -53,31 +55,34 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         parameters = self._checked_parameters()
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together; give both or neither")
+        if X_val is None and sample_weight_val is not None:
+            raise ValueError("sample_weight_val weighs the rows of X_val; give X_val and y_val, too")
         n_threads, goes_on = count_threads(self.n_jobs), self.warm_start and hasattr(self, "_ensemble")
         if goes_on:
             parameters.check_goes_on(self._started_with, self.n_iter_)
         # kept for the fits that go on: rows that were set aside must stay so
         seed = self._seed if goes_on else int(check_random_state(self.random_state).randint(2**31 - 1))
         codec, classes, rows = self._read(X, y, sample_weight, goes_on=goes_on)
-        loss = self._make_loss(classes)
+        loss = self._loss_of(parameters.values, classes)
         validation = None
-        if X_val is not None:
-            validation = Validation(
-                loss, self._read_validation(X_val, y_val, sample_weight_val, codec, classes)
-            )
-        elif self.early_stopping is True:
-            rows, aside = rows.set_aside(self.validation_fraction, seed, by_class=classes is not None)
-            validation = Validation(loss, aside)
         with infinite_values_named(codec):
-            ensemble = self._ensemble if goes_on else None
+            if X_val is not None:
+                validation = Validation(
+                    loss, self._read_validation(X_val, y_val, sample_weight_val, codec, classes)
+                )
+            elif self.early_stopping is True:
+                rows, aside = rows.set_aside(self.validation_fraction, seed, by_class=classes is not None)
+                validation = Validation(loss, aside)
             booster, ensemble = self._begin(
                 codec,
                 rows,
                 loss,
                 parameters.plan(codec, seed, is_curved=loss.settle is not None),
-                ensemble,
+                self._ensemble if goes_on else None,
                 n_threads,
             )
+            if validation is not None:
+                validation.check(ensemble, n_threads)
         fitted = {
             "_ensemble": ensemble,
             "_codec": codec,
@@ -127,14 +132,18 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         self, X: Any, y: Any, sample_weight: Any, codec: Codec, classes: NDArray[Any] | None
     ) -> Rows:
         table = read_table(X)
-        found, numbers = self._read_response(y, table.n_rows)
+        try:
+            found, numbers = self._read_response(y, table.n_rows)
+        except ValueError as error:
+            raise ValueError(f"in X_val and y_val: {error}") from None
         if classes is not None and found is not None:
             unknown = [label for label in found.tolist() if label not in classes.tolist()]
             if unknown:
                 raise ValueError(f"y_val holds the class {unknown[0]!r}, which y does not; drop such rows")
             numbers = np.searchsorted(classes, found)[numbers.astype(np.intp)].astype(np.float64)
         weight = self._weigh(classes, numbers, sample_weight)
-        return Rows(codec.encode(table, type(self).__name__), numbers, weight)
+        columns = codec.encode(table, type(self).__name__, refuse_unknown=self.unknown_category == "error")
+        return Rows(columns, numbers, weight)
 
     def _begin(
         self,
@@ -263,6 +272,9 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         from tritree.boosting.files import save
 
         check_is_fitted(self)
+        if (name := self._checked_parameters().changed(self._started_with)) is not None:
+            was, now = self._started_with[name], getattr(self, name)
+            raise ValueError(f"{name} was {was!r} in fit and is {now!r} now; set it back, or fit again")
         save(self, path, background=background_rows)
 
     def _restore(self, fields: Any, arrays: Any, codec: Codec, n_classes: int) -> None:

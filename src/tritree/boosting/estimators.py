@@ -14,7 +14,7 @@ from tritree.response import read_classes, read_numbers
 from tritree.shares import ShareClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -70,7 +70,9 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
         Which columns are categorical. "from_dtype" takes those that their library calls so, and text. A list has names
         or positions, or one truth value per column. None takes all columns as numbers, text and booleans excepted.
     unknown_category : {"no_information", "error"}, default="no_information"
-        What to do with a category that training has not seen: take it as a missing value, or raise an error.
+        What a category is to prediction that training never saw. "no_information": it tells nothing, so its row takes
+        the third branch, both branches, or else the larger side, as the strategy has it; it does not mean what a
+        missing value means. "error": an error that names it.
     monotonic_cst : dict or array-like of int, default=None
         For a column 1 if answers must not fall as it rises, -1 if they must not rise, 0 if it is free: by name, or a
         list with one entry per column. It holds on third branches as well.
@@ -209,8 +211,8 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
             )
         return None, numbers
 
-    def _make_loss(self, classes: NDArray[Any] | None) -> Loss:  # noqa: ARG002
-        return regression_loss(self.loss, float(self.quantile))
+    def _loss_of(self, parameters: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:  # noqa: ARG002
+        return regression_loss(parameters["loss"], float(parameters["quantile"]))
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
@@ -357,11 +359,11 @@ random_state, n_jobs
         classes, numbers = read_classes(y, n_rows, type(self).__name__)
         return classes, numbers.astype(np.float64)
 
-    def _make_loss(self, classes: NDArray[Any] | None) -> Loss:
+    def _loss_of(self, parameters: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
         assert classes is not None
         if len(classes) < 2:
             raise ValueError(f"y has one class only, {classes.tolist()[0]!r}; there is nothing to tell apart")
-        if len(classes) > 2 and self.monotonic_cst is not None:
+        if len(classes) > 2 and parameters["monotonic_cst"] is not None:
             raise ValueError(f"monotonic_cst is for two classes, and y has {len(classes)}; leave it out")
         return class_loss(len(classes))
 

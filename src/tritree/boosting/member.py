@@ -177,7 +177,7 @@ class Member:
         tree = self.to_dict()
         ends = [end for _, cells in named for end in _ends_of(tree["nodes"], cells)]
         numbers = choose_by_holes(tree["nodes"], max_nodes, ends)
-        loss = self._model.loss
+        loss = self._model._started_with["loss"]
         return draw_html(tree, numbers, rows=named, loss=loss, version=__version__, compact=compact)
 
     def _grow_for_page(self, table: ReadRows) -> None:

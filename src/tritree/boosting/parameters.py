@@ -37,7 +37,6 @@ _LASTING = {
     "max_features",
     "max_bins",
     "categorical_features",
-    "unknown_category",
     "monotonic_cst",
     "background_rows",
     "third_rows",
@@ -84,14 +83,18 @@ class Parameters:
             raise ValueError(f"early_stopping must be True, False or 'auto', got {v['early_stopping']!r}")
         count_threads(v["n_jobs"])
 
+    def changed(self, before: Mapping[str, Any]) -> str | None:
+        """Return the first parameter that all trees of a model share and that is not as it was."""
+        names = sorted(_LASTING & self.values.keys())
+        return next((name for name in names if not _same(self.values[name], before[name])), None)
+
     def check_goes_on(self, before: Mapping[str, Any], n_rounds: int) -> None:
         """Raise a ValueError naming the first parameter that does not allow a model to be gone on with."""
-        for name in sorted(_LASTING & self.values.keys()):
-            if not _same(self.values[name], before[name]):
-                raise ValueError(
-                    f"warm_start goes on with the trees of the first fit, which had {name}={before[name]!r}; "
-                    f"set it again, or set warm_start=False to begin anew with {self.values[name]!r}"
-                )
+        if (name := self.changed(before)) is not None:
+            raise ValueError(
+                f"warm_start goes on with the trees of the first fit, which had {name}={before[name]!r}; "
+                f"set it again, or set warm_start=False to begin anew with {self.values[name]!r}"
+            )
         if self.values["max_iter"] < n_rounds:
             raise ValueError(
                 f"max_iter={self.values['max_iter']} is less than the {n_rounds} rounds that are there, to which "

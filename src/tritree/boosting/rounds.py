@@ -26,6 +26,10 @@ class Validation:
     doubt: NDArray[np.float64] | None = None
     losses: list[float] = field(default_factory=list)
 
+    def check(self, ensemble: _core.Ensemble, n_threads: int) -> None:
+        """Raise what the core has against the rows, before the first round."""
+        ensemble.predict(self.rows.columns, len(self.rows), 0, 0, n_threads)
+
     def measure(self, ensemble: _core.Ensemble, n_rounds: int, n_threads: int) -> float:
         """Return the mean loss after so many rounds, one more than the last time."""
         begin = 0 if self.raw is None else n_rounds - 1

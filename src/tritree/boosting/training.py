@@ -37,7 +37,18 @@ class Rows:
 
     def set_aside(self, share: float, seed: int, *, by_class: bool) -> tuple[Rows, Rows]:
         """Return most of the rows, and a share of them to validate with: of every class, if there are classes."""
-        train, test = train_test_split(
-            np.arange(len(self)), test_size=share, random_state=seed, stratify=self.y if by_class else None
-        )
+        try:
+            train, test = train_test_split(
+                np.arange(len(self)),
+                test_size=share,
+                random_state=seed,
+                stratify=self.y if by_class else None,
+            )
+        except ValueError:
+            least = int(np.unique(self.y, return_counts=True)[1].min())
+            smallest = f", and the smallest class has {least}" if by_class else ""
+            raise ValueError(
+                f"validation_fraction={share:g} of the rows cannot be set aside: there are {len(self)}{smallest}; give "
+                "X_val and y_val, change validation_fraction, or set early_stopping=False"
+            ) from None
         return self.part(np.sort(train)), self.part(np.sort(test))

@@ -49,7 +49,9 @@ class ViewableBoosting(ViewableTrees):
         """Return what the trees of an output add up to."""
         classes = getattr(self, "classes_", None)
         if classes is None:
-            return "the logarithm of the prediction" if self.loss in LOG_LOSSES else "the sum"
+            return (
+                "the logarithm of the prediction" if self._started_with["loss"] in LOG_LOSSES else "the sum"
+            )
         if len(classes) == 2:
             return f"the log-odds of {as_label(classes.tolist()[output], WIDEST_LABEL)}"
         return f"the score of {as_label(classes.tolist()[output], WIDEST_LABEL)}"
@@ -207,7 +209,7 @@ class ViewableBoosting(ViewableTrees):
             for tree in trees
         )
         if classes is None:
-            link = "log" if self.loss in LOG_LOSSES else "identity"
+            link = "log" if self._started_with["loss"] in LOG_LOSSES else "identity"
         else:
             link = "logit" if len(classes) == 2 else "softmax"
         return draw_onnx_sum(described, trees.baseline, classes=classes, link=link)
