@@ -49,7 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     outcome.notes[:0] = absent + lacking
     if outcome.results.empty:
-        print("\n".join([*outcome.notes, "There are no results."]), file=sys.stderr)
+        ended = "Ended before the first data set was done; the same command goes on where it was."
+        print(
+            "\n".join([*outcome.notes, "There are no results." if outcome.finished else ended]),
+            file=sys.stderr,
+        )
         return 130 if not outcome.finished else 1
     summary = summarised(outcome.results)
     written = write(summary, plan, datasets, outcome, output)

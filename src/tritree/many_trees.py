@@ -117,6 +117,16 @@ class ManyTrees(TabularEstimator):
         self._trees.detach()
         return self
 
+    def _tell_nothing_grown(self) -> None:
+        """Warn before a model is taken elsewhere, where it cannot grow, if it would know nothing of rows with holes."""
+        can_grow = self.missing in ("trinary", "trinary_mia") and self._trees.n_nodes > self._trees.n_trees
+        if can_grow and not self._trees.n_grown:
+            warn_caller(
+                "no third branch has been grown so far, and the exported model cannot grow any: a row with a hole gets "
+                "the value of the node where it is met; call grow_for() before, with rows like those to come",
+                CutShortWarning,
+            )
+
     def _tell_cut_short(self) -> None:
         n = self._trees.n_cut_short
         if not n or self._told_cut_short:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,13 @@ def test_too_many_nodes_are_refused_with_a_remedy() -> None:
     model = TrinaryBoostingRegressor(**QUICK).fit(NUMBERS, SIGNAL)
     with pytest.raises(GrowthLimitError, match=r"more than max_nodes=20; raise max_nodes, or fit fewer"):
         model.to_onnx(max_nodes=20)
+
+
+def test_export_that_knows_nothing_of_holes_says_so() -> None:
+    model = TrinaryBoostingRegressor(**QUICK).fit(NUMBERS, SIGNAL)
+    with pytest.warns(CutShortWarning, match="no third branch has been grown so far"):
+        model.to_onnx()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CutShortWarning)
+        model.grow_for(WITH_HOLES).to_onnx()
+        TrinaryBoostingRegressor(missing="mia", **QUICK).fit(NUMBERS, SIGNAL).to_onnx()

@@ -278,3 +278,25 @@ def test_fit_that_leaves_no_row_out_says_so_and_keeps_the_forest_of_before() -> 
     with pytest.raises(ValueError, match="no out-of-bag prediction; raise n_estimators"):
         forest.fit(DIABETES[0][:1], DIABETES[1][:1])
     np.testing.assert_array_equal(forest.predict(DIABETES[0]), before)
+
+
+def test_ctrl_c_keeps_the_trees_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tritree.forest.base as flow
+
+    def interrupted(jobs: Any, n_threads: int) -> Any:
+        assert n_threads == 1
+        for job in jobs[:3]:
+            yield job()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(flow, "each", interrupted)
+    forest = TrinaryForestRegressor(n_estimators=9, random_state=0, n_jobs=1)
+    with pytest.raises(KeyboardInterrupt):
+        forest.fit(*DIABETES)
+    monkeypatch.undo()
+    # trees do not depend on how many there are to be; their seeds do not, either
+    seeds = np.random.RandomState(0).randint(1, 2**31 - 1, size=9)
+    assert seeds[:3].tolist() == np.random.RandomState(0).randint(1, 2**31 - 1, size=3).tolist()
+    whole = TrinaryForestRegressor(n_estimators=3, random_state=0, n_jobs=1).fit(*DIABETES)
+    assert forest.n_trees_ == 3
+    np.testing.assert_array_equal(forest.predict(DIABETES[0]), whole.predict(DIABETES[0]))

@@ -118,3 +118,9 @@ def test_fractional_is_refused_with_what_to_do() -> None:
     forest = TrinaryForestRegressor(missing="fractional", **QUICK).fit(NUMBERS, SIGNAL)
     with pytest.raises(ValueError, match=r"follows both branches .* use another strategy, or to_dict"):
         forest.to_onnx()
+
+
+def test_export_that_knows_nothing_of_holes_says_so() -> None:
+    forest = TrinaryForestRegressor(**QUICK).fit(NUMBERS, SIGNAL)
+    with pytest.warns(CutShortWarning, match="no third branch has been grown so far"):
+        forest.to_onnx()

@@ -37,7 +37,8 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
         What is lowered. "poisson" and "gamma" predict the exponential of the sum over trees: its mean, where missing
         values leave the sum open.
     quantile : float, default=0.5
-        The quantile that ``loss="quantile"`` predicts, from 0 to 1.
+        The quantile that ``loss="quantile"`` predicts, from 0 to 1. Where values are missing, the answer is the mean of
+        those that the row may have: fewer rows than should be lie below a high one.
     missing : {"trinary_mia", "trinary", "mia", "majority", "fractional"}, default="trinary_mia"
         How missing values are handled.
 
@@ -59,6 +60,7 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
         The fewest rows on either side of a split. Third branches need two.
     l2_regularization : float, default=10.0
         By how much the answers of leaves with few rows are drawn to zero: those of 10 rows to half, if rows weigh 1.
+        Like rows it is counted in weights: where these are small, it should be.
     subsample : float, default=1.0
         The share of rows, drawn anew in each round, that a tree is fitted to.
     max_features : float, default=0.3

@@ -89,27 +89,37 @@ class BaseTrinaryForest(ViewableForest):
             )
             return _core.Model(codes, response, weight, settings, 1, bags.rows(number))
 
-        models = []
-        with bar(self.n_estimators, "trees", shown=bool(self.verbose)) as show:
-            for model in each([partial(grow, number) for number in range(self.n_estimators)], n_threads):
-                models.append(model)
-                show()
-
-        can_grow = any(not model.is_detached for model in models)
-        members = Members(models, shared if can_grow else None)
-        outside = self._ask_out_of_bag(members, columns, bags, n_threads) if self.oob_score else None
-
+        models: list[_core.Model] = []
+        outside = None
+        try:
+            with bar(self.n_estimators, "trees", shown=bool(self.verbose)) as show:
+                for model in each([partial(grow, number) for number in range(self.n_estimators)], n_threads):
+                    models.append(model)
+                    show()
+            if self.oob_score:
+                outside = self._ask_out_of_bag(models, columns, bags, n_threads)
+        except KeyboardInterrupt:  # the trees so far are good, as those of boosting are
+            if models:
+                self._take_over(models, shared, codec, classes)
+            raise
         # nothing is assigned before this line, so that a fit that failed leaves an earlier one as it was
-        self._members = members
-        self._told_cut_short = False
-        self._remember(codec, classes)
-        for of_before in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
-            self.__dict__.pop(of_before, None)
+        self._take_over(models, shared, codec, classes)
         if outside is not None:
             self._keep_out_of_bag(outside)
             seen = ~np.isnan(outside[:, 0])
             self.oob_score_ = self._score_of(response[seen], outside[seen])
         return self
+
+    def _take_over(
+        self, models: list[_core.Model], shared: Table, codec: Codec, classes: NDArray[Any] | None
+    ) -> None:
+        """Have these trees from now on."""
+        can_grow = any(not model.is_detached for model in models)
+        self._members = Members(models, shared if can_grow else None)
+        self._told_cut_short = False
+        self._remember(codec, classes)
+        for of_before in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
+            self.__dict__.pop(of_before, None)
 
     def _drawn(self, n_rows: int) -> int | None:
         """Return how many rows are drawn for a tree; None if it takes all of them."""
@@ -118,16 +128,16 @@ class BaseTrinaryForest(ViewableForest):
         return n_rows if self.max_samples is None else max(1, round(self.max_samples * n_rows))
 
     def _ask_out_of_bag(
-        self, members: Members, columns: list[Any], bags: _Bags, n_threads: int
+        self, models: list[_core.Model], columns: list[Any], bags: _Bags, n_threads: int
     ) -> NDArray[np.float64]:
         """Return what the trees that have not seen a row say of it; NaN where all have."""
-        total = np.zeros((bags.n_rows, members.n_outputs))
+        total = np.zeros((bags.n_rows, max(1, int(models[0].settings["n_classes"]))))
         count = np.zeros(bags.n_rows, dtype=np.int64)
 
         def ask(number: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
             rows = bags.left_out(number)
             some = [np.ascontiguousarray(column[rows]) for column in columns]
-            return rows, members.models[number].predict(some, len(rows), 1)
+            return rows, models[number].predict(some, len(rows), 1)
 
         for rows, values in each([partial(ask, number) for number in range(self.n_estimators)], n_threads):
             total[rows] += values
