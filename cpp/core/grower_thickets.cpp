@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "grower.hpp"
@@ -10,6 +9,7 @@ namespace {
 
 // What is below a node with so many rows is grown apart.
 constexpr std::size_t kThicketRows = 256;
+constexpr std::size_t kTogether = 64;  // thickets
 
 }  // namespace
 
@@ -33,15 +33,16 @@ void Grower::take_small(std::vector<Sprout>& daughters, std::vector<Twig>& first
 
 void Grower::grow_thickets(std::vector<Twig>& firsts, int n_threads,
                            const std::function<void()>& in_between) {
-    constexpr std::size_t kTogether = 64;
-    std::array<std::vector<Twig>, kTogether> thickets;
-    for (std::size_t begin = 0; begin < firsts.size(); begin += kTogether) {
-        if (in_between) in_between();
-        const std::size_t n = std::min(kTogether, firsts.size() - begin);
+    // One at a time stays in the cache until it is written; threads need more to share.
+    const std::size_t together = n_threads == 1 ? 1 : kTogether;
+    std::vector<std::vector<Twig>> thickets(together);
+    for (std::size_t begin = 0; begin < firsts.size(); begin += together) {
+        if (in_between && begin % kTogether == 0) in_between();
+        const std::size_t n = std::min(together, firsts.size() - begin);
         parallel_for(n, n_threads, [&](std::size_t i) {
             Twig& first = firsts[begin + i];
             const Frame& above = bases[places[first.branch.node].base].frame;
-            thickets[i] = grow_thicket(scanner_, std::move(first), above);
+            grow_thicket(scanner_, std::move(first), above, thickets[i]);
         });
         for (std::size_t i = 0; i < n; ++i) settle(thickets[i]);
     }

@@ -206,6 +206,23 @@ void Cells::from_marks(const CodedColumn& column, const NodeRows& node, const La
     }
 }
 
+namespace {
+
+/// Sort items of which there are mostly very few.
+void sort_few(std::vector<std::uint64_t>& items) {
+    constexpr std::size_t kVeryFew = 24;
+    if (items.size() > kVeryFew) return std::sort(items.begin(), items.end());
+    std::uint64_t* const all = items.data();
+    for (std::size_t i = 1; i < items.size(); ++i) {
+        const std::uint64_t item = all[i];
+        std::size_t place = i;
+        for (; place > 0 && all[place - 1] > item; --place) all[place] = all[place - 1];
+        all[place] = item;
+    }
+}
+
+}  // namespace
+
 void Cells::from_sorting(const CodedColumn& column, const NodeRows& node, const Layout& layout) {
     const auto width = static_cast<std::size_t>(layout.width);
     items_.resize(node.size());
@@ -213,7 +230,7 @@ void Cells::from_sorting(const CodedColumn& column, const NodeRows& node, const 
         for (std::size_t i = 0; i < node.size(); ++i)
             items_[i] = std::uint64_t{codes[node.rows[i]]} << 32 | static_cast<std::uint32_t>(i);
     });
-    std::sort(items_.begin(), items_.end());
+    sort_few(items_);
     const std::uint64_t missing_from = std::uint64_t{column.missing()} << 32;
     auto end = items_.end();  // missing is last
     while (end != items_.begin() && end[-1] >= missing_from) --end;

@@ -56,7 +56,9 @@ std::span<Branch> branches_of(std::span<const std::uint32_t> rows, const CodedCo
     fit_to(branches, rows.size());
     Branch* to = branches.data();
     const std::uint32_t missing = column.missing();
-    if (column.is_narrow()) {  // one look into a table instead of several questions
+    if (column.is_narrow() && rows.size() < missing / 4) {
+        for (const std::uint32_t row : rows) *to++ = rung.branch(column.narrow[row], missing);
+    } else if (column.is_narrow()) {  // one look into a table instead of several questions
         std::array<Branch, 256> branch;
         for (std::uint32_t code = 0; code <= missing; ++code) branch[code] = rung.branch(code, missing);
         const std::uint8_t* codes = column.narrow.data();

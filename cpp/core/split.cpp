@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "category_order.hpp"
 #include "criterion.hpp"
@@ -108,7 +109,8 @@ class Search {
         }
     }
 
-    Rung rung() const { return best_; }
+    /// Return the best split; the search is over then.
+    Rung take_rung() { return std::move(best_); }
 
   private:
     /// Let the missing rows join one side.
@@ -212,7 +214,7 @@ std::optional<Rung> search_numeric(Search<Loss>& search, const Settings& setting
     const std::int64_t last_cut = search.best_cut();
     search.cut_missing_off();
     if (!search.found()) return std::nullopt;
-    Rung rung = search.rung();
+    Rung rung = search.take_rung();
     if (rung.missing_alone) {
         rung.threshold = -std::numeric_limits<double>::infinity();
     } else {
@@ -252,7 +254,7 @@ std::optional<Rung> search_partitions(Search<Loss>& search, const CodedColumn& c
     const auto best = static_cast<std::size_t>(search.best_cut());
     search.cut_missing_off();
     if (!search.found()) return std::nullopt;
-    Rung rung = search.rung();
+    Rung rung = search.take_rung();
     fill_sets(rung, column, cells, [&](std::size_t i) { return i == 0 || (best >> (i - 1) & 1); });
     return rung;
 }
@@ -269,7 +271,7 @@ std::optional<Rung> search_ordered(Search<Loss>& search, const CodedColumn& colu
     const std::int64_t best = search.best_cut();
     search.cut_missing_off();
     if (!search.found()) return std::nullopt;
-    Rung rung = search.rung();
+    Rung rung = search.take_rung();
     std::vector<bool> on_left(order.size());
     for (std::int64_t i = 0; i <= best; ++i) on_left[order[static_cast<std::size_t>(i)]] = true;
     fill_sets(rung, column, cells, [&](std::size_t i) { return on_left[i]; });

@@ -6,9 +6,9 @@
 
 namespace tritree {
 
-std::vector<Twig> grow_thicket(const Scanner& scanner, Twig first, const Frame& above) {
+void grow_thicket(const Scanner& scanner, Twig first, const Frame& above, std::vector<Twig>& twigs) {
     thread_local NodeRows data;
-    std::vector<Twig> twigs;
+    twigs.clear();
     twigs.reserve(2 * first.rows.size());  // as many as there can be, if every leaf has a row
     twigs.push_back(std::move(first));
     for (std::size_t t = 0; t < twigs.size(); ++t) {
@@ -29,7 +29,6 @@ std::vector<Twig> grow_thicket(const Scanner& scanner, Twig first, const Frame& 
         }
     }
     data.rows = {};
-    return twigs;
 }
 
 }  // namespace tritree

@@ -26,7 +26,8 @@ struct Twig {
 /// are found one after the other, without what pays only for many rows: histograms, and those of a parent,
 /// and memory for each node.
 ///
-/// The first is given by its branch, depth, path and rows, and by the frame of the node above.
-std::vector<Twig> grow_thicket(const Scanner& scanner, Twig first, const Frame& above);
+/// The first is given by its branch, depth, path and rows, and by the frame of the node above. What is found
+/// takes the place of what is in `twigs`.
+void grow_thicket(const Scanner& scanner, Twig first, const Frame& above, std::vector<Twig>& twigs);
 
 }  // namespace tritree
