@@ -67,8 +67,8 @@ def _keep(series: nw.Series[Any], keep: NDArray[np.bool_]) -> nw.Series[Any]:
     else:
         mask = nw.new_series("keep", keep, nw.Boolean, backend=nw.get_native_namespace(series))
         # a name of our own: those of pandas may be anything
-        values = series.alias("values").to_frame()
-        kept = values.select(nw.when(mask).then(nw.col("values")))["values"]
+        values = series.alias("values").to_frame().with_columns(mask)
+        kept = values.select(nw.when(nw.col("keep")).then(nw.col("values")))["values"]
     return kept.alias(series.name)
 
 
