@@ -92,7 +92,10 @@ def _rates(summary: Summary) -> Figure | None:
             )
             panel.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
             _plain(panel, "y")
-            panel.legend(frameon=False, fontsize="x-small")
+            if (
+                best or column == len(groups) // 2
+            ):  # as they are, libraries have the same names in every panel
+                panel.legend(frameon=False, fontsize="x-small")
         panels[1, column].set_xlabel("cells missing")
     for row in range(2):
         panels[row, 0].set_ylabel("relative loss, median")
@@ -140,7 +143,7 @@ def _sets(summary: Summary) -> Figure | None:
         panel.set_yticks(range(len(names)), names, fontsize="small")
         panel.set_ylim(-0.6, len(names) - 0.3)
         panel.set_xlabel("loss of the best rival / tritree's")
-        panel.margins(x=0.25)
+        panel.margins(x=0.4)
         panel.set_title(f"{group} (red: the rival wins)", fontsize="medium")
         _plain(panel, "x")
     return figure

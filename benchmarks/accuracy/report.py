@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import surroundings
+from benchmarks.accuracy.data import SETS
 from benchmarks.accuracy.rivals import OURS
 from benchmarks.accuracy.summary import COMPLETE, rivals_only
 
@@ -93,6 +94,9 @@ def _made(plan: Plan, datasets: Sequence[Dataset], outcome: Outcome) -> Iterator
         yield "**Not all was run:** the run was ended; what is missing is not shown."
     yield ""
     yield "Data sets: " + "; ".join(_told(dataset) for dataset in datasets) + "."
+    if left_out := [name for name in SETS if name not in plan.sets]:
+        yield f"Not run: {', '.join(left_out)}."
+    yield "Methods, settings and mechanisms are explained in benchmarks/README.md."
     if outcome.notes:
         yield ""
         yield from (f"- {note}" for note in outcome.notes)
@@ -159,7 +163,7 @@ def _where_rivals_win(summary: Summary, group: str) -> list[str]:
     return [
         f"Where rivals win: {len(lines)} of {n_sets} data sets have {what} with less loss than tritree. Losses "
         "are relative to the constant's, means over the cases. A few folds cannot tell how much of a difference on one "
-        "data set is chance; singles.csv has a test of each (the corrected resampled t-test over folds).",
+        "data set is chance.",
         "",
         *_table(headings, lines),
     ]

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree.codec import infinite_values_named
 from tritree.errors import CutShortWarning, warn_caller
+from tritree.parameters import THIRD_BRANCHES
 from tritree.response import check_weights, weigh_classes
 from tritree.tabular import TabularEstimator
 
@@ -119,7 +120,7 @@ class ManyTrees(TabularEstimator):
 
     def _tell_nothing_grown(self) -> None:
         """Warn before a model is taken elsewhere, where it cannot grow, if it would know nothing of rows with holes."""
-        can_grow = self.missing in ("trinary", "trinary_mia") and self._trees.n_nodes > self._trees.n_trees
+        can_grow = self.missing in THIRD_BRANCHES and self._trees.n_nodes > self._trees.n_trees
         if can_grow and not self._trees.n_grown:
             warn_caller(
                 "no third branch has been grown so far, and the exported model cannot grow any: a row with a hole gets "

@@ -15,10 +15,20 @@ import numpy as np
 from tritree import _core
 from tritree.codec import MAX_CATEGORIES
 
-__all__ = ["STRATEGIES", "UNKNOWN_CATEGORY", "Parameters", "check_choice", "check_int", "count_threads"]
+__all__ = [
+    "STRATEGIES",
+    "THIRD_BRANCHES",
+    "UNKNOWN_CATEGORY",
+    "Parameters",
+    "check_choice",
+    "check_int",
+    "count_threads",
+]
 
 #: How missing values may be handled.
 STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate")
+#: Those whose trees go on growing when rows need it.
+THIRD_BRANCHES = ("trinary", "trinary_mia")
 #: What a category that training never saw may be to prediction.
 UNKNOWN_CATEGORY = ("no_information", "error")
 

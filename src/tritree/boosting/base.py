@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.boosting.callbacks import CallbackSupport, FitWatch
-from tritree.boosting.parameters import THIRD_BRANCHES, Parameters
+from tritree.boosting.parameters import Parameters
 from tritree.boosting.rounds import Patience, Validation
 from tritree.boosting.training import Rows
 from tritree.boosting.viewing import ViewableBoosting
 from tritree.codec import Codec, infinite_values_named
-from tritree.parameters import count_threads
+from tritree.parameters import THIRD_BRANCHES, count_threads
 from tritree.progress import bar
 from tritree.table import read_table
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree import _core
-from tritree.boosting.parameters import THIRD_BRANCHES
 from tritree.errors import ModelFileError
 from tritree.files import describe_estimator, write_model
+from tritree.parameters import THIRD_BRANCHES
 from tritree.restore import first_line
 
 if TYPE_CHECKING:

@@ -10,19 +10,17 @@ import numpy as np
 from tritree import _core
 from tritree.checks import check_number
 from tritree.codec import MAX_CATEGORIES
-from tritree.parameters import UNKNOWN_CATEGORY, check_choice, check_int, count_threads
+from tritree.parameters import THIRD_BRANCHES, UNKNOWN_CATEGORY, check_choice, check_int, count_threads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tritree.codec import Codec
 
-__all__ = ["MISSING", "THIRD_BRANCHES", "Parameters"]
+__all__ = ["MISSING", "Parameters"]
 
 #: How boosting may handle missing values.
 MISSING = ("trinary_mia", "trinary", "mia", "majority", "fractional")
-#: Those whose trees go on growing when rows need it.
-THIRD_BRANCHES = ("trinary_mia", "trinary")
 
 _NO_LIMIT = 2**29  # for the core
 #: What all trees of a model have in common.
