@@ -16,6 +16,7 @@ import numpy as np
 Row = list[int | None]
 
 MASK = 2**64 - 1
+PRICE = 2.0  # of sending missing values to one side, as multiples of what chance gains
 THIRD_LEAF = 2  # the fewest rows on either side of a split in a third branch
 
 
@@ -90,6 +91,7 @@ class Cut:
     right: Sums
     staying: Sums  # rows that keep the node's value: those that go third
     gain: float = 0.0
+    worth: float = 0.0  # the gain less what the cut must be better by
 
 
 def scale_for(most: float, bits: int) -> float:
@@ -113,6 +115,9 @@ class Fit:
             second_scale = min(scale_for(max(second), 30), scale_for(sum(second), 61 - bits))
             self.second = [round(h * second_scale) for h in second]
             self.second_unit = 1 / second_scale
+        seconds = float(len(rows)) if second is None else sum_in_order(second)
+        chance = sum_in_order([g * g for g in first]) / seconds if seconds else 0.0
+        self.price = PRICE * chance if rules.missing == "trinary_mia" else 0.0
 
     def sums(self, members: list[int]) -> Sums:
         return Sums(sum(self.first[i] for i in members), sum(self.second[i] for i in members), len(members))
@@ -174,10 +179,15 @@ class Fit:
         node_fall = self.fall(total, node_value, l2)
         best = None
         for column in some_of(node.columns, self.rules.max_features, mixed(node.path, 3)):
+            has_missing = any(self.rows[i][column] is None for i in members)
             for cut in self.cuts(column, members, total):
                 gain = self.gain(node, cut, node_value, node_fall, l2)
-                if gain is not None and (best is None or gain > best.gain):
-                    best = replace(cut, gain=gain)
+                if gain is None:
+                    continue
+                pays = has_missing and cut.missing_to != "third"
+                worth = gain - self.price if pays else gain
+                if worth > (best.worth if best else 0.0):
+                    best = replace(cut, gain=gain, worth=worth)
         return best
 
     def cuts(self, column: int, members: list[int], total: Sums) -> Iterator[Cut]:

@@ -5,6 +5,11 @@
 namespace tritree::boosting {
 namespace {
 
+/// By how many times what chance gains a split must be better that sends missing values to one side, where it
+/// could send them third: Akaike's price of one parameter more. What holes tell in training may not hold
+/// where other fields go missing.
+constexpr double kPriceOfSide = 2;
+
 /// Looks for the best cut of one node, column by column.
 class Search {
   public:
@@ -14,6 +19,7 @@ class Search {
         node_value_ = best_value(sums, plan, bounds_);
         node_fall_ = fall(sums, node_value_, plan.l2);
         bound_ = !plan.monotonic.empty();
+        price_ = plan.missing == Strategy::TrinaryMia ? kPriceOfSide * unit.chance : 0;
     }
 
     void begin_column(std::int32_t column, const Cell& missing) {
@@ -92,8 +98,10 @@ class Search {
         }
         const double after = missing_to == Branch::Third ? reached + staying_fall_ : reached;
         const double gain = after - node_fall_;
-        if (!(gain > best_.gain) || !(gain > kNegligible * (std::abs(reached) + std::abs(node_fall_))))
+        const double worth = has_missing_ && missing_to != Branch::Third ? gain - price_ : gain;
+        if (!(worth > best_worth_) || !(gain > kNegligible * (std::abs(reached) + std::abs(node_fall_))))
             return false;
+        best_worth_ = worth;
         best_.gain = gain;
         best_.column = column_;
         best_.missing_to = missing_to;
@@ -114,6 +122,7 @@ class Search {
     int direction_ = 0;
     bool has_missing_ = false, bound_ = false;
     double node_value_ = 0, node_fall_ = 0, staying_fall_ = 0;
+    double price_ = 0, best_worth_ = 0;
     std::int64_t observed_left_ = 0, observed_right_ = 0;
     Cut best_;
 };

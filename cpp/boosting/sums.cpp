@@ -32,11 +32,16 @@ double largest(std::span<const double> values, int n_threads) {
     return found.empty() ? 0 : *std::max_element(found.begin(), found.end());
 }
 
+template <class F>
+double sum_of_blocks(std::span<const double> values, int n_threads, F&& f) {
+    const auto found = of_blocks(values, n_threads, f);
+    return std::accumulate(found.begin(), found.end(), 0.0);
+}
+
 double sum(std::span<const double> values, int n_threads) {
-    const auto found = of_blocks(values, n_threads, [](std::span<const double> some) {
+    return sum_of_blocks(values, n_threads, [](std::span<const double> some) {
         return std::accumulate(some.begin(), some.end(), 0.0);
     });
-    return std::accumulate(found.begin(), found.end(), 0.0);
 }
 
 /// Return the power of two that takes numbers of at most `most` to integers of at most `bits` bits.
@@ -56,10 +61,15 @@ void Gradients::fill(std::span<const double> first, std::span<const double> seco
     // rows above; sums below, with a bit for what rounding may add to them
     unit.shift = unit.constant ? 0 : 62 - row_bits;
     const double first_scale = scale_for(largest(first, n_threads), std::min(kMostBits, 61 - row_bits));
+    const double seconds = unit.constant ? static_cast<double>(first.size()) : sum(second, n_threads);
     // Where one row has much more than others, their sum leaves more bits than so many of the largest would.
     const double second_scale = unit.constant ? 1
                                               : std::min(scale_for(largest(second, n_threads), kMostBits),
-                                                         scale_for(sum(second, n_threads), unit.shift - 1));
+                                                         scale_for(seconds, unit.shift - 1));
+    const double squares = sum_of_blocks(first, n_threads, [](std::span<const double> some) {
+        return std::inner_product(some.begin(), some.end(), some.begin(), 0.0);
+    });
+    unit.chance = seconds > 0 ? squares / seconds : 0;
     unit.first = 1 / first_scale;
     unit.second = 1 / second_scale;
     at.resize(first.size());

@@ -189,6 +189,27 @@ def test_rows_in_training_with_holes_are_learned_from() -> None:
         assert model.score(holed, y) > 0.5, missing
 
 
+def share_that_goes_third(model: TrinaryBoostingRegressor, columns: set[int]) -> float:
+    """Return how many of the splits on some columns send missing values third, those in third branches left out."""
+    trees = [model.member(i).to_dict() for i in range(model.n_iter_)]
+    nodes = [node for tree in trees for node in tree["nodes"][: len(tree["nodes"]) - tree["n_grown"]]]
+    splits = [node["split"] for node in nodes if node["split"] is not None]
+    return float(np.mean([split["missing_to"] == "third" for split in splits if split["column"] in columns]))
+
+
+def test_holes_at_random_are_given_to_no_side() -> None:
+    X = coarse()
+    model = TrinaryBoostingRegressor(**QUICK).fit(punched(X, 0.3), response(X))
+    assert share_that_goes_third(model, set(range(5))) > 0.9
+
+
+def test_holes_that_tell_something_are_given_to_a_side() -> None:
+    X = coarse()
+    y = response(X)
+    X[X[:, 0] > 25, 0] = np.nan
+    assert share_that_goes_third(TrinaryBoostingRegressor(**QUICK).fit(X, y), {0}) < 0.2
+
+
 def test_growth_has_a_limit_and_says_how_often_it_was_met() -> None:
     model = TrinaryBoostingRegressor(max_third_nodes=50, **QUICK).fit(*DIABETES)
     with pytest.warns(CutShortWarning, match="raise max_third_nodes"):

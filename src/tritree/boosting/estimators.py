@@ -42,8 +42,8 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
     missing : {"trinary_mia", "trinary", "mia", "majority", "fractional"}, default="trinary_mia"
         How missing values are handled.
 
-        - "trinary_mia": per split the best of sending missing left, right or to a third branch; a column without holes
-          in training has a third branch.
+        - "trinary_mia": per split the best of sending missing left, right or to a third branch, to a side if that is
+          better by more than chance; a column without holes in training has a third branch.
         - "trinary": always a third branch.
         - "mia": missing joins the side where it lowers the loss more.
         - "majority": missing joins the side with more observed rows.
