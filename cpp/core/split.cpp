@@ -314,6 +314,7 @@ std::optional<Rung> best_split(const Settings& settings, const CodedColumn& colu
 }
 
 void sort_ladder(std::vector<Rung>& rungs, const Settings& settings, double node_loss) {
+    if (rungs.size() < 2) return;
     std::stable_sort(rungs.begin(), rungs.end(),
                      [](const Rung& a, const Rung& b) { return a.gain > b.gain; });
     for (auto place = rungs.begin(); place != rungs.end(); ++place) {
