@@ -95,8 +95,8 @@ class ViewableBoosting(ViewableTrees):
         x0 is missing    100
         <BLANKLINE>
         the sum 1.0000
-        >>> why.start + sum(why.contributions.values()) + why.rounding == model.predict([[np.nan, 9.0]])[0]
-        np.True_
+        >>> bool(why.start + sum(why.contributions.values()) + why.rounding == model.predict([[np.nan, 9.0]])[0])
+        True
         """
         check_is_fitted(self)
         rows = read_rows(self, X)

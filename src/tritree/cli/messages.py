@@ -160,6 +160,7 @@ def tidy_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)  # of other libraries; some are a UserWarning, too
         warnings.showwarning = show
         yield
 

@@ -76,8 +76,8 @@ class ViewableForest(ViewableTrees):
         x0 is missing    100
         <BLANKLINE>
         the mean over trees 0.9805
-        >>> why.start + sum(why.contributions.values()) + why.rounding == forest.predict([[np.nan, 9.0]])[0]
-        np.True_
+        >>> bool(why.start + sum(why.contributions.values()) + why.rounding == forest.predict([[np.nan, 9.0]])[0])
+        True
         """
         check_is_fitted(self)
         rows = read_rows(self, X)

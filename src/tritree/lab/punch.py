@@ -56,8 +56,9 @@ def _punch_frame(frame: nw.DataFrame[Any], holes: Mapping[int, NDArray[np.intp]]
             keep = np.ones(len(frame), dtype=bool)
             keep[rows] = False
             changed.append(_keep(series[position], keep))
-    # cloned, because older pandas would share the columns that stay as they are
-    return frame.clone().with_columns(*changed).to_native()
+    # cloned, because older pandas would share the columns that stay as they are; Arrow's cannot be changed
+    own = frame if frame.implementation.is_pyarrow() else frame.clone()
+    return own.with_columns(*changed).to_native()
 
 
 def _keep(series: nw.Series[Any], keep: NDArray[np.bool_]) -> nw.Series[Any]:
@@ -76,12 +77,12 @@ def _keep_in_arrow(native: Any, keep: NDArray[np.bool_]) -> Any:
     """Return the same for a column of Arrow, which would lose unused categories, and the order of others, if asked."""
     import pyarrow as pa
 
-    is_view = str(native.type) == "string_view"  # nothing can be taken from views of text
-    plain = native.cast("large_string") if is_view else native
-    if pa.types.is_dictionary(plain.type):
-        plain = plain.unify_dictionaries()
-    kept = plain.take(pa.array(np.arange(len(keep)), mask=~keep))
-    return kept.cast(native.type) if is_view else kept
+    if str(native.type) == "string_view":  # nothing can be taken from views of text
+        values = zip(native.to_pylist(), keep, strict=True)
+        return pa.chunked_array([pa.array([text if kept else None for text, kept in values], native.type)])
+    if pa.types.is_dictionary(native.type):
+        native = native.unify_dictionaries()
+    return native.take(pa.array(np.arange(len(keep)), mask=~keep))
 
 
 def _punch_array(table: Any, holes: Mapping[int, NDArray[np.intp]]) -> NDArray[Any]:
