@@ -100,7 +100,7 @@ sanitize: .venv-sanitize/.installed
 	touch $@
 
 # An ordinary, not editable, install beside exactly the lower bounds of pyproject.toml.
-# the oldest matplotlib would log what a newer pyparsing deprecates
+# The oldest matplotlib would log what a newer pyparsing deprecates.
 test-lowest: .venv-lowest/.created
 	.venv-lowest/bin/python -m pip install --quiet "pyparsing<3.3" $$(.venv-lowest/bin/python tools/requirements.py --lowest run test)
 	.venv-lowest/bin/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall -C build-dir=build/lowest .

@@ -210,7 +210,7 @@ def test_branches_that_were_cut_short_still_add_up() -> None:
     explained = model.explain(ROWS)
     with pytest.warns(CutShortWarning):
         assert [total(why) for why in explained] == model.predict(ROWS).tolist()
-    nothing = TABLE.head(1).map(lambda _: None).astype(TABLE.dtypes.replace(np.dtype("O"), "object"))
+    nothing = TABLE.head(1).mask(np.ones((1, TABLE.shape[1]), dtype=bool))
     [why] = model.explain(nothing)
     assert all(state == "missing" for state in why.states.values())
     assert total(why) == model.predict(nothing)[0]
