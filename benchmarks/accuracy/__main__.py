@@ -113,7 +113,7 @@ def make_parser() -> argparse.ArgumentParser:
         "stopped goes on where it was, if it is given the same store.",
     )
     add: Any = parser.add_argument
-    add("--quick", action="store_true", help="six sets, two settings, one rate each; a few minutes")
+    add("--quick", action="store_true", help="six sets, three settings, one rate each; a few minutes")
     add("--sets", nargs="+", choices=SETS, metavar="SET", help=f"which data sets: {', '.join(SETS)}")
     add("--settings", nargs="+", choices=FAMILIES, metavar="SETTING", help=_all_of(FAMILIES))
     add("--mechanisms", nargs="+", choices=MECHANISMS, metavar="HOW", help=_all_of(MECHANISMS))

@@ -60,7 +60,11 @@ def quick() -> Plan:
         libraries=tuple(
             name for name in LIBRARIES if name != "Deep forest"
         ),  # which takes a third of the time
-        parts=(Part(("test only",), ("mcar",), (0.5,)), Part(("both",), ("mcar",), (0.3,))),
+        parts=(
+            Part(("test only",), ("mcar",), (0.5,)),
+            Part(("both",), ("mcar",), (0.3,)),
+            Part(("shift",), ("mnar",), (0.3,)),
+        ),
     )
 
 

@@ -88,6 +88,7 @@ def test_the_quick_plan_is_part_of_the_full_one() -> None:
     assert [(p.families, p.mechanisms, p.rates) for p in quick().parts] == [
         (("test only",), ("mcar",), (0.5,)),
         (("both",), ("mcar",), (0.3,)),
+        (("shift",), ("mnar",), (0.3,)),
     ]
 
 
