@@ -279,14 +279,11 @@ std::vector<Rung> Scanner::first_rung(const NodeRows& data, const Summary& summa
     thread_local std::vector<std::int32_t> columns;
     columns.resize(codes_.columns.size());
     std::iota(columns.begin(), columns.end(), 0);
-    // After a split that leaves no loss, as of two rows, others are ties at best, and come later.
-    const double everything = (1 - kNegligible / 2) * summary.scan_loss;
     for (const std::int32_t number : drawn(columns, settings_.max_features, mixed(path, 0))) {
-        auto rung = best_on(number, data, summary);
-        if (!rung) continue;
-        const bool leaves_nothing = rung->gain >= everything;
-        keep_if_first(ladder, std::move(*rung), summary.scan_loss);
-        if (leaves_nothing) break;
+        if (auto rung = best_on(number, data, summary))
+            keep_if_first(ladder, std::move(*rung), summary.scan_loss);
+        // two rows can be parted in one way only: all others are ties, and come later
+        if (!ladder.empty() && data.size() == 2) break;
     }
     sort_ladder(ladder, settings_, summary.scan_loss);
     if (ladder.size() > 1) ladder.resize(1);

@@ -60,8 +60,13 @@ def tables(draw: st.DrawFn) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, np.
 
     X = table(holes)
     y = X["a"].fillna(1).to_numpy() + rng.normal(size=n).round(draw(st.sampled_from([0, 1, 9])))
-    weight = rng.integers(1, 4, n) / 4.0 if draw(st.booleans()) else None
-    return X, table(0.5), y, weight
+    weights = {
+        "none": None,
+        "few": rng.integers(1, 4, n) / 4.0,
+        "some of them nothing": rng.integers(0, 3, n) / 4.0 + (rng.random(n) < 0.5),
+        "very unlike": 10.0 ** rng.integers(-12, 1, n),
+    }
+    return X, table(0.5), y, weights[draw(st.sampled_from(list(weights)))]
 
 
 @pytest.mark.parametrize("missing", WITHOUT_SHARES)
@@ -77,6 +82,16 @@ def test_numbers_are_those_of_a_single_tree(
     member = forest.fit(X, y, weight)._members.models[0]
     assert nodes_of(member.tree()) == nodes_of(tree.tree_)
     np.testing.assert_array_equal(forest.predict(Z), tree.predict(Z))
+
+
+def test_light_rows_are_parted_as_in_a_single_tree() -> None:
+    X = np.array([[0, np.nan, 0], [0, 0, 0], [0, 1, 1], [9, 0, 0]])
+    common: dict[str, Any] = {"min_samples_leaf": 1, "max_depth": None, "max_bins": 255}
+    for light in 1e-10 * (1 + np.arange(200) / 300):
+        y, weight = np.array([0.0, 0, 2, 100]), np.array([1.0, 0.1, light, 1])
+        forest = TrinaryForestRegressor(n_estimators=1, bootstrap=False, max_features=1.0, **common)
+        member = forest.fit(X, y, weight)._members.models[0]
+        assert nodes_of(member.tree()) == nodes_of(TrinaryTreeRegressor(**common).fit(X, y, weight).tree_)
 
 
 @pytest.mark.parametrize("missing", WITHOUT_SHARES)
