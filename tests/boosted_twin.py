@@ -344,6 +344,9 @@ class BoostedTwin:
         n_rounds: int,
         weight: list[float] | None = None,
     ) -> None:
+        if weight is not None:
+            usual = float(np.mean([w for w in weight if w > 0]))
+            weight = [w / usual for w in weight]
         self.rules, self.background, self.weight = rules, rows, weight
         # of background rows; only their ratios are to matter
         self.shares = None if weight is None else [w / (sum_in_order(weight) / len(weight)) for w in weight]

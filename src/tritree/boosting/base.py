@@ -12,7 +12,7 @@ from tritree import _core
 from tritree.boosting.callbacks import CallbackSupport, FitWatch
 from tritree.boosting.parameters import Parameters
 from tritree.boosting.rounds import Patience, Validation
-from tritree.boosting.training import Rows
+from tritree.boosting.training import Rows, relative
 from tritree.boosting.viewing import ViewableBoosting
 from tritree.codec import Codec, infinite_values_named
 from tritree.parameters import THIRD_BRANCHES, count_threads
@@ -117,7 +117,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         """Return what the training table teaches about columns and classes, and its rows."""
         table = read_table(X)
         classes, response = self._read_response(y, table.n_rows)
-        weight = self._weigh(classes, response, sample_weight)
+        weight = relative(self._weigh(classes, response, sample_weight))
         if goes_on:
             self._check_same_classes(classes)
             return (

@@ -59,8 +59,8 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
     min_samples_leaf : int, default=20
         The fewest rows on either side of a split. Third branches need two.
     l2_regularization : float, default=10.0
-        By how much the answers of leaves with few rows are drawn to zero: those of 10 rows to half, if rows weigh 1.
-        Like rows it is counted in weights: where these are small, it should be.
+        By how much the answers of leaves with few rows are drawn to zero: those of 10 rows to half. Weights count as
+        multiples of their mean, so that it does not matter in which unit they are.
     subsample : float, default=1.0
         The share of rows, drawn anew in each round, that a tree is fitted to.
     max_features : float, default=0.3

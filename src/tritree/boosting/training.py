@@ -13,7 +13,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "relative"]
+
+
+def relative(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Return weights as multiples of what a row weighs that has any: then the unit they come in does not matter.
+
+    Examples
+    --------
+    >>> relative(np.array([0.02, 0.06, 0.0])).tolist()
+    [0.5, 1.5, 0.0]
+    """
+    return None if weight is None else weight / weight[weight > 0].mean()
 
 
 @dataclass(frozen=True)
