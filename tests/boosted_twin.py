@@ -179,13 +179,11 @@ class Fit:
         node_fall = self.fall(total, node_value, l2)
         best = None
         for column in some_of(node.columns, self.rules.max_features, mixed(node.path, 3)):
-            has_missing = any(self.rows[i][column] is None for i in members)
             for cut in self.cuts(column, members, total):
                 gain = self.gain(node, cut, node_value, node_fall, l2)
                 if gain is None:
                     continue
-                pays = has_missing and cut.missing_to != "third"
-                worth = gain - self.price if pays else gain
+                worth = gain if cut.missing_to == "third" else gain - self.price
                 if worth > (best.worth if best else 0.0):
                     best = replace(cut, gain=gain, worth=worth)
         return best

@@ -5,9 +5,8 @@
 namespace tritree::boosting {
 namespace {
 
-/// By how many times what chance gains a split must be better that sends missing values to one side, where it
-/// could send them third: Akaike's price of one parameter more. What holes tell in training may not hold
-/// where other fields go missing.
+/// Of a split that gives missing values to a side, where they could go third: it must gain so many times more
+/// than chance gives. Akaike's price of one parameter; what holes tell in training may not hold tomorrow.
 constexpr double kPriceOfSide = 2;
 
 /// Looks for the best cut of one node, column by column.
@@ -98,7 +97,7 @@ class Search {
         }
         const double after = missing_to == Branch::Third ? reached + staying_fall_ : reached;
         const double gain = after - node_fall_;
-        const double worth = has_missing_ && missing_to != Branch::Third ? gain - price_ : gain;
+        const double worth = missing_to == Branch::Third ? gain : gain - price_;
         if (!(worth > best_worth_) || !(gain > kNegligible * (std::abs(reached) + std::abs(node_fall_))))
             return false;
         best_worth_ = worth;

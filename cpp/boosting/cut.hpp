@@ -42,8 +42,9 @@ struct Cut {
     }
 };
 
-/// Return the best cut of a node on some columns, or nothing if none lowers the loss. Of equals it is that of
-/// the first column, the smaller threshold, and missing left before third before right.
+/// Return the best cut of a node on some columns, or nothing if none lowers the loss by more than its price.
+/// Of equals it is that of the first column, the smaller threshold, and missing left before third before
+/// right.
 std::optional<Cut> best_cut(const Histogram& histogram, const Bins& bins,
                             std::span<const std::int32_t> columns, const NodeSums& node, const Unit& unit,
                             const Plan& plan);

@@ -43,7 +43,7 @@ struct Unit {
     double first = 1, second = 1;
     int shift = 0;          ///< bits below the number of rows
     bool constant = false;  ///< every row's second derivative is `second`; then rows are all that is packed
-    double chance = 0;      ///< about what one value more gains where there is nothing to gain
+    double chance = 0;      ///< squares of first derivatives by second ones: about what chance gains
 
     Cell cell(Gradient gradient) const {
         return {gradient.first, (std::int64_t{1} << shift) + gradient.second};
@@ -56,7 +56,7 @@ struct Unit {
     }
 };
 
-/// The derivatives of rows, in whole units. A row that is not in `rows` may have anything.
+/// The derivatives of rows, in whole units.
 struct Gradients {
     Unit unit;
     Items<Gradient> at;
