@@ -31,10 +31,11 @@ def as_markdown(
     pictures: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the page; ``pictures`` are what they show and where they are."""
-    parts = ["# Accuracy as fields go missing", "", *_made(plan, datasets, outcome), ""]
+    parts = ["# Accuracy as fields go missing", "", _COMPARED]
     parts += ["## The reach", "", *(f"- {line}" for line in reaches(summary)), ""]
     for shown, path in pictures.items():
         parts += [f"![{shown}]({path})", ""]
+    parts += ["## How it was made", "", *_made(plan, datasets, outcome), ""]
     for group in summary.groups:
         parts += [f"## {group.capitalize()}", "", *_standings(summary, group), ""]
         parts += [*_where_rivals_win(summary, group), ""]
@@ -46,6 +47,25 @@ def as_markdown(
         "",
     ]
     return "\n".join(parts)
+
+
+_COMPARED = """\
+How much tritree's boosting and other libraries lose where fields are missing, in three settings:
+
+- test only: training is as it is, and fields go missing afterwards;
+- both: the same holes in training and test;
+- shift: training's holes come about in another way than the test's.
+
+Behind the name of a library stands what is done about missing values around it; if nothing does, it is as it comes.
+
+- mean: they are filled with the mean, and a column tells where;
+- iterative: they are filled with what the other columns say;
+- 1 % holes: so many of training's cells are lost, so that the library has seen holes;
+- copies: training has five copies of the table, four of them with cells lost at random;
+- held back: it is regularised as tritree is by default.
+
+"Reach" is what tritree is meant to achieve. benchmarks/README.md tells the rest.
+"""
 
 
 _MEANING = """\
@@ -96,7 +116,6 @@ def _made(plan: Plan, datasets: Sequence[Dataset], outcome: Outcome) -> Iterator
     yield "Data sets: " + "; ".join(_told(dataset) for dataset in datasets) + "."
     if left_out := [name for name in SETS if name not in plan.sets]:
         yield f"Not run: {', '.join(left_out)}."
-    yield "Methods, settings and mechanisms are explained in benchmarks/README.md."
     if outcome.notes:
         yield ""
         yield from (f"- {note}" for note in outcome.notes)
