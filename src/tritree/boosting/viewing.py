@@ -76,7 +76,8 @@ class ViewableBoosting(ViewableTrees):
         list of EnsembleExplanation
             One per row. Printed, it tells what each column has moved. ``start + sum(contributions.values()) +
             rounding`` is the sum over trees, bit for bit: what ``decision_function`` returns, or ``predict`` in
-            regression (its logarithm where ``loss`` is "poisson" or "gamma").
+            regression (its logarithm where ``loss`` is "poisson" or "gamma"). What is printed after ± is the standard
+            deviation that missing values leave the sum.
 
         Examples
         --------
