@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from tritree.errors import ColumnError
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "said_of"]
+
+
+@contextmanager
+def said_of(what: str) -> Iterator[None]:
+    """Let errors about rows say which rows they mean."""
+    try:
+        yield
+    except ColumnError as error:
+        raise ColumnError(f"in {what}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"in {what}: {error}") from None
 
 
 @dataclass(frozen=True)
