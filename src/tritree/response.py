@@ -248,18 +248,19 @@ def _refuse_too_large(values: NDArray[Any], reader: str) -> None:
     if fits.all():
         return
     row = int(np.argmin(fits))
-    if not is_too_large(values[row]) and np.isinf(float(values[row])):
-        raise _infinite_response(values[row], row)
     value = values.tolist()[row]
+    beyond = is_too_large(value)
+    if not beyond and np.isinf(float(value)):
+        raise _infinite_response(value, row)
     raise ValueError(
-        f"y holds {shortened(value, 40)} in row {row}, which is too large for a class; drop such rows or turn the "
-        f"classes into text, or use {reader.replace('Classifier', 'Regressor')} for numbers"
+        f"y holds {TOO_LARGE if beyond else repr(value)} in row {row}, which is too large for a class; drop such rows "
+        f"or turn the classes into text, or use {reader.replace('Classifier', 'Regressor')} for numbers"
     )
 
 
 def _fits_64_bits(value: Any) -> bool:
-    is_number = isinstance(value, (int, float, np.integer, np.floating))
-    return not is_number or bool(-(2**63) <= value < 2**64)
+    plain = value.item() if isinstance(value, np.generic) else value
+    return not isinstance(plain, (int, float)) or -(2**63) <= plain < 2**64
 
 
 def _infinite_response(value: Any, row: int) -> ValueError:
