@@ -10,6 +10,8 @@ import pytest
 from models import Floats, estimator, same_bits, simulated
 from sklearn.exceptions import NotFittedError
 
+from tritree import TrinaryBoostingClassifier, TrinaryForestClassifier, TrinaryTreeClassifier
+
 X, Y = simulated(100, 3)
 
 
@@ -133,6 +135,41 @@ def test_bad_parameters_are_refused(bad: str) -> None:
 def test_missing_class_is_refused() -> None:
     with pytest.raises(ValueError, match=r"(?is)\by\b.*(drop|remove)"):
         estimator("classification").fit(X, with_response(np.nan))
+
+
+CLASSIFIERS = [TrinaryTreeClassifier, TrinaryForestClassifier, TrinaryBoostingClassifier]
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", object])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+@pytest.mark.filterwarnings("error")
+def test_infinite_class_is_refused_by_row(classifier: Any, dtype: Any, value: float) -> None:
+    labels = (Y > 0).astype(dtype)
+    labels[7] = value
+    with pytest.raises(ValueError, match=rf"^y holds {value} in row 7; drop such rows or replace"):
+        classifier().fit(X, labels)
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(1e300, r"1e\+300"), (-1e20, r"-1e\+20"), (10**5000, "a number beyond 1.8e308")],
+    ids=["large", "negative", "beyond floats"],
+)
+@pytest.mark.filterwarnings("error")
+def test_too_large_a_class_is_refused_by_row(classifier: Any, value: float, shown: str) -> None:
+    labels = [*(Y > 0).astype(float).tolist()[:-1], value]
+    regressor = classifier.__name__.replace("Classifier", "Regressor")
+    with pytest.raises(ValueError, match=rf"^y holds {shown} in row 99, .*text, or use {regressor} for"):
+        classifier().fit(X, labels)
+
+
+@pytest.mark.parametrize("labels", [[-(2.0**63), 2.0**62], [0, 2**64 - 1], [-(2**63), 0]])
+@pytest.mark.filterwarnings("error")
+def test_large_numbers_may_be_classes_while_64_bits_hold_them(labels: list[float]) -> None:
+    values = np.array(labels, dtype="u8" if labels[1] == 2**64 - 1 else None)
+    assert TrinaryTreeClassifier().fit(X, np.tile(values, 50)).classes_.tolist() == labels
 
 
 @pytest.mark.parametrize("unit", ["M8[D]", "m8[s]"])

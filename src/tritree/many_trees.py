@@ -14,9 +14,12 @@ from tritree.response import check_weights, weigh_classes
 from tritree.tabular import TabularEstimator
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from tritree import _core
+    from tritree.views.arrays import TreeArrays
 
 __all__ = ["ManyTrees"]
 
@@ -50,13 +53,17 @@ class ManyTrees(TabularEstimator):
     def _trees(self) -> Trees:
         raise NotImplementedError
 
+    def _snapshots(self) -> Iterable[TreeArrays]:
+        """Return the trees as they are now, one after the other."""
+        raise NotImplementedError
+
     def _weigh(self, classes: NDArray[Any] | None, y: NDArray[Any], sample_weight: Any) -> Any:
         """Return the weights of rows, those of their classes included; None if all count the same."""
         weight = check_weights(sample_weight, len(y))
         return (
             weight
             if classes is None
-            else weigh_classes(self.class_weight, classes[y.astype(np.intp)], weight)
+            else weigh_classes(self.class_weight, classes, classes[y.astype(np.intp)], weight)
         )
 
     @property
@@ -104,9 +111,26 @@ class ManyTrees(TabularEstimator):
         ----------
         X : table of shape (n_rows, n_features_in_)
             Rows with holes where they are expected.
+
+        Raises
+        ------
+        RuntimeError
+            If rows need a branch that is not grown, and the rows to grow from are gone.
         """
-        self.apply(X)
+        nodes = self.apply(X)
+        if self._trees.is_detached and (n := self._count_ungrown(nodes)):
+            raise RuntimeError(
+                f"{n:,} {'branch' if n == 1 else 'branches'} that these rows need can no longer be grown: the rows to "
+                "grow from are gone (detach(), or a file saved without them); call grow_for() before detach() or "
+                "save(), or fit again"
+            )
         return self
+
+    def _count_ungrown(self, nodes: NDArray[np.int32]) -> int:
+        """Return how many third branches rows have come to that are not grown, given the nodes that they end in."""
+        ends = zip(self._snapshots(), nodes.T, strict=True)
+        # where such a branch is to begin, the row stays at a node that is no leaf
+        return sum(int(np.count_nonzero(tree.column[np.unique(at)] >= 0)) for tree, at in ends)
 
     def detach(self) -> Self:
         """Return the estimator without the training rows that trees grow from.
@@ -134,7 +158,8 @@ class ManyTrees(TabularEstimator):
             return
         self._told_cut_short = True
         why = (
-            "the rows to grow from are gone (detach()); call grow_for() with rows like them before"
+            "the rows to grow from are gone (detach(), or a file saved without them); call grow_for() before that, "
+            "with rows like these"
             if self._trees.is_detached
             else "a tree has all the nodes it may have; raise max_third_nodes"
         )

@@ -16,21 +16,15 @@ from tritree.views.explain_ensemble import Answers
 from tritree.views.reliance import reliance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from tritree.views.arrays import TreeArrays
 
 __all__ = ["ViewableTrees"]
 
 
 class ViewableTrees(ManyTrees):
     """An estimator of many trees that can be looked at."""
-
-    def _snapshots(self) -> Iterable[TreeArrays]:
-        """Return the trees as they are now, one after the other."""
-        raise NotImplementedError
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

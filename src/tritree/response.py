@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from tritree.columns import REFUSED, REFUSED_TYPES, TOO_LARGE, is_missing, is_too_large
+from tritree.errors import shortened
 from tritree.table import read_vector
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def read_numbers(y: Any, n_rows: int, reader: str) -> NDArray[np.float64]:
         row = int(np.argmin(finite))
         if np.isnan(numbers[row]):
             raise _missing_response(row)
-        raise ValueError(f"y holds {numbers[row]} in row {row}; drop such rows or replace infinite values")
+        raise _infinite_response(numbers[row], row)
     return numbers
 
 
@@ -48,6 +49,7 @@ def read_classes(y: Any, n_rows: int, reader: str) -> tuple[NDArray[Any], NDArra
     """Return the classes in sorted order and the class number of each row."""
     values = _read(y, n_rows, reader)
     _refuse_missing(values)
+    _refuse_too_large(values, reader)
     values = _plain_labels(values)
     try:
         check_classification_targets(values)
@@ -116,7 +118,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
 
 
 def weigh_classes(
-    class_weight: Any, labels: NDArray[Any], weight: NDArray[np.float64] | None
+    class_weight: Any, classes: NDArray[Any], labels: NDArray[Any], weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64] | None:
     """Return the weights of rows with these labels, those of their classes included."""
     if class_weight is None:
@@ -127,10 +129,25 @@ def weigh_classes(
                 raise ValueError(
                     f"class_weight gives {label!r} the weight {given!r}; weights must be finite and not negative"
                 )
+        _refuse_unknown_class(class_weight, classes.tolist())
+        class_weight = {label: class_weight.get(label, 1.0) for label in classes.tolist()}
+    elif not isinstance(class_weight, str) or class_weight != "balanced":
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict of class to weight, got {class_weight!r}"
+        )
     of_class: NDArray[np.float64] = compute_sample_weight(class_weight, labels)
     if not of_class.any():
         raise ValueError("class_weight gives every class of y the weight 0; at least one must count")
     return of_class if weight is None else of_class * weight
+
+
+def _refuse_unknown_class(class_weight: dict[Any, Any], classes: list[Any]) -> None:
+    """Raise a ValueError if weights have a class that y does not have, unless every class of y has one, too."""
+    unknown = [label for label in class_weight if label not in classes]
+    if unknown and any(label not in class_weight for label in classes):
+        raise ValueError(
+            f"class_weight has {unknown[0]!r}, which is no class of y; the classes are {shortened(classes)}"
+        )
 
 
 def _read(y: Any, n_rows: int, reader: str) -> NDArray[Any]:
@@ -218,6 +235,36 @@ def _refuse_missing(values: NDArray[Any]) -> None:
         return
     if holes.any():
         raise _missing_response(int(np.argmax(holes)))
+
+
+def _refuse_too_large(values: NDArray[Any], reader: str) -> None:
+    """Raise a ValueError if a number among labels is infinite or beyond 64 bits, which no label may be."""
+    if values.dtype.kind == "f":
+        fits = (values >= np.float64(-(2**63))) & (values < np.float64(2**63))
+    elif values.dtype.kind == "O":
+        fits = np.fromiter(map(_fits_64_bits, values.tolist()), dtype=bool, count=len(values))
+    else:
+        return
+    if fits.all():
+        return
+    row = int(np.argmin(fits))
+    value = values.tolist()[row]
+    beyond = is_too_large(value)
+    if not beyond and np.isinf(float(value)):
+        raise _infinite_response(value, row)
+    raise ValueError(
+        f"y holds {TOO_LARGE if beyond else repr(value)} in row {row}, which is too large for a class; drop such rows "
+        f"or turn the classes into text, or use {reader.replace('Classifier', 'Regressor')} for numbers"
+    )
+
+
+def _fits_64_bits(value: Any) -> bool:
+    plain = value.item() if isinstance(value, np.generic) else value
+    return not isinstance(plain, (int, float)) or -(2**63) <= plain < 2**64
+
+
+def _infinite_response(value: Any, row: int) -> ValueError:
+    return ValueError(f"y holds {value} in row {row}; drop such rows or replace infinite values")
 
 
 def _missing_response(row: int) -> ValueError:

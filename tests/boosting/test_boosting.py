@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tritree import (
     CutShortWarning,
     TrinaryBoostingClassifier,
     TrinaryBoostingRegressor,
+    load,
 )
 from tritree.boosting.parameters import MISSING
 
@@ -225,8 +227,27 @@ def test_detached_models_answer_rows_like_those_grown_for() -> None:
     expected = model.predict(Z)
     other = TrinaryBoostingRegressor(**QUICK).fit(*DIABETES).grow_for(Z).detach()
     np.testing.assert_array_equal(other.predict(Z), expected)
-    with pytest.warns(CutShortWarning, match="grow_for"):
+    with pytest.warns(CutShortWarning, match=r"or a file saved without them.*call grow_for\(\) before that"):
         other.predict(np.full((1, 10), np.nan))
+
+
+@pytest.mark.parametrize("missing", ["trinary", "trinary_mia"])
+def test_model_without_rows_says_that_it_cannot_grow(missing: str, tmp_path: Path) -> None:
+    nothing = np.full((1, 10), np.nan)
+    model = TrinaryBoostingRegressor(missing=missing, **QUICK).fit(*DIABETES)
+    model.save(tmp_path / "model.tritree", background_rows=False)
+    for without in (load(tmp_path / "model.tritree"), model.detach()):
+        with pytest.raises(
+            RuntimeError, match=r"can no longer be grown.*call grow_for\(\) before detach\(\)"
+        ):
+            without.grow_for(nothing)
+        assert without.grow_for(DIABETES[0]) is without  # these rows need nothing that is not there
+
+
+@pytest.mark.parametrize("missing", ["mia", "majority", "fractional"])
+def test_model_without_third_branches_has_nothing_to_grow(missing: str) -> None:
+    model = TrinaryBoostingRegressor(missing=missing, **QUICK).fit(*DIABETES).detach()
+    assert model.grow_for(np.full((1, 10), np.nan)) is model
 
 
 def test_background_may_be_some_of_the_rows() -> None:
@@ -429,11 +450,23 @@ def test_three_classes_with_labels() -> None:
         ({"monotonic_cst": [2] + [0] * 9}, "must be 1, -1 or 0, got 2"),
         ({"monotonic_cst": {"bmi": 1}}, "X has none"),
         ({"quantile": 2}, "quantile"),
+        ({"monotonic_cst": "weight"}, r"one entry per column, got 'weight'; write \{'weight': 1\}"),
+        ({"monotonic_cst": 1}, "one entry per column, got 1;"),
+        ({"max_features": 3}, "got 3; give the share of the columns"),
+        ({"warm_start": "no"}, "warm_start must be True or False, got 'no'"),
+        ({"verbose": "no"}, "verbose must be True or False, got 'no'"),
+        ({"random_state": -1}, "random_state must be a whole number of at least 0 .*got -1"),
+        ({"random_state": "a"}, "random_state must be a whole number .*or None, got 'a'"),
     ],
 )
 def test_parameters_that_cannot_be_are_refused(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         TrinaryBoostingRegressor(**parameters).fit(*DIABETES)
+
+
+def test_truth_may_be_of_numpy() -> None:
+    model = TrinaryBoostingRegressor(max_iter=1, warm_start=np.True_, verbose=np.False_).fit(*DIABETES)
+    assert model.set_params(max_iter=2).fit(*DIABETES).n_iter_ == 2
 
 
 def test_responses_that_the_loss_is_not_for_are_refused() -> None:

@@ -21,6 +21,30 @@ def test_infinite_value_is_named_and_nothing_is_fitted() -> None:
     assert not hasattr(model, "n_features_in_")
 
 
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (TABLE.assign(a=np.inf), "column 'a' holds inf in row 0"),
+        (TABLE.assign(a="text"), "column 'a' holds text now"),
+        (TABLE.assign(b=pd.Timestamp("2020-01-01")), "column 'b' holds dates"),
+    ],
+)
+def test_column_that_cannot_be_is_said_to_be_of_the_validation_rows(rows: pd.DataFrame, words: str) -> None:
+    with pytest.raises(ColumnError, match=f"^in X_val: {words}"):
+        TrinaryBoostingRegressor(max_iter=3).fit(TABLE, Y, X_val=rows, y_val=Y)
+
+
+def test_table_that_cannot_be_is_said_to_be_the_validation_rows() -> None:
+    with pytest.raises(ValueError, match=r"^in X_val: .*1 feature"):
+        TrinaryBoostingRegressor(max_iter=3).fit(TABLE, Y, X_val=np.ones((40, 1)), y_val=Y)
+
+
+def test_infinite_value_in_rows_set_aside_is_not_said_to_be_of_others() -> None:
+    model = TrinaryBoostingRegressor(max_iter=3, early_stopping=True, validation_fraction=0.9, random_state=0)
+    with pytest.raises(ColumnError, match=r"^column 'a' holds inf"):
+        model.fit(TABLE.assign(a=np.where(np.arange(40) > 4, np.inf, 1.0)), Y)
+
+
 def test_missing_response_is_said_to_be_of_the_validation_rows() -> None:
     with pytest.raises(ValueError, match=r"in X_val and y_val: .*row 3"):
         TrinaryBoostingRegressor().fit(TABLE, Y, X_val=TABLE, y_val=Y.where(Y.index != 3))
@@ -49,9 +73,49 @@ def test_weight_of_a_class_that_cannot_be_is_refused(estimator: Any, weight: Any
         estimator(class_weight={"yes": weight, "no": 1.0}).fit(TABLE, ["yes", "no"] * 20)
 
 
+@pytest.mark.parametrize("estimator", [TrinaryBoostingClassifier, TrinaryForestClassifier])
+def test_class_weight_that_cannot_be_is_refused_by_what_may_be(estimator: Any) -> None:
+    with pytest.raises(ValueError, match="must be None, 'balanced' or a dict of class to weight, got 'even'"):
+        estimator(class_weight="even").fit(TABLE, ["yes", "no"] * 20)
+    with pytest.raises(
+        ValueError, match=r"has 'ja', which is no class of y; the classes are \['no', 'yes'\]"
+    ):
+        estimator(class_weight={"ja": 3}).fit(TABLE, ["yes", "no"] * 20)
+
+
+@pytest.mark.parametrize("estimator", [TrinaryBoostingClassifier, TrinaryForestClassifier])
+def test_class_without_a_weight_weighs_one_and_weights_of_no_rows_do_no_harm(estimator: Any) -> None:
+    labels = ["yes", "no", "no", "yes", "no"] * 8
+    whole = estimator(class_weight={"yes": 3, "no": 1}, random_state=0).fit(TABLE, labels)
+    for weights in ({"yes": 3}, {"yes": 3, "no": 1, "ja": 5}):
+        model = estimator(class_weight=weights, random_state=0).fit(TABLE, labels)
+        np.testing.assert_array_equal(model.predict_proba(TABLE), whole.predict_proba(TABLE))
+
+
+def test_class_with_a_weight_may_lack_rows_to_validate_with() -> None:
+    rows = TABLE[1::2]
+    model = TrinaryBoostingClassifier(class_weight={"yes": 3}, max_iter=2)
+    model.fit(TABLE, ["yes", "no"] * 20, X_val=rows, y_val=["no"] * len(rows))
+    assert len(model.validation_loss_) == 2
+
+
 @pytest.mark.parametrize("name", ["TrinaryBoosting", "TrinaryForest", "TrinaryTree"])
 def test_text_to_a_regression_names_the_classifier_of_its_kind(name: str) -> None:
     import tritree
 
     with pytest.raises(ValueError, match=f"use {name}Classifier for classes"):
         getattr(tritree, f"{name}Regressor")().fit(TABLE, ["yes", "no"] * 20)
+
+
+@pytest.mark.parametrize("row", [0, 23, 39])
+def test_infinite_value_is_named_by_its_row_in_the_table_that_was_given(row: int) -> None:
+    table = TABLE.copy()
+    table.loc[row, "a"] = np.inf
+    with pytest.raises(ColumnError, match=f"'a' holds inf in row {row}"):
+        TrinaryBoostingRegressor(early_stopping=True).fit(table, Y)
+
+
+@pytest.mark.parametrize("stops", [np.True_, np.False_])
+def test_truth_values_of_numpy_say_whether_to_stop_early(stops: np.bool_) -> None:
+    model = TrinaryBoostingRegressor(max_iter=3, early_stopping=stops).fit(TABLE, Y)
+    assert (model.validation_loss_ is not None) == stops

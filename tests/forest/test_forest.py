@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tritree import (
     TrinaryForestRegressor,
     TrinaryTreeClassifier,
     TrinaryTreeRegressor,
+    load,
 )
 
 DIABETES: Any = load_diabetes(return_X_y=True)
@@ -199,8 +201,26 @@ def test_detached_forest_answers_rows_like_those_grown_for() -> None:
     expected = TrinaryForestRegressor(**QUICK).fit(*DIABETES).predict(Z)
     forest = TrinaryForestRegressor(**QUICK).fit(*DIABETES).grow_for(Z).detach()
     np.testing.assert_array_equal(forest.predict(Z), expected)
-    with pytest.warns(CutShortWarning, match="grow_for"):
+    with pytest.warns(CutShortWarning, match=r"or a file saved without them.*call grow_for\(\) before that"):
         forest.predict(np.full((1, 10), np.nan))
+
+
+@pytest.mark.parametrize("missing", ["trinary", "trinary_mia"])
+def test_forest_without_rows_says_that_it_cannot_grow(missing: str, tmp_path: Path) -> None:
+    nothing = np.full((1, 10), np.nan)
+    forest = TrinaryForestRegressor(missing=missing, **QUICK).fit(*DIABETES)
+    forest.save(tmp_path / "forest.tritree", training_rows=False)
+    for without in (load(tmp_path / "forest.tritree"), forest.detach()):
+        with pytest.raises(
+            RuntimeError, match=r"can no longer be grown.*call grow_for\(\) before detach\(\)"
+        ):
+            without.grow_for(nothing)
+        assert without.grow_for(DIABETES[0]) is without  # these rows need nothing that is not there
+
+
+def test_forest_without_third_branches_has_nothing_to_grow() -> None:
+    forest = TrinaryForestRegressor(missing="mia", **QUICK).fit(*DIABETES).detach()
+    assert forest.grow_for(np.full((1, 10), np.nan)) is forest
 
 
 def test_importances_add_up_to_one_and_find_what_matters() -> None:
@@ -226,7 +246,19 @@ def test_classes_may_be_text_and_weighed() -> None:
         ({"n_estimators": 0}, "n_estimators"),
         ({"max_features": 0}, "max_features must be a number above 0 and at most 1"),
         ({"max_features": "all"}, "max_features"),
+        ({"max_features": "all"}, "at most 1, 'sqrt' or 'log2', got 'all'$"),
+        (
+            {"max_features": 3},
+            "got 3; give the share of the columns, not their number: 3 of 10 columns is 0.3",
+        ),
         ({"max_samples": 2}, "max_samples"),
+        (
+            {"max_samples": 0.1, "bootstrap": False},
+            "max_samples=0.1 .*set bootstrap=True, or max_samples=None",
+        ),
+        ({"verbose": "no"}, "verbose must be True or False, got 'no'"),
+        ({"random_state": -1}, "random_state must be a whole number of at least 0 .*got -1"),
+        ({"random_state": "a"}, "random_state must be a whole number .*or None, got 'a'"),
         ({"bootstrap": "yes"}, "bootstrap must be True or False"),
         ({"bootstrap": False, "oob_score": True}, "set bootstrap=True"),
         ({"missing": "mean"}, "missing must be one of"),

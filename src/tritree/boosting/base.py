@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.boosting.callbacks import CallbackSupport, FitWatch
 from tritree.boosting.parameters import Parameters
 from tritree.boosting.rounds import Patience, Validation
-from tritree.boosting.training import Rows, relative
+from tritree.boosting.training import Rows, relative, said_of
 from tritree.boosting.viewing import ViewableBoosting
+from tritree.checks import random_source
 from tritree.codec import Codec, infinite_values_named
 from tritree.parameters import THIRD_BRANCHES, count_threads
 from tritree.progress import bar
@@ -61,7 +62,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         if goes_on:
             parameters.check_goes_on(self._started_with, self.n_iter_)
         # kept for the fits that go on: rows that were set aside must stay so
-        seed = self._seed if goes_on else int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = self._seed if goes_on else int(random_source(self.random_state).randint(2**31 - 1))
         codec, classes, rows = self._read(X, y, sample_weight, goes_on=goes_on)
         loss = self._loss_of(parameters.values, classes)
         validation = None
@@ -70,7 +71,8 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
                 validation = Validation(
                     loss, self._read_validation(X_val, y_val, sample_weight_val, codec, classes)
                 )
-            elif self.early_stopping is True:
+            elif self.early_stopping not in (False, "auto"):
+                rows.check_finite()
                 rows, aside = rows.set_aside(self.validation_fraction, seed, by_class=classes is not None)
                 validation = Validation(loss, aside)
             booster, ensemble = self._begin(
@@ -82,7 +84,8 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
                 n_threads,
             )
             if validation is not None:
-                validation.check(ensemble, n_threads)
+                with said_of("X_val") if X_val is not None else nullcontext(), infinite_values_named(codec):
+                    validation.check(ensemble, n_threads)
         fitted = {
             "_ensemble": ensemble,
             "_codec": codec,
@@ -131,18 +134,20 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
     def _read_validation(
         self, X: Any, y: Any, sample_weight: Any, codec: Codec, classes: NDArray[Any] | None
     ) -> Rows:
-        table = read_table(X)
-        try:
+        with said_of("X_val"):
+            table = read_table(X)
+        with said_of("X_val and y_val"):
             found, numbers = self._read_response(y, table.n_rows)
-        except ValueError as error:
-            raise ValueError(f"in X_val and y_val: {error}") from None
         if classes is not None and found is not None:
             unknown = [label for label in found.tolist() if label not in classes.tolist()]
             if unknown:
                 raise ValueError(f"y_val holds the class {unknown[0]!r}, which y does not; drop such rows")
             numbers = np.searchsorted(classes, found)[numbers.astype(np.intp)].astype(np.float64)
         weight = self._weigh(classes, numbers, sample_weight)
-        columns = codec.encode(table, type(self).__name__, refuse_unknown=self.unknown_category == "error")
+        with said_of("X_val"):
+            columns = codec.encode(
+                table, type(self).__name__, refuse_unknown=self.unknown_category == "error"
+            )
         return Rows(columns, numbers, weight)
 
     def _begin(
@@ -182,7 +187,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         """Add rounds until there are enough, or until they help no more; ``boost`` says when to stop, too."""
         first = ensemble.n_trees // ensemble.n_outputs
         patience = Patience(int(self.n_iter_no_change), float(self.tol))
-        stops_early = validation is not None and self.early_stopping is not False
+        stops_early = validation is not None and bool(self.early_stopping)
         with bar(max(self.max_iter - first, 0), "rounds", shown=bool(self.verbose)) as show:
             for done in range(first + 1, self.max_iter + 1):
                 stop = boost()

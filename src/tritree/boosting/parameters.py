@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree import _core
-from tritree.checks import check_number
+from tritree.checks import check_max_features, check_number, check_truth, check_verbose
 from tritree.codec import MAX_CATEGORIES
 from tritree.parameters import THIRD_BRANCHES, UNKNOWN_CATEGORY, check_choice, check_int, count_threads
 
@@ -63,7 +63,7 @@ class Parameters:
         check_int("min_samples_leaf", v["min_samples_leaf"], 1)
         check_number("l2_regularization", v["l2_regularization"], 0)
         check_number("subsample", v["subsample"], 0, 1, open_below=True)
-        check_number("max_features", v["max_features"], 0, 1, open_below=True)
+        check_max_features(v["max_features"])
         check_int("max_bins", v["max_bins"], 2, MAX_CATEGORIES)
         check_int("background_rows", v["background_rows"], 1)
         check_int("third_rows", v["third_rows"], 1)
@@ -79,6 +79,8 @@ class Parameters:
             not isinstance(stopping, str) or stopping != "auto"
         ):
             raise ValueError(f"early_stopping must be True, False or 'auto', got {v['early_stopping']!r}")
+        check_truth("warm_start", v["warm_start"])
+        check_verbose(v["verbose"])
         count_threads(v["n_jobs"])
 
     def changed(self, before: Mapping[str, Any]) -> str | None:
@@ -139,7 +141,15 @@ def directions(constraints: Any, codec: Codec) -> list[int]:
             raise ValueError(f"monotonic_cst has {unknown[0]!r}, which is no column of X")
         listed = [constraints.get(key, 0) for key in codec.keys]
     else:
-        listed = list(np.asarray(constraints, dtype=object).tolist())
+        array = np.asarray(constraints, dtype=object)
+        if array.ndim == 0:  # a text would be taken for a list of its letters
+            example = constraints if isinstance(constraints, str) else "name"
+            raise ValueError(
+                "monotonic_cst must be a dict of column names or a list with one entry per column, got "
+                f"{constraints!r}; write {{{example!r}: 1}} for a column whose answers must not fall, -1 if they must "
+                "not rise"
+            )
+        listed = list(array.tolist())
         if len(listed) != len(names):
             raise ValueError(
                 f"monotonic_cst has {len(listed)} entries, X has {len(names)} columns; give one for each"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from tritree import _core
+from tritree.errors import ColumnError
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Rows", "relative"]
+__all__ = ["Rows", "relative", "said_of"]
 
 
 def relative(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
@@ -25,6 +29,17 @@ def relative(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     [0.5, 1.5, 0.0]
     """
     return None if weight is None else weight / weight[weight > 0].mean()
+
+
+@contextmanager
+def said_of(what: str) -> Iterator[None]:
+    """Let errors about rows say which rows they mean."""
+    try:
+        yield
+    except ColumnError as error:
+        raise ColumnError(f"in {what}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"in {what}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,13 @@ class Rows:
             None if column is None else np.ascontiguousarray(column[rows]) for column in self.columns
         ]
         return Rows(columns, self.y[rows], None if self.weight is None else self.weight[rows])
+
+    def check_finite(self) -> None:
+        """Complain of an infinite value as the core does, while its row still has the number that the user knows."""
+        for position, column in enumerate(self.columns):
+            if column is not None and column.dtype.kind == "f" and np.isinf(column).any():
+                row = int(np.isinf(column).argmax())
+                raise _core.BadValue(position, row, float(column[row]))
 
     def set_aside(self, share: float, seed: int, *, by_class: bool) -> tuple[Rows, Rows]:
         """Return most of the rows, and a share of them to validate with: of every class, if there are classes."""

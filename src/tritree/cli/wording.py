@@ -20,8 +20,8 @@ _OURS = {
     "not grown before detach()": "never grown",
     "call grow_all() before detach() or save(training_rows=False) to have every branch": "fit with --grow-all to have "
     "every branch",
-    "the rows to grow from are gone (detach()); call grow_for() with rows like them before": "the model file has no "
-    "rows to grow from; fit without --no-training-rows",
+    "the rows to grow from are gone (detach(), or a file saved without them); call grow_for() before that, with rows "
+    "like these": "the model file has no rows to grow from; fit without --no-training-rows",
     "it may have; raise max_third_nodes": "it may have; fit with a lower --max-depth, which needs fewer",
 }
 #: What is said of one of many trees, which cannot be fitted by itself.

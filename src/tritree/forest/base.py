@@ -7,11 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
-from tritree.checks import check_number, check_truth
+from tritree.checks import check_max_features, check_number, check_truth, check_verbose, random_source
 from tritree.codec import Codec, infinite_values_named
 from tritree.errors import warn_caller
 from tritree.forest.members import Members, Table, each
@@ -50,10 +49,15 @@ class BaseTrinaryForest(ViewableForest):
         check_int("max_third_nodes", self.max_third_nodes, 0)
         check_truth("bootstrap", self.bootstrap)
         check_truth("oob_score", self.oob_score)
+        check_verbose(self.verbose)
         if self.max_samples is not None:
             check_number("max_samples", self.max_samples, 0, 1, open_below=True)
-        if self.max_features not in ("sqrt", "log2"):
-            check_number("max_features", self.max_features, 0, 1, open_below=True)
+            if not self.bootstrap:
+                raise ValueError(
+                    f"max_samples={self.max_samples!r} is a share of the rows to draw, and bootstrap=False draws none; "
+                    "set bootstrap=True, or max_samples=None"
+                )
+        check_max_features(self.max_features, ("sqrt", "log2"))
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs rows that a tree has not seen; set bootstrap=True")
         return parameters
@@ -76,7 +80,7 @@ class BaseTrinaryForest(ViewableForest):
             codes = _core.Codes(columns, codec.n_categories, parameters.n_bins, n_threads)
         shared = Table(codes, response, weight)
         n_classes = 0 if classes is None else len(classes)
-        seeds = check_random_state(self.random_state).randint(1, 2**31 - 1, size=self.n_estimators)
+        seeds = random_source(self.random_state).randint(1, 2**31 - 1, size=int(self.n_estimators))
         bags = _Bags(seeds, table.n_rows, self._drawn(table.n_rows), weight)
         share = self._share_of(table.n_columns)
 
