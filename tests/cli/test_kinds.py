@@ -185,7 +185,7 @@ def test_many_trees_are_exported_with_the_branches_that_rows_need(
     rows.to_csv("new.csv", index=False)
     assert "warning" not in tritree.good("export", model, "-o", "model.onnx", "--rows", "new.csv").err
     session = runtime.InferenceSession("model.onnx")
-    found = np.ravel(session.run(None, {"X": rows.to_numpy(np.float32)})[0])
+    found = np.ravel(session.run(None, {"X": rows.to_numpy(np.float64)})[0])
     np.testing.assert_allclose(found, library.load(model).predict(rows), rtol=1e-4)
 
 
