@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from cli.conftest import diabetes
 from cli.running import InProcess
+
+from tritree.cli.messages import tidy_warnings
 
 FILES = {
     "empty.csv": b"",
@@ -76,6 +80,15 @@ MENDABLE = {
         "--criterion gini is not for a regression",
         "squared_error",
     ],
+    "fit diabetes.csv -y progress --max-bins 70000": ["--max-bins must be", "or none (every", "got 70000"],
+    "fit diabetes.csv -y progress -m boosting --max-depth 0": [
+        "--max-depth must be",
+        "or none (no limit), got 0",
+    ],
+    "fit diabetes.csv -y progress --grow-for nosuch.csv": ["there is no file 'nosuch.csv'"],
+    "fit diabetes.csv -y progress --grow-for strange.csv": ["none of the columns of training"],
+    "fit diabetes.csv -y progress -o bad_age.csv --grow-for bad_age.csv": ["is read by this command"],
+    "fit - -y progress --grow-for -": ["the standard input has one table", "--grow-for"],
     "fit diabetes.csv -y bmi --skip-missing-response --task classification": ["numbers with fractions"],
     "fit latin.csv -y a --task regression --encoding latin-1": ["holds text", "--task classification"],
     "predict diabetes.csv diabetes.tritree": ["is a table, where a model is wanted"],
@@ -98,6 +111,8 @@ MENDABLE = {
     "show diabetes.tritree -f html --max-nodes none": ["--max-nodes"],
     "export diabetes.tritree": ["-o", "--format"],
     "export diabetes.tritree -o tree.onnx --max-nodes 20": ["would pass --max-nodes 20", "raise --max-nodes"],
+    "export diabetes.tritree -o tree.onnx --rows nosuch.csv": ["there is no file 'nosuch.csv'"],
+    "export diabetes.tritree -f json -o bad_age.csv --rows bad_age.csv": ["is read by this command"],
     "holes diabetes.csv -o holes.gif": ["ending of 'holes.gif'"],
     "holes diabetes.csv --drop sx": ["no column 'sx'", "near: 'sex'"],
     "holes diabetes.csv --json --format svg": ["standard output"],
@@ -216,6 +231,20 @@ def test_names_that_look_like_markup_or_span_lines_are_shown_as_they_are(tritree
     complaint = tritree("fit", "t.csv", "-y", "[red]x[/red]").complaint
     assert "'[red]x[/red]'" in complaint
     assert r"'[bold]a[/bold]', 'b\nc', 'y'" in complaint
+
+
+def test_deprecations_of_other_libraries_are_not_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class OldWay(UserWarning, DeprecationWarning):
+        pass
+
+    monkeypatch.setattr(sys, "warnoptions", [])
+    with tidy_warnings():
+        warnings.warn("for who writes programs", DeprecationWarning, stacklevel=1)
+        warnings.warn("for who writes programs, too", OldWay, stacklevel=1)
+        warnings.warn("for who uses them", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "tritree: warning: for who uses them\n"
 
 
 def test_broken_program_is_not_blamed_on_the_user(

@@ -169,6 +169,83 @@ def test_many_trees_are_explained_and_exported(
     assert Path("model.onnx").stat().st_size > 100
 
 
+def holes_to_come() -> pd.DataFrame:
+    frame = diabetes().drop(columns="y")
+    return frame.mask(np.random.default_rng(0).random(frame.shape) < 0.3).head(60)
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_many_trees_are_exported_with_the_branches_that_rows_need(
+    kind: str, tritree: InProcess, request: pytest.FixtureRequest
+) -> None:
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model = request.getfixturevalue(kind)
+    rows = holes_to_come()
+    rows.to_csv("new.csv", index=False)
+    assert "warning" not in tritree.good("export", model, "-o", "model.onnx", "--rows", "new.csv").err
+    session = runtime.InferenceSession("model.onnx")
+    found = np.ravel(session.run(None, {"X": rows.to_numpy(np.float64)})[0])
+    np.testing.assert_allclose(found, library.load(model).predict(rows), rtol=1e-4)
+
+
+def test_export_that_knows_nothing_of_holes_names_the_option(tritree: InProcess) -> None:
+    pytest.importorskip("onnx")
+    diabetes().fillna(0).to_csv("whole.csv", index=False)
+    tritree.good("fit", "whole.csv", "-y", "y", "-m", "boosting", "--trees", 3)
+    told = tritree.good("export", "whole.tritree", "-o", "bare.onnx").err
+    assert "name rows like those to come with --rows, or with fit --grow-for" in told
+    assert "grow_for()" not in told
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_one_tree_of_many_is_exported_with_the_branches_that_rows_need(
+    kind: str, tritree: InProcess, request: pytest.FixtureRequest
+) -> None:
+    model = request.getfixturevalue(kind)
+    holes_to_come().to_csv("new.csv", index=False)
+    args = ("export", model, "--tree", 0, "-f", "json")
+    nodes = [len(tritree.good(*args, *more).json["nodes"]) for more in ((), ("--rows", "new.csv"))]
+    assert nodes[0] < nodes[1]
+
+
+def test_fewer_rows_are_a_remedy_for_too_many_nodes(tritree: InProcess, boosting: Path) -> None:
+    pytest.importorskip("onnx")
+    holes_to_come().to_csv("new.csv", index=False)
+    run = tritree("export", boosting, "-o", "x.onnx", "--rows", "new.csv", "--max-nodes", 200)
+    assert "raise --max-nodes, or name fewer rows with --rows, or fit fewer" in run.complaint
+
+
+@pytest.mark.parametrize("kind", ["tree", "boosting", "forest"])
+def test_model_without_rows_has_the_branches_that_it_was_grown_for(
+    kind: str, tritree: InProcess, table: Path
+) -> None:
+    rows = holes_to_come()
+    rows.assign(y=0).to_csv("new.csv", index=False)
+    few = () if kind == "tree" else ("--trees", 3)
+    args = ("fit", table, "-y", "y", "-m", kind, *few)
+    tritree.good(*args, "-o", "with.tritree")
+    run = tritree.good(*args, "-o", "m.tritree", "--grow-for", "new.csv", "--no-training-rows")
+    assert run.err == ""  # nor that the response is ignored
+    rows.to_csv("new.csv", index=False)
+    run = tritree.good("predict", "m.tritree", "new.csv")
+    assert run.err == ""
+    assert run.out == tritree.good("predict", "with.tritree", "new.csv").out
+
+
+def test_rows_cannot_grow_what_has_no_training_rows(tritree: InProcess, table: Path) -> None:
+    pytest.importorskip("onnx")
+    holes_to_come().to_csv("new.csv", index=False)
+    tritree.good(
+        "fit", table, "-y", "y", "-m", "forest", "--trees", 3, "-o", "m.tritree", "--no-training-rows"
+    )
+    run = tritree.good("export", "m.tritree", "-o", "m.onnx", "--rows", "new.csv")
+    assert (
+        "no rows to grow from; fit without --no-training-rows, or name rows like them with --grow-for"
+        in run.err
+    )
+
+
 def test_spread_of_a_tree_of_a_forest_is_exported(tritree: InProcess, forest: Path) -> None:
     tree = tritree.good("export", forest, "--tree", 1, "-f", "json", "--spread").json
     assert tree["member"] == {"number": 1, "of": 4}
@@ -223,6 +300,17 @@ def test_spread_of_a_tree_of_a_forest_is_exported(tritree: InProcess, forest: Pa
             "--strategy surrogate is not for --model boosting; use trinary_mia, trinary, mia, majority or",
         ),
         (("fit", "{table}", "-y", "y", "-m", "forest", "--learning-rate", "1"), "--learning-rate is not for"),
+        # what would be without the option is no reason to take it
+        (
+            ("fit", "{table}", "-y", "y", "-m", "forest", "--learning-rate", ".1"),
+            "--learning-rate is not for",
+        ),
+        (("fit", "{table}", "-y", "y", "--trees", "100"), "--trees is not for --model tree"),
+        (("fit", "{table}", "-y", "y", "-m", "boosting", "--max-surrogates", "5"), "--max-surrogates is not"),
+        (
+            ("compare", "{table}", "-y", "y", "--learning-rate", "0.1"),
+            "--learning-rate is not for --model tree",
+        ),
     ],
 )
 def test_what_a_kind_cannot_do_is_said_in_a_line(

@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from tritree.cli import compare_options as own
 from tritree.cli import fit_options as of_fit
 from tritree.cli import options
@@ -40,6 +42,7 @@ EXAMPLES = (
 
 @reads_a_table
 def compare(
+    context: typer.Context,
     table: options.TableFile,
     response: of_fit.Response,
     task: of_fit.Task = None,
@@ -95,7 +98,7 @@ def compare(
         "--trees": trees,
         "--learning-rate": learning_rate,
     }
-    wanted = experiment_options(kinds, training.task, asked)
+    wanted = experiment_options(kinds, training.task, asked, options.given(context))
     dataset = _dataset(source.name if table == "-" else Path(table).name, training, response, weights)
     _check_folds(folds, dataset)
     for name in columns or ():

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from tritree.cli import fit_options as of_fit
 from tritree.cli import options
 from tritree.cli.messages import Mendable, put, put_json, working
@@ -20,12 +22,17 @@ EXAMPLES = (
     ("tritree fit visits.parquet -y outcome --drop visit_id -o visits.tritree", "without a column"),
     ("tritree fit cars.tsv.gz -y mpg --na '?' --strategy mia --max-depth 8", "with other settings"),
     ("tritree fit houses.csv -y price --model boosting --trees 300", "many trees, which predict better"),
+    (
+        "tritree fit houses.csv -y price -m forest --grow-for new.csv --no-training-rows",
+        "a file without training rows that is ready for rows with such holes",
+    ),
     ("tritree fit - -y y -o model.tritree --json < table.csv", "for programs"),
 )
 
 
 @reads_a_table
 def fit(
+    context: typer.Context,
     table: options.TableFile,
     response: of_fit.Response,
     output: of_fit.Output = None,
@@ -47,6 +54,7 @@ def fit(
     no_split_on_missing: of_fit.NoSplitOnMissing = False,
     max_surrogates: of_fit.MaxSurrogates = 5,
     grow_all: of_fit.GrowAll = False,
+    grow_for: of_fit.GrowFor = None,
     no_training_rows: of_fit.NoTrainingRows = False,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
@@ -57,14 +65,18 @@ def fit(
 
     Every column but the response is learned from. Cells may be missing anywhere but in the response.
     """
-    from tritree.cli.kinds import make_estimator
+    from tritree.cli.kinds import make_estimator, options_named
+    from tritree.cli.leading import lead
     from tritree.cli.response import Roles, take_apart
     from tritree.cli.summary import Summary
     from tritree.cli.typed import read_typed
 
+    if table == "-" == grow_for:
+        raise Mendable("the standard input has one table; name a file for --grow-for")
     source = open_source(table, reading)
+    to_come = None if grow_for is None else open_source(grow_for, reading)
     output = output or _named_after(table)
-    place = _model_place(output, table)
+    place = _model_place(output, table, *([] if grow_for is None else [grow_for]))
     frame = read_typed(source, reading, categorical or [], numeric or [], drop or [])
     roles = Roles(response, weights, tuple(drop or ()))
     training = take_apart(frame, source.name, roles, task=task, skip_missing=skip_missing)
@@ -85,10 +97,16 @@ def fit(
             "--learning-rate": learning_rate,
             "--n-jobs": n_jobs,
         },
+        options.given(context),
     )
     if grow_all and kind != "tree":
-        raise Mendable(f"--grow-all is for one tree; the branches of a {kind} model grow when rows need them")
-    _train(model, training, response, weights, grow_all)
+        raise Mendable(
+            f"--grow-all is for one tree; the branches of a {kind} model grow when rows need them, or by --grow-for"
+        )
+    with options_named(kind):
+        _train(model, training, response, weights, grow_all)
+    if to_come is not None:
+        lead(model, to_come, reading, besides=[response, *(drop or ()), *([weights] if weights else [])])
     replaced = place.exists()
     # before the summary, which Ctrl-C may end
     _save(model, place, output, without_rows=no_training_rows)
@@ -105,10 +123,10 @@ def _named_after(table: str) -> str:
     return "model.tritree" if table == "-" else f"{Path(table).name.partition('.')[0] or 'model'}.tritree"
 
 
-def _model_place(output: str, table: str) -> Path:
+def _model_place(output: str, *inputs: str) -> Path:
     from tritree.cli.places import check_output
 
-    place = check_output(output, "the model", table)
+    place = check_output(output, "the model", *inputs)
     if place is None:
         raise Mendable("a model is written to a file, not to the standard output; name it with -o")
     return place

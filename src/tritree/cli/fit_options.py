@@ -15,6 +15,7 @@ __all__ = [
     "Criterion",
     "Drop",
     "GrowAll",
+    "GrowFor",
     "LearningRate",
     "MaxBins",
     "MaxDepth",
@@ -236,12 +237,20 @@ GrowAll = Annotated[
         "--grow-all", metavar="", help="Grow every third branch now, not when a row first needs it."
     ),
 ]
+GrowFor = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TABLE",
+        show_default=False,
+        help="Rows like those to come: the third branches that they need are grown now.",
+    ),
+]
 NoTrainingRows = Annotated[
     bool,
     typer.Option(
         "--no-training-rows",
         metavar="",
         help="Keep the training rows out of the file. It is smaller and shows none of them, but third branches no "
-        "longer grow from it: see --grow-all.",
+        "longer grow from it: see --grow-for, and for one tree --grow-all.",
     ),
 ]

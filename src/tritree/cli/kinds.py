@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tritree.cli.fit_options import BY_MODEL
 from tritree.cli.messages import Mendable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-__all__ = ["experiment_options", "make_estimator", "method_names"]
+__all__ = ["experiment_options", "make_estimator", "method_names", "options_named"]
 
 #: The options that a kind takes, and the parameters that they are
 _COMMON = {
@@ -31,21 +32,17 @@ _TAKEN = {
     "forest": _COMMON | _OF_TREES | {"--trees": "n_estimators"},
     "boosting": _COMMON | {"--trees": "max_iter", "--learning-rate": "learning_rate"},
 }
-#: What options are that were not given
-_SILENT = {"--trees": 100, "--learning-rate": 0.1, "--no-split-on-missing": False, "--max-surrogates": 5}
 
 
-def make_estimator(kind: str, task: str, options: Mapping[str, Any]) -> Any:
-    """Return an estimator of a kind for a task, not fitted, given what the command line says."""
+def make_estimator(kind: str, task: str, options: Mapping[str, Any], given: Collection[str]) -> Any:
+    """Return an estimator of a kind for a task, not fitted; ``given`` are the options that the command line has."""
     from tritree.boosting.parameters import MISSING as BOOSTED
 
     taken = _TAKEN[kind]
     parameters: dict[str, Any] = {}
     for option, value in options.items():
-        if _is_silent(option, value):
-            continue
-        _check_taken(option, value, [kind])
-        if option in taken:
+        _check_taken(option, [kind], given)
+        if option in taken and not _is_silent(option, value):
             parameters[taken[option]] = not value if option == "--no-split-on-missing" else value
     if kind != "tree":
         parameters["random_state"] = 0  # the same table and options give the same model
@@ -72,8 +69,10 @@ def method_names(kinds: Sequence[str], strategies: Sequence[str] | None) -> list
     return names
 
 
-def experiment_options(kinds: Sequence[str], task: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of an experiment that compares kinds of models, given what the command line says."""
+def experiment_options(
+    kinds: Sequence[str], task: str, options: Mapping[str, Any], given: Collection[str]
+) -> dict[str, Any]:
+    """Return the options of an experiment that compares kinds of models; ``given`` are those the command line has."""
     names = {"--criterion": "criterion", "--min-samples-leaf": "min_samples_leaf"}
     names |= {"--trees": "trees", "--learning-rate": "learning_rate"}
     if options["--depth"] == 0 and "boosting" in kinds:
@@ -81,12 +80,24 @@ def experiment_options(kinds: Sequence[str], task: str, options: Mapping[str, An
     found = {}
     for option, name in names.items():
         value = options[option]
-        if not _is_silent(option, value):
-            _check_taken(option, value, kinds)
-            if any(option in _TAKEN[kind] for kind in kinds):
-                found[name] = value
+        _check_taken(option, kinds, given)
+        if any(option in _TAKEN[kind] for kind in kinds) and not _is_silent(option, value):
+            found[name] = value
     _check_criterion(found.get("criterion"), _class_of("tree", task), task)
     return found
+
+
+@contextmanager
+def options_named(kind: str) -> Iterator[None]:
+    """Word complaints about what a parameter is with the option that sets it, and with none for None."""
+    try:
+        yield
+    except ValueError as error:
+        for option, name in _TAKEN[kind].items():
+            if str(error).startswith(f"{name} must be "):
+                words = str(error).removeprefix(name).replace("None", "none")
+                raise Mendable(f"{option}{words}") from error
+        raise
 
 
 def _is_silent(option: str, value: Any) -> bool:
@@ -94,9 +105,9 @@ def _is_silent(option: str, value: Any) -> bool:
     return (value is None and option in ("--strategy", "--criterion")) or value == BY_MODEL
 
 
-def _check_taken(option: str, value: Any, kinds: Sequence[str]) -> None:
-    """Raise a Mendable if something was said that is for none of some kinds."""
-    if value != _SILENT.get(option) and not any(option in _TAKEN[kind] for kind in kinds):
+def _check_taken(option: str, kinds: Sequence[str], given: Collection[str]) -> None:
+    """Raise a Mendable if an option was given that is for none of some kinds."""
+    if option in given and not any(option in _TAKEN[kind] for kind in kinds):
         raise Mendable(f"{option} is not for {_named(kinds)}; leave it out")
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "TableFile",
     "TreeNumber",
     "UnknownCategory",
+    "given",
     "whole",
 ]
 
@@ -125,6 +126,16 @@ NoDefaultNa = Annotated[
         help="Take NA, NaN, N/A, null, None and the like for text. An empty cell is missing in any case.",
     ),
 ]
+
+
+def given(context: typer.Context) -> set[str]:
+    """Return the options that were given, by name, whether or not they say what would be without them."""
+    by_user = [
+        part
+        for part in context.command.params
+        if getattr(context.get_parameter_source(part.name), "name", None) == "COMMANDLINE"
+    ]
+    return {name for part in by_user for name in part.opts}
 
 
 def whole(least: int, *, or_none: bool = False) -> Callable[[Any], int | None]:

@@ -109,6 +109,7 @@ def show(
 
     Third branches are shown as far as they have grown; --rows makes those grow that a table needs.
     """
+    from tritree.cli.leading import lead
     from tritree.cli.models import one_tree, open_model
     from tritree.cli.places import check_output, format_of, refuse_terminal, write_out
 
@@ -121,7 +122,7 @@ def show(
     frame = None
     if rows is not None:
         # a tree of a forest is led through by itself, one of boosting grows with the others
-        frame = _lead(tree if hasattr(tree, "apply") else opened, rows, reading)
+        frame = lead(tree if hasattr(tree, "predict") else opened, open_source(rows, reading), reading)
     limits: dict[str, Any] = {"max_depth": max_depth, "digits": digits}
     if max_nodes is not None:
         limits["max_nodes"] = max_nodes or None
@@ -131,16 +132,6 @@ def show(
     with working(f"drawing the tree as {kind}"):
         data = _draw(tree, kind, frame, limits, dpi, one_of_many=number is not None)
     write_out(data, place, output, f"the tree as {kind}")
-
-
-def _lead(tree: Any, rows: str, reading: Reading) -> Any:
-    """Return a table whose rows have been led through the tree, so that it has the branches they need."""
-    from tritree.cli.typed import read_rows
-
-    frame = read_rows(tree, open_source(rows, reading), reading)
-    with working("leading rows through the tree"):
-        tree.apply(frame)
-    return frame
 
 
 def _draw(tree: Any, kind: str, frame: Any, limits: dict[str, Any], dpi: int, *, one_of_many: bool) -> bytes:

@@ -19,9 +19,12 @@ _OURS = {
     "digits=17 shows them in full": "--digits 17 shows them in full",
     "not grown before detach()": "never grown",
     "call grow_all() before detach() or save(training_rows=False) to have every branch": "fit with --grow-all to have "
-    "every branch",
+    "every branch, or with --grow-for to have those that rows need",
     "the rows to grow from are gone (detach(), or a file saved without them); call grow_for() before that, with rows "
-    "like these": "the model file has no rows to grow from; fit without --no-training-rows",
+    "like these": "the model file has no rows to grow from; fit without --no-training-rows, or name rows like these "
+    "with --grow-for",
+    "call grow_for() before, with rows like those to come": "name rows like those to come with --rows, or with "
+    "fit --grow-for",
     "it may have; raise max_third_nodes": "it may have; fit with a lower --max-depth, which needs fewer",
 }
 #: What is said of one of many trees, which cannot be fitted by itself.
