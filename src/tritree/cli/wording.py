@@ -21,7 +21,7 @@ _OURS = {
     "call grow_all() before detach() or save(training_rows=False) to have every branch": "fit with --grow-all to have "
     "every branch, or with --grow-for to have those that rows need",
     "the rows to grow from are gone (detach(), or a file saved without them); call grow_for() before that, with rows "
-    "like these": "the model file has no rows to grow from; fit without --no-training-rows, or name rows like these "
+    "like these": "the model file has no rows to grow from; fit without --no-training-rows, or name rows like them "
     "with --grow-for",
     "call grow_for() before, with rows like those to come": "name rows like those to come with --rows, or with "
     "fit --grow-for",
