@@ -54,9 +54,8 @@ std::pair<std::size_t, std::size_t> part_rows(const CodedRows& data, std::span<s
     parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         // each row is written to all parts and kept in one, so that there is no branch to guess wrong
         const auto [left_at, right_at, third_at] = counts[begin / kBlock];
-        static thread_local std::array<std::array<std::uint32_t, kBlock + 1>, 3> own_parts;
-        std::uint32_t *const left = own_parts[0].data(), *const right = own_parts[1].data(),
-                             *const third = own_parts[2].data();
+        // on the stack: compilers look up where thread_local memory is again for each row
+        std::array<std::uint32_t, kBlock + 1> left, right, third;
         const std::uint32_t* const row = rows.data();
         const std::uint8_t* const side = sides.data();
         std::size_t n_left = 0, n_right = 0, n_third = 0;
@@ -66,9 +65,9 @@ std::pair<std::size_t, std::size_t> part_rows(const CodedRows& data, std::span<s
             n_right += side[i] == 1;
             n_third += side[i] == 2;
         }
-        std::copy_n(left, n_left, parted.data() + left_at);
-        std::copy_n(right, n_right, parted.data() + right_at);
-        std::copy_n(third, n_third, parted.data() + third_at);
+        std::copy_n(left.begin(), n_left, parted.data() + left_at);
+        std::copy_n(right.begin(), n_right, parted.data() + right_at);
+        std::copy_n(third.begin(), n_third, parted.data() + third_at);
     });
     parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         std::copy(parted.begin() + begin, parted.begin() + end, rows.begin() + begin);
