@@ -21,14 +21,19 @@ __all__ = ["Rows", "relative", "said_of"]
 
 
 def relative(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """Return weights as multiples of what a row weighs that has any: then the unit they come in does not matter.
+    """Return weights such that a row of usual weight counts as one row at least, as the regularisation expects.
+
+    A row of weight two is two rows; but weights that sum to 1 are shares. They are doubled, which rounds nothing, until
+    their mean is from 1 to 2.
 
     Examples
     --------
-    >>> relative(np.array([0.02, 0.06, 0.0])).tolist()
-    [0.5, 1.5, 0.0]
+    >>> relative(np.array([0.25, 0.75, 0.0])).tolist(), relative(np.array([1.0, 2.0])).tolist()
+    ([0.5, 1.5, 0.0], [1.0, 2.0])
     """
-    return None if weight is None else weight / weight[weight > 0].mean()
+    if weight is None or (usual := weight[weight > 0].mean()) >= 1:
+        return weight
+    return np.asarray(np.ldexp(weight, 1 - np.frexp(usual)[1]))
 
 
 @contextmanager
