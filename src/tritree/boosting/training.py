@@ -23,8 +23,8 @@ __all__ = ["Rows", "relative", "said_of"]
 def relative(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     """Return weights such that a row of usual weight counts as one row at least, as the regularisation expects.
 
-    A row of weight two is two rows; but weights that sum to 1 are shares. They are doubled, which rounds nothing, until
-    their mean is from 1 to 2.
+    A row of weight two is two rows; but weights that sum to 1 are shares. Where their mean is below 1 they are taken as
+    multiples of it, so that nothing jumps where it is 1 but for rounding, as that of balanced classes is.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def relative(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     """
     if weight is None or (usual := weight[weight > 0].mean()) >= 1:
         return weight
-    return np.asarray(np.ldexp(weight, 1 - np.frexp(usual)[1]))
+    return np.asarray(weight / usual)
 
 
 @contextmanager
