@@ -5,10 +5,13 @@
 #include <numeric>
 #include <utility>
 
+#include "full_tree.hpp"
+
 namespace tritree::boosting {
 namespace {
 
 constexpr std::size_t kBlock = 512;  // rows that are led together: their codes stay in the nearest cache
+constexpr std::size_t kWorthFilling = 256;  // rows for which trees are filled up
 
 }  // namespace
 
@@ -73,11 +76,24 @@ template <class F>
 void Ensemble::lead_all(const CodeRows& rows, std::size_t begin, std::size_t end, int n_threads,
                         F&& take) const {
     const int n = threads_for(10 * rows.n_rows() * (end - begin), n_threads);
+    std::vector<FullTree> full;
+    if (rows.n_rows() >= kWorthFilling)
+        for (std::size_t number = begin; number < end; ++number) full.emplace_back(trees_[number]);
     parallel_blocks(rows.n_rows(), kBlock, n, [&](std::size_t first, std::size_t last) {
-        std::array<std::int32_t, kBlock> at;
+        std::array<std::int32_t, kBlock> at, at_holes;
+        const std::vector<std::uint32_t> holes = rows_with_holes(rows, bins_, first, last);
+        const bool few_holes = !full.empty() && 2 * holes.size() < last - first;
         for (std::size_t number = begin; number < end; ++number) {
-            std::fill_n(at.begin(), last - first, 0);
-            trees_[number].lead(rows, first, last, at.data());
+            const BoostedTree& tree = trees_[number];
+            if (few_holes && full[number - begin].is_there()) {
+                full[number - begin].lead(rows, first, last, at.data());
+                std::fill_n(at_holes.begin(), holes.size(), 0);
+                tree.lead(rows, holes, at_holes.data());
+                for (std::size_t i = 0; i < holes.size(); ++i) at[holes[i] - first] = at_holes[i];
+            } else {
+                std::fill_n(at.begin(), last - first, 0);
+                tree.lead(rows, first, last, at.data());
+            }
             take(first, number, std::span<const std::int32_t>(at.data(), last - first));
         }
     });
