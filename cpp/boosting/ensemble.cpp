@@ -76,12 +76,12 @@ template <class F>
 void Ensemble::lead_all(const CodeRows& rows, std::size_t begin, std::size_t end, int n_threads,
                         F&& take) const {
     const int n = threads_for(10 * rows.n_rows() * (end - begin), n_threads);
-    std::vector<FullTree> full;
-    if (rows.n_rows() >= kWorthFilling)
-        for (std::size_t number = begin; number < end; ++number) full.emplace_back(trees_[number]);
+    FullTrees full;
+    if (rows.n_rows() >= kWorthFilling) full = {std::span(trees_).subspan(begin, end - begin), bins_};
     parallel_blocks(rows.n_rows(), kBlock, n, [&](std::size_t first, std::size_t last) {
         std::array<std::int32_t, kBlock> at, at_holes;
-        const std::vector<std::uint32_t> holes = rows_with_holes(rows, bins_, first, last);
+        std::vector<std::uint32_t> holes;
+        if (!full.empty()) holes = full.rows_with_holes(rows, first, last);
         const bool few_holes = !full.empty() && 2 * holes.size() < last - first;
         for (std::size_t number = begin; number < end; ++number) {
             const BoostedTree& tree = trees_[number];

@@ -29,7 +29,7 @@ FullTree::FullTree(const BoostedTree& tree) {
 void FullTree::fill(const BoostedTree& tree, std::int32_t node, std::size_t place) {
     const Step& step = tree.steps[static_cast<std::size_t>(node)];
     if (step.is_leaf()) {
-        while (place < asks_.size()) place = 2 * place + 1;  // the way of its rows is to the left
+        while (place < asks_.size()) place *= 2;  // no code is below 0: all ways lead right
         ends_[place - asks_.size()] = node;
         return;
     }
@@ -64,17 +64,26 @@ void FullTree::lead(const CodeRows& codes, std::size_t begin, std::size_t end, s
     });
 }
 
-std::vector<std::uint32_t> rows_with_holes(const CodeRows& codes, const Bins& bins, std::size_t begin,
-                                           std::size_t end) {
-    std::vector<std::uint16_t> missing;
-    for (const ColumnBins& column : bins.columns)
-        missing.push_back(static_cast<std::uint16_t>(column.missing()));
+FullTrees::FullTrees(std::span<const BoostedTree> trees, const Bins& bins) {
+    std::vector<bool> is_asked(bins.n_columns());
+    for (const BoostedTree& tree : trees) {
+        trees_.emplace_back(tree);
+        for (std::int32_t node = 0; node < tree.n_fitted; ++node)
+            if (const Step& step = tree.steps[static_cast<std::size_t>(node)]; !step.is_leaf())
+                is_asked[step.column] = true;
+    }
+    for (std::size_t j = 0; j < is_asked.size(); ++j)
+        if (is_asked[j]) asked_.push_back({j, bins.columns[j].missing()});
+}
+
+std::vector<std::uint32_t> FullTrees::rows_with_holes(const CodeRows& codes, std::size_t begin,
+                                                      std::size_t end) const {
     std::vector<std::uint32_t> found;
     codes.visit([&](const auto* first) {
         for (std::size_t row = begin; row < end; ++row) {
             bool has = false;
-            for (std::size_t j = 0; j < missing.size(); ++j)
-                has |= first[row * codes.width() + j] == missing[j];
+            for (const auto& [column, missing] : asked_)
+                has |= first[row * codes.width() + column] == missing;
             if (has) found.push_back(static_cast<std::uint32_t>(row));
         }
     });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "boosted_tree.hpp"
@@ -11,7 +12,7 @@ namespace tritree::boosting {
 /// never leave it. A step reads a column and a code and nothing else, since node i leads right to 2i and left
 /// to 2i + 1.
 ///
-///     [ - | 1 | 2 3 | 4 5 6 7 | ... ]  nodes; below a leaf all ways are to the left
+///     [ - | 1 | 2 3 | 4 5 6 7 | ... ]  nodes; below a leaf all ways lead right
 class FullTree {
   public:
     /// Make nothing of a tree that is too deep to be filled up, or that asks for categories.
@@ -24,7 +25,7 @@ class FullTree {
   private:
     struct Ask {
         std::uint16_t column = 0;
-        std::uint16_t begin = 0xFFFF;  ///< the first code that goes right; no complete row has this one
+        std::uint16_t begin = 0;  ///< the first code that goes right
     };
 
     void fill(const BoostedTree& tree, std::int32_t node, std::size_t place);
@@ -34,8 +35,26 @@ class FullTree {
     int depth_ = 0;
 };
 
-/// Return those of rows that follow each other in which a value is missing.
-std::vector<std::uint32_t> rows_with_holes(const CodeRows& codes, const Bins& bins, std::size_t begin,
-                                           std::size_t end);
+/// Trees, filled up, and the columns that they ask for.
+class FullTrees {
+  public:
+    FullTrees() = default;  ///< of no trees
+    FullTrees(std::span<const BoostedTree> trees, const Bins& bins);
+
+    bool empty() const { return trees_.empty(); }
+    const FullTree& operator[](std::size_t i) const { return trees_[i]; }
+    /// Return those of rows that follow each other in which something is missing that is asked for.
+    std::vector<std::uint32_t> rows_with_holes(const CodeRows& codes, std::size_t begin,
+                                               std::size_t end) const;
+
+  private:
+    struct Asked {
+        std::size_t column;
+        std::uint32_t missing;  ///< the code of missing values
+    };
+
+    std::vector<FullTree> trees_;
+    std::vector<Asked> asked_;
+};
 
 }  // namespace tritree::boosting

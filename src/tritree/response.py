@@ -138,7 +138,13 @@ def weigh_classes(
     of_class: NDArray[np.float64] = compute_sample_weight(class_weight, labels)
     if not of_class.any():
         raise ValueError("class_weight gives every class of y the weight 0; at least one must count")
-    return of_class if weight is None else of_class * weight
+    if weight is None:
+        return of_class
+    if not (both := of_class * weight).any():
+        raise ValueError(
+            "class_weight and sample_weight together give every row the weight 0; at least one must count"
+        )
+    return both
 
 
 def _refuse_unknown_class(class_weight: dict[Any, Any], classes: list[Any]) -> None:

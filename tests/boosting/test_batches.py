@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,21 @@ from hypothesis import strategies as st
 
 from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 FEW = 200  # rows for which trees are not filled up
+
+
+def check_alike(model: Any, rows: NDArray[Any]) -> None:
+    """Compare what rows get at once with what they get in parts: nodes, answers, and branches that were not grown."""
+    before = model.n_cut_short_
+    at_once, nodes = model.predict(rows), model.apply(rows)
+    of_all, before = model.n_cut_short_ - before, model.n_cut_short_
+    parts = [rows[first : first + FEW] for first in range(0, len(rows), FEW)]
+    np.testing.assert_array_equal(at_once, np.concatenate([model.predict(part) for part in parts]))
+    assert of_all == model.n_cut_short_ - before
+    np.testing.assert_array_equal(nodes, np.concatenate([model.apply(part) for part in parts]))
 
 
 @settings(max_examples=25, deadline=None)
@@ -34,6 +50,7 @@ def test_many_rows_at_once_are_told_what_few_are(
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(700, 5)).round(rng.integers(1, 4))
     y = X[:, 0] * X[:, 1] + np.abs(X[:, 2]) + rng.normal(size=len(X)) / 10
+    X[:, 4] = np.nan  # a column that no tree asks for
     model = TrinaryBoostingRegressor(
         missing=missing,
         max_depth=max_depth,
@@ -45,19 +62,37 @@ def test_many_rows_at_once_are_told_what_few_are(
     ).fit(np.where(rng.random(X.shape) < holes_in_training, np.nan, X), y)
     rows = rng.normal(size=(1_100, 5)) * 2
     rows[(rng.random(rows.shape) < 0.3) & (rng.random((len(rows), 1)) < rows_with_holes)] = np.nan
-    at_once = model.predict(rows)
-    in_parts = [model.predict(rows[first : first + FEW]) for first in range(0, len(rows), FEW)]
-    np.testing.assert_array_equal(at_once, np.concatenate(in_parts))
+    check_alike(model, rows)
 
 
+@pytest.mark.parametrize("categorical", [[], [1, 3]])
 @pytest.mark.parametrize("n_jobs", [1, 4])
-def test_many_rows_of_classes_and_categories_are_told_what_few_are(n_jobs: int) -> None:
+def test_many_rows_of_classes_and_categories_are_told_what_few_are(
+    n_jobs: int, categorical: list[int]
+) -> None:
     rng = np.random.default_rng(3)
     X = rng.integers(0, 9, size=(900, 4)).astype(float)
     y = (X[:, 0] > 4).astype(int) + (X[:, 1] % 3 == 0)
-    for categorical in ([], [1, 3]):
-        model = TrinaryBoostingClassifier(max_iter=5, categorical_features=categorical, n_jobs=n_jobs).fit(
-            X, y
-        )
-        parts = [model.predict_proba(X[first : first + FEW]) for first in range(0, len(X), FEW)]
-        np.testing.assert_array_equal(model.predict_proba(X), np.concatenate(parts))
+    model = TrinaryBoostingClassifier(
+        max_iter=5, categorical_features=categorical, max_leaf_nodes=7, n_jobs=n_jobs, random_state=0
+    ).fit(X, y)
+    rows = rng.integers(0, 12, size=(900, 4)).astype(float)  # there are categories that training has not seen
+    rows[rng.random(rows.shape) < 0.03] = np.nan
+    check_alike(model, rows)
+
+
+@pytest.mark.parametrize(
+    "n_categories", [65_533, 65_534]
+)  # the code of an unseen one is the last that there is
+def test_unseen_category_of_a_column_that_is_not_asked_for_does_not_matter(n_categories: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_categories + 2_000, 11))
+    y = np.where(X > 1, 3, 0).sum(axis=1) + (X > 0).sum(axis=1)
+    X[:, 0] = np.arange(len(X)) % n_categories
+    model = TrinaryBoostingRegressor(
+        max_iter=6, max_leaf_nodes=5, max_features=0.1, categorical_features=[0], random_state=0
+    ).fit(X, y)
+    rows = rng.normal(size=(600, 11))
+    rows[:, 0] = 1e6
+    check_alike(model, rows)
+    assert model.n_cut_short_ == 0

@@ -8,7 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tritree import ColumnError, TrinaryBoostingClassifier, TrinaryBoostingRegressor, TrinaryForestClassifier
+from tritree import (
+    ColumnError,
+    TrinaryBoostingClassifier,
+    TrinaryBoostingRegressor,
+    TrinaryForestClassifier,
+)
 
 TABLE = pd.DataFrame({"a": np.arange(40.0), "b": list("uv") * 20})
 Y = TABLE["a"] % 7
@@ -64,6 +69,34 @@ def test_class_of_one_row_cannot_be_set_aside() -> None:
     labels = np.array(["rare"] + ["often"] * 39)
     with pytest.raises(ValueError, match="there are 40, and the smallest class has 1; give X_val"):
         TrinaryBoostingClassifier(early_stopping=True).fit(TABLE, labels)
+
+
+@pytest.mark.parametrize(("share", "use"), [(0.1, "validate"), (0.9, "train")])
+def test_rows_that_count_must_be_on_both_sides_of_those_set_aside(share: float, use: str) -> None:
+    model = TrinaryBoostingRegressor(early_stopping=True, validation_fraction=share, random_state=0)
+    with pytest.raises(ValueError, match=f"validation_fraction={share} .* to {use} with; give X_val"):
+        model.fit(
+            TABLE, Y, np.eye(40)[np.random.RandomState(0).permutation(40)[3 if use == "validate" else 30]]
+        )
+
+
+@pytest.mark.parametrize("estimator", [TrinaryBoostingClassifier, TrinaryForestClassifier])
+def test_weights_of_classes_and_rows_that_leave_nothing_are_refused(estimator: Any) -> None:
+    labels = np.array(["yes", "no"] * 20)
+    with pytest.raises(
+        ValueError, match="class_weight and sample_weight together give every row the weight 0"
+    ):
+        estimator(class_weight={"yes": 0}).fit(TABLE, labels, labels == "yes")
+
+
+def test_rows_to_validate_with_must_count() -> None:
+    model, labels = TrinaryBoostingClassifier(class_weight={"yes": 0}), np.array(["yes", "no"] * 20)
+    with pytest.raises(
+        ValueError, match="in X_val and y_val: class_weight gives every class of y the weight 0"
+    ):
+        model.fit(TABLE, labels, X_val=TABLE[::2], y_val=labels[::2])
+    with pytest.raises(ValueError, match="in X_val and y_val: class_weight and sample_weight together"):
+        model.fit(TABLE, labels, X_val=TABLE, y_val=labels, sample_weight_val=labels == "yes")
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, "much"])

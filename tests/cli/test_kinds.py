@@ -233,6 +233,17 @@ def test_model_without_rows_has_the_branches_that_it_was_grown_for(
     assert run.out == tritree.good("predict", "with.tritree", "new.csv").out
 
 
+def test_model_is_kept_where_the_rows_to_grow_for_cannot_be_read(tritree: InProcess, table: Path) -> None:
+    holes_to_come().astype(object).assign(bmi="much").to_csv("bad.csv", index=False)
+    run = tritree(
+        "fit", table, "-y", "y", "-m", "boosting", "--trees", 3, "-o", "m.tritree", "--grow-for", "bad.csv"
+    )
+    assert run.code == 1
+    assert "'m.tritree' is written, without the branches that 'bad.csv' needs" in run.err
+    assert "much" in run.err
+    assert tritree.good("show", "m.tritree", "--tree", 0).out
+
+
 def test_rows_cannot_grow_what_has_no_training_rows(tritree: InProcess, table: Path) -> None:
     pytest.importorskip("onnx")
     holes_to_come().to_csv("new.csv", index=False)

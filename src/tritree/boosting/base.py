@@ -143,7 +143,8 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
             if unknown:
                 raise ValueError(f"y_val holds the class {unknown[0]!r}, which y does not; drop such rows")
             numbers = np.searchsorted(classes, found)[numbers.astype(np.intp)].astype(np.float64)
-        weight = self._weigh(classes, numbers, sample_weight)
+        with said_of("X_val and y_val"):
+            weight = self._weigh(classes, numbers, sample_weight)
         with said_of("X_val"):
             columns = codec.encode(
                 table, type(self).__name__, refuse_unknown=self.unknown_category == "error"

@@ -59,6 +59,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.y)
 
+    @property
+    def counts(self) -> bool:
+        """Whether any row has a weight."""
+        return self.weight is None or bool(self.weight.any())
+
     def part(self, rows: NDArray[np.intp]) -> Rows:
         """Return some of the rows."""
         columns: list[Any] = [
@@ -89,4 +94,11 @@ class Rows:
                 f"validation_fraction={share:g} of the rows cannot be set aside: there are {len(self)}{smallest}; give "
                 "X_val and y_val, change validation_fraction, or set early_stopping=False"
             ) from None
-        return self.part(np.sort(train)), self.part(np.sort(test))
+        rest, aside = self.part(np.sort(train)), self.part(np.sort(test))
+        if not (rest.counts and aside.counts):
+            raise ValueError(
+                f"validation_fraction={share:g} of the rows leaves none with a weight above 0 to "
+                f"{'validate' if rest.counts else 'train'} with; give X_val and y_val, weigh more rows, or set "
+                "early_stopping=False"
+            )
+        return rest, aside
