@@ -94,13 +94,7 @@ bool ThirdGrower::is_full() const {
 
 void ThirdGrower::grow(std::int32_t node) {
     Part third;
-    {
-        const Part& part = part_of(node);
-        third.rows = sample(node, part);
-        const std::int32_t column = tree_.steps[static_cast<std::size_t>(node)].column;
-        std::copy_if(part.columns.begin(), part.columns.end(), std::back_inserter(third.columns),
-                     [&](std::int32_t other) { return other != column; });
-    }
+    third.rows = sample(node, part_of(node));
     const std::vector<double> target = answers(node, third.rows);
     const Info& parent = tree_.infos[static_cast<std::size_t>(node)];
     Info info;
@@ -183,7 +177,8 @@ void ThirdGrower::fit(Part& part, const std::vector<double>& target) {
     std::vector<std::uint32_t> order(n);
     std::iota(order.begin(), order.end(), 0u);
     TreeGrower grower({local}, bins, gradients, plan_, 1);
-    grower.grow(tree_, order, part.columns, plan_.max_depth + plan_.third_depth_extra, plan_.max_leaf_nodes);
+    grower.grow(tree_, order, columns_of(part.root), plan_.max_depth + plan_.third_depth_extra,
+                plan_.max_leaf_nodes);
     refine(part.root);
     for (std::size_t i = 0; i < grower.ranges.size(); ++i) {
         const std::size_t node = static_cast<std::size_t>(part.root) + i;
@@ -241,7 +236,7 @@ void ThirdGrower::refine(std::int32_t first) {
 
 std::int32_t ThirdGrower::root_of(std::int32_t node) const {
     for (;;) {
-        const std::int32_t parent = tree_.infos[static_cast<std::size_t>(node)].parent;
+        const std::int32_t parent = parent_of(node);
         if (parent < 0) return node;
         const Step& step = tree_.steps[static_cast<std::size_t>(parent)];
         if (step.next[0] != node && step.next[1] != node) return node;
@@ -253,7 +248,7 @@ std::int32_t ThirdGrower::end_of(std::int32_t root) const {
     if (root == 0) return tree_.n_fitted;
     auto node = static_cast<std::size_t>(root) + 1;
     for (; node < tree_.size(); ++node) {
-        const std::int32_t parent = tree_.infos[node].parent;
+        const std::int32_t parent = parent_of(static_cast<std::int32_t>(node));
         const Step& step = tree_.steps[static_cast<std::size_t>(parent)];
         const auto number = static_cast<std::int32_t>(node);
         if (parent < root || (step.next[0] != number && step.next[1] != number)) break;
@@ -261,33 +256,48 @@ std::int32_t ThirdGrower::end_of(std::int32_t root) const {
     return static_cast<std::int32_t>(node);
 }
 
+/// Return the columns that a part may use: those that no third branch above it does without.
+std::vector<std::int32_t> ThirdGrower::columns_of(std::int32_t root) const {
+    std::vector<bool> used(bins_.n_columns());
+    for (; root != 0; root = root_of(parent_of(root)))
+        used[tree_.steps[static_cast<std::size_t>(parent_of(root))].column] = true;
+    std::vector<std::int32_t> columns;
+    for (std::size_t j = 0; j < used.size(); ++j)
+        if (!used[j]) columns.push_back(static_cast<std::int32_t>(j));
+    return columns;
+}
+
 const ThirdGrower::Part& ThirdGrower::part_of(std::int32_t node) {
-    const std::int32_t root = root_of(node);
-    if (const auto known = parts_.find(root); known != parts_.end()) return known->second;
+    const std::int32_t wanted = root_of(node);
+    if (const auto known = parts_.find(wanted); known != parts_.end()) return known->second;
     if (n_kept_ > kMostKept) {
         parts_.clear();
         n_kept_ = 0;
     }
-    Part part = arranged(root);
-    n_kept_ += part.rows.size();
-    return parts_.insert_or_assign(root, std::move(part)).first->second;
+    std::vector<std::int32_t> unknown{wanted};  // up to one that is known; there may be one for each column
+    while (unknown.back() != 0) {
+        const std::int32_t above = root_of(parent_of(unknown.back()));
+        if (parts_.contains(above)) break;
+        unknown.push_back(above);
+    }
+    for (; !unknown.empty(); unknown.pop_back()) {
+        Part part = arranged(unknown.back());
+        n_kept_ += part.rows.size();
+        parts_.insert_or_assign(unknown.back(), std::move(part));
+    }
+    return parts_.at(wanted);
 }
 
-ThirdGrower::Part ThirdGrower::arranged(std::int32_t root) {
+/// Return a part whose rows were dropped, with them; the part above it has its own.
+ThirdGrower::Part ThirdGrower::arranged(std::int32_t root) const {
     Part part;
     part.root = root;
     if (root == 0) {
         part.rows.resize(background_.rows.n_rows());
         std::iota(part.rows.begin(), part.rows.end(), 0u);
-        part.columns.resize(bins_.n_columns());
-        std::iota(part.columns.begin(), part.columns.end(), 0);
     } else {
-        const std::int32_t parent = tree_.infos[static_cast<std::size_t>(root)].parent;
-        const Part& above = part_of(parent);
-        part.rows = sample(parent, above);
-        const std::int32_t column = tree_.steps[static_cast<std::size_t>(parent)].column;
-        std::copy_if(above.columns.begin(), above.columns.end(), std::back_inserter(part.columns),
-                     [&](std::int32_t other) { return other != column; });
+        const std::int32_t parent = parent_of(root);
+        part.rows = sample(parent, parts_.at(root_of(parent)));
     }
     arrange(part);
     return part;

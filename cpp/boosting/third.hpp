@@ -53,15 +53,15 @@ class ThirdGrower {
     /// A binary part of the tree with the background rows that are in it: the fitted part, or a third branch.
     struct Part {
         std::int32_t root = 0;
-        std::vector<std::int32_t> columns;  ///< that it may use
-        std::vector<std::uint32_t> rows;    ///< in the order of its nodes
-        std::vector<Range> ranges;          ///< of its nodes
+        std::vector<std::uint32_t> rows;  ///< in the order of its nodes
+        std::vector<Range> ranges;        ///< of its nodes
     };
 
     void grow_wanted(std::span<const std::int32_t> at);
     void grow(std::int32_t node);
     const Part& part_of(std::int32_t node);
-    Part arranged(std::int32_t root);
+    Part arranged(std::int32_t root) const;
+    std::vector<std::int32_t> columns_of(std::int32_t root) const;
     void arrange(Part& part) const;
     std::vector<std::uint32_t> sample(std::int32_t node, const Part& part) const;
     std::vector<double> answers(std::int32_t node, const std::vector<std::uint32_t>& rows);
@@ -69,6 +69,9 @@ class ThirdGrower {
     void refine(std::int32_t first);
     void measure_doubt(const Part& part);
     bool is_full() const;
+    std::int32_t parent_of(std::int32_t node) const {
+        return tree_.infos[static_cast<std::size_t>(node)].parent;
+    }
     std::int32_t root_of(std::int32_t node) const;
     std::int32_t end_of(std::int32_t root) const;
 
