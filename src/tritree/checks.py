@@ -19,14 +19,17 @@ def check_number(
     most: float = math.inf,
     *,
     open_below: bool = False,
+    open_above: bool = False,
     or_else: str = "",
 ) -> None:
     """Raise a ValueError unless the parameter is a finite number within its bounds; ``or_else``: what else may be."""
     is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-    if is_number and math.isfinite(value) and least <= value <= most and not (open_below and value == least):
-        return
+    if is_number and math.isfinite(value) and least <= value <= most:
+        at_open_end = (open_below and value == least) or (open_above and value == most)
+        if not at_open_end:
+            return
     lower = f"above {least:g}" if open_below else f"of at least {least:g}"
-    upper = "" if most == math.inf else f" and at most {most:g}"
+    upper = "" if most == math.inf else f" and {'below' if open_above else 'at most'} {most:g}"
     raise ValueError(f"{name} must be a number {lower}{upper}{or_else}, got {value!r}")
 
 

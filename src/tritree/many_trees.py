@@ -142,13 +142,13 @@ class ManyTrees(TabularEstimator):
         self._trees.detach()
         return self
 
-    def _tell_nothing_grown(self) -> None:
+    def _tell_nothing_grown(self, what: str, before: str) -> None:
         """Warn before a model is taken elsewhere, where it cannot grow, if it would know nothing of rows with holes."""
         can_grow = self.missing in THIRD_BRANCHES and self._trees.n_nodes > self._trees.n_trees
         if can_grow and not self._trees.n_grown:
             warn_caller(
-                "no third branch has been grown so far, and the exported model cannot grow any: a row with a hole gets "
-                "the value of the node where it is met; call grow_for() before, with rows like those to come",
+                f"no third branch has been grown so far, and {what} cannot grow any: a row with a hole gets "
+                f"the value of the node where it is met; call grow_for() {before}, with rows like those to come",
                 CutShortWarning,
             )
 

@@ -57,7 +57,10 @@ class ViewableTrees(ManyTrees):
     def _place_of(self, number: Any) -> int:
         """Return the number of a tree, counted from the first."""
         check_is_fitted(self)
-        n, place = self._trees.n_trees, operator.index(number)
+        try:
+            n, place = self._trees.n_trees, operator.index(number)
+        except TypeError:
+            raise TypeError(f"a tree is named by a whole number, from 0 on, got {number!r}") from None
         if not -n <= place < n:
             raise IndexError(f"there is no tree {place}; the model has {n:,}, numbered from 0 to {n - 1:,}")
         return place % n

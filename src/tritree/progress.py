@@ -13,7 +13,7 @@ __all__ = ["bar"]
 
 @contextmanager
 def bar(total: int, unit: str, *, shown: bool) -> Iterator[Callable[[], None]]:
-    """Yield what to call when one of so many is done; it moves a bar on standard error if one is shown."""
+    """Yield what to call when one of so many is done; it moves a bar on a terminal if one is shown."""
     if not shown:
         yield lambda: None
         return
@@ -23,7 +23,11 @@ def bar(total: int, unit: str, *, shown: bool) -> Iterator[Callable[[], None]]:
     except ImportError:
         yield lambda: None
         return
+    console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):  # there it would be but empty lines
+        yield lambda: None
+        return
     columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=total)
         yield lambda: progress.advance(task)

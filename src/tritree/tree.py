@@ -134,9 +134,14 @@ class GrowingTree:
             return
         self._told_cut_short = True
         n = self.model.n_cut_short
+        remedy = (
+            "grow_all() before detach() or save(training_rows=False) to have every branch"
+            if self.member is None
+            else "grow_for() of the forest before that, with rows like these"
+        )
         why = (
             "that was not grown while the training rows were there and got the value of the node above it; call "
-            "grow_all() before detach() or save(training_rows=False) to have every branch"
+            f"{remedy}"
             if self.model.is_detached
             else "that is not grown and got the value of the node above it: the tree has all the nodes that its forest "
             "allows; call grow_all() to have every branch of this tree, or raise max_third_nodes of the forest"

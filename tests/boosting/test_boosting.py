@@ -449,6 +449,8 @@ def test_three_classes_with_labels() -> None:
         ({"monotonic_cst": [1]}, "monotonic_cst has 1 entries, X has 10 columns"),
         ({"monotonic_cst": [2] + [0] * 9}, "must be 1, -1 or 0, got 2"),
         ({"monotonic_cst": {"bmi": 1}}, "X has none"),
+        ({"monotonic_cst": {0: 1}}, "a dict, which goes by column names, and X has none; give a list"),
+        ({"validation_fraction": 1}, "validation_fraction must be a number above 0 and below 1, got 1"),
         ({"quantile": 2}, "quantile"),
         ({"monotonic_cst": "weight"}, r"one entry per column, got 'weight'; write \{'weight': 1\}"),
         ({"monotonic_cst": 1}, "one entry per column, got 1;"),
@@ -462,6 +464,36 @@ def test_three_classes_with_labels() -> None:
 def test_parameters_that_cannot_be_are_refused(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         TrinaryBoostingRegressor(**parameters).fit(*DIABETES)
+
+
+def test_sizes_may_be_larger_than_any_table() -> None:
+    names = ("max_depth", "max_leaf_nodes", "background_rows", "third_rows", "max_third_nodes")
+    X, y = DIABETES
+    model = TrinaryBoostingRegressor(max_iter=2, random_state=0, **dict.fromkeys(names, 10**30)).fit(X, y)
+    assert model.predict(np.where(X < 0, np.nan, X)).std() > 0
+    assert TrinaryBoostingRegressor(min_samples_leaf=10**30, max_iter=2).fit(X, y).n_nodes_ == 2
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+@pytest.mark.parametrize(("scale", "word"), [(1e200, "large"), (1e-200, "small")])
+def test_responses_whose_squares_are_no_numbers_are_refused(loss: str, scale: float, word: str) -> None:
+    X, y = DIABETES
+    with pytest.raises(
+        ValueError, match=f"y holds 3.46e.* too {word} for loss='{loss}'; give it in another unit"
+    ):
+        TrinaryBoostingRegressor(loss=loss).fit(X, y * scale)
+    assert TrinaryBoostingRegressor(max_iter=2).fit(X, y * 0).predict(X).any() == 0
+
+
+@pytest.mark.parametrize("number", [1.5, "a", None])
+def test_tree_is_named_by_a_whole_number(number: Any) -> None:
+    with pytest.raises(TypeError, match="a tree is named by a whole number, from 0 on, got"):
+        TrinaryBoostingRegressor(max_iter=2).fit(*DIABETES).member(number)
+
+
+def test_no_bar_is_shown_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    TrinaryBoostingRegressor(max_iter=2, verbose=True).fit(*DIABETES)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_truth_may_be_of_numpy() -> None:

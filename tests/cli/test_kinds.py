@@ -233,14 +233,28 @@ def test_model_without_rows_has_the_branches_that_it_was_grown_for(
     assert run.out == tritree.good("predict", "with.tritree", "new.csv").out
 
 
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_file_that_knows_nothing_of_holes_and_cannot_grow_is_warned_of(
+    kind: str, tritree: InProcess, table: Path
+) -> None:
+    pd.read_csv(table).fillna(0).to_csv(
+        "complete.csv", index=False
+    )  # training itself grows what its holes need
+    run = tritree.good(
+        "fit", "complete.csv", "-y", "y", "-m", kind, "--trees", 3, "-o", "m.tritree", "--no-training-rows"
+    )
+    assert "the model in the file cannot grow any" in run.err
+    assert "name rows like those to come with --grow-for" in run.err
+
+
 def test_model_is_kept_where_the_rows_to_grow_for_cannot_be_read(tritree: InProcess, table: Path) -> None:
     holes_to_come().astype(object).assign(bmi="much").to_csv("bad.csv", index=False)
     run = tritree(
         "fit", table, "-y", "y", "-m", "boosting", "--trees", 3, "-o", "m.tritree", "--grow-for", "bad.csv"
     )
     assert run.code == 1
-    assert "'m.tritree' is written, without the branches that 'bad.csv' needs" in run.err
-    assert "much" in run.err
+    assert "much" in run.complaint
+    assert "('m.tritree' is written, without the branches that rows need)" in run.complaint
     assert tritree.good("show", "m.tritree", "--tree", 0).out
 
 

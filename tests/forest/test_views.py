@@ -36,6 +36,14 @@ def members_of(forest: Any) -> list[Any]:
 # ------------------------------------------------------------------------------------------------------ the member
 
 
+def test_member_of_a_forest_without_rows_names_what_the_forest_can_do() -> None:
+    tree = TrinaryForestRegressor(n_estimators=2, random_state=0).fit(TABLE, WEIGHTS).detach().member(0)
+    with pytest.warns(
+        CutShortWarning, match=r"call grow_for\(\) of the forest before that, with rows like these"
+    ):
+        tree.predict(ROWS)
+
+
 @pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("kind", KINDS)

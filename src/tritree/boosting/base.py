@@ -167,7 +167,9 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
             data = _core.Codes(rows.columns, codec.n_categories, int(self.max_bins), n_threads)
             ensemble = _core.Ensemble(data, plan, loss.begin(rows.y, rows.weight).tolist())
             if self.missing in THIRD_BRANCHES:
-                ensemble.keep_background(data, rows.weight, int(self.background_rows), n_threads)
+                ensemble.keep_background(
+                    data, rows.weight, min(int(self.background_rows), len(rows)), n_threads
+                )
         else:
             n_rounds = ensemble.n_trees // loss.n_outputs
             raw, _ = ensemble.predict(rows.columns, len(rows), 0, n_rounds, n_threads)
@@ -281,6 +283,8 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         if (name := self._checked_parameters().changed(self._started_with)) is not None:
             was, now = self._started_with[name], getattr(self, name)
             raise ValueError(f"{name} was {was!r} in fit and is {now!r} now; set it back, or fit again")
+        if background_rows is False and not self._ensemble.is_detached:
+            self._tell_nothing_grown("the model in the file", "first")
         save(self, path, background=background_rows)
 
     def _restore(self, fields: Any, arrays: Any, codec: Codec, n_classes: int) -> None:

@@ -22,6 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = ["TrinaryBoostingClassifier", "TrinaryBoostingRegressor"]
 
+_EXTREME = 1e140  # the squares of such responses, and of their inverses, cannot be added up over many rows
+
+
+def _refuse_extreme(y: NDArray[np.float64], loss: str) -> None:
+    """Raise a ValueError if the squares of numbers are beyond what a double can hold."""
+    row, most = int(np.abs(y).argmax()), float(np.abs(y).max())
+    if most > 0 and not 1 / _EXTREME < most < _EXTREME:
+        too = "large" if most > 1 else "small"
+        raise ValueError(
+            f"y holds {y[row]:g} in row {row}, the largest in size, which is too {too} for loss={loss!r}; give it in "
+            "another unit"
+        )
+
 
 class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ignore[misc]
     """Gradient boosting for a number that learns from tables with holes, and stays right when fields go missing.
@@ -212,6 +225,8 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
             raise ValueError(
                 f"y holds {numbers[row]} in row {row}; loss={self.loss!r} is not for {least} numbers"
             )
+        if n_rows and self.loss in ("squared_error", "poisson"):
+            _refuse_extreme(numbers, self.loss)
         return None, numbers
 
     def _loss_of(self, parameters: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:  # noqa: ARG002

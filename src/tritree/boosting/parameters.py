@@ -70,7 +70,7 @@ class Parameters:
         check_int("third_depth_extra", v["third_depth_extra"], 0)
         check_int("max_third_nodes", v["max_third_nodes"], 0)
         check_int("n_iter_no_change", v["n_iter_no_change"], 1)
-        check_number("validation_fraction", v["validation_fraction"], 0, 1, open_below=True)
+        check_number("validation_fraction", v["validation_fraction"], 0, 1, open_below=True, open_above=True)
         check_number("tol", v["tol"], 0)
         if "quantile" in v:
             check_number("quantile", v["quantile"], 0, 1)
@@ -108,13 +108,13 @@ class Parameters:
         return _core.Plan(
             missing=v["missing"],
             max_depth=_NO_LIMIT if v["max_depth"] is None else min(int(v["max_depth"]), _NO_LIMIT),
-            max_leaf_nodes=0 if v["max_leaf_nodes"] is None else int(v["max_leaf_nodes"]),
-            min_samples_leaf=int(v["min_samples_leaf"]),
+            max_leaf_nodes=0 if v["max_leaf_nodes"] is None else min(int(v["max_leaf_nodes"]), _NO_LIMIT),
+            min_samples_leaf=min(int(v["min_samples_leaf"]), _NO_LIMIT),
             l2=float(v["l2_regularization"]),
             max_features=float(v["max_features"]),
             monotonic=bound,
             third_depth_extra=min(int(v["third_depth_extra"]), _NO_LIMIT),
-            third_rows=int(v["third_rows"]),
+            third_rows=min(int(v["third_rows"]), _NO_LIMIT),
             max_third_nodes=min(int(v["max_third_nodes"]), _NO_LIMIT),
             # what a bound column leaves open could fall as the sum rises, and the prediction with it
             measures_doubt=is_curved and not bound and v["missing"] in THIRD_BRANCHES,
@@ -134,7 +134,8 @@ def directions(constraints: Any, codec: Codec) -> list[int]:
     if hasattr(constraints, "items"):
         if codec.keys is None:
             raise ValueError(
-                "monotonic_cst has column names, and X has none; give a list with one entry per column"
+                "monotonic_cst is a dict, which goes by column names, and X has none; give a list with one entry per "
+                "column"
             )
         unknown = [name for name in constraints if name not in codec.keys]
         if unknown:

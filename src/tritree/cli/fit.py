@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from warnings import warn
 
 import typer
 
@@ -107,15 +106,18 @@ def fit(
     with options_named(kind):
         _train(model, training, response, weights, grow_all)
     replaced = place.exists()
-    # before what may fail, and before the summary, which Ctrl-C may end
-    _save(model, place, output, without_rows=no_training_rows)
     if to_come is not None:
         try:
             lead(model, to_come, reading, besides=[response, *(drop or ()), *([weights] if weights else [])])
-        except BaseException:
-            warn(f"{output!r} is written, without the branches that {grow_for!r} needs", stacklevel=1)
-            raise
-        _save(model, place, output, without_rows=no_training_rows)
+        except (KeyboardInterrupt, Mendable, ValueError) as error:
+            if replaced:  # what is there is not given for something half done
+                raise
+            _save(model, place, output, without_rows=no_training_rows)
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            raise Mendable(f"{error} ({output!r} is written, without the branches that rows need)") from error
+    # before the summary, which Ctrl-C may end
+    _save(model, place, output, without_rows=no_training_rows)
     with working("measuring the model on its training rows"):
         summary = Summary(model, training, table=source.name, output=output, replaced=replaced)
     if as_json:

@@ -23,6 +23,7 @@ _OURS = {
     "the rows to grow from are gone (detach(), or a file saved without them); call grow_for() before that, with rows "
     "like these": "the model file has no rows to grow from; fit without --no-training-rows, or name rows like them "
     "with --grow-for",
+    "call grow_for() first, with rows like those to come": "name rows like those to come with --grow-for",
     "call grow_for() before, with rows like those to come": "name rows like those to come with --rows, or with "
     "fit --grow-for",
     "it may have; raise max_third_nodes": "it may have; fit with a lower --max-depth, which needs fewer",

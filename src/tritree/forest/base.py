@@ -199,6 +199,8 @@ class BaseTrinaryForest(ViewableForest):
         from tritree.forest.files import save
 
         check_is_fitted(self)
+        if training_rows is False and not self._members.is_detached:
+            self._tell_nothing_grown("the model in the file", "first")
         save(self, path, training_rows=training_rows)
 
     def _restore(self, fields: Any, arrays: Any, codec: Codec, n_classes: int) -> None:
