@@ -344,7 +344,8 @@ class BoostedTwin:
     ) -> None:
         if weight is not None:
             usual = float(np.mean([w for w in weight if w > 0]))
-            weight = [w / min(usual, 1.0) for w in weight]
+            while usual < 0.5**0.5:
+                usual, weight = 2 * usual, [2 * w for w in weight]
         self.rules, self.background, self.weight = rules, rows, weight
         # of background rows; only their ratios are to matter
         self.shares = None if weight is None else [w / (sum_in_order(weight) / len(weight)) for w in weight]

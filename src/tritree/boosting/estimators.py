@@ -74,7 +74,7 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
     l2_regularization : float, default=10.0
         By how much the answers of leaves with few rows are drawn to zero: with ``squared_error`` those of 10 rows to
         half. With other losses second derivatives are added up in place of rows, a quarter at most for a row of two
-        classes. A row of weight two is two rows; weights with a mean below 1 count as multiples of it.
+        classes. A row of weight two is two rows; weights are doubled until their mean is not far below 1.
     subsample : float, default=1.0
         The share of rows, drawn anew in each round, that a tree is fitted to.
     max_features : float, default=0.3

@@ -21,19 +21,19 @@ __all__ = ["Rows", "relative", "said_of"]
 
 
 def relative(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """Return weights such that a row of usual weight counts as one row at least, as the regularisation expects.
+    """Return weights such that a row of usual weight counts as about one row at least, as the regularisation expects.
 
-    A row of weight two is two rows; but weights that sum to 1 are shares. Where their mean is below 1 they are taken as
-    multiples of it, so that nothing jumps where it is 1 but for rounding, as that of balanced classes is.
+    A row of weight two is two rows; but weights that sum to 1 are shares. They are doubled, which rounds nothing, until
+    their mean is as near to 1 as can be: where it is 1 but for rounding, as that of balanced classes is, they stay.
 
     Examples
     --------
-    >>> relative(np.array([0.25, 0.75, 0.0])).tolist(), relative(np.array([1.0, 2.0])).tolist()
-    ([0.5, 1.5, 0.0], [1.0, 2.0])
+    >>> relative(np.array([0.25, 0.75, 0.0])).tolist(), relative(np.array([0.99, 2.0])).tolist()
+    ([0.5, 1.5, 0.0], [0.99, 2.0])
     """
     if weight is None or (usual := weight[weight > 0].mean()) >= 1:
         return weight
-    return np.asarray(weight / usual)
+    return np.asarray(np.ldexp(weight, -round(np.log2(usual))))
 
 
 @contextmanager
