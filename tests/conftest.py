@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 sys.path.insert(
     0, str(Path(__file__).parent)
-)  # so that tests find twin.py and places.py in every import mode
+)  # so that tests find the reference implementations and data_paths.py in every import mode
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("default", max_examples=30, deadline=None, suppress_health_check=QUIET)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from places import PROJECT
+from data_paths import PROJECT
 
 pd = pytest.importorskip("pandas")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from places import DATA
+from data_paths import DATA
 
 import tritree
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from places import DATA
+from data_paths import DATA
 from sklearn.model_selection import KFold
 
 from tritree import TrinaryTreeRegressor

@@ -12,11 +12,11 @@ from tritree.errors import (
 )
 
 if TYPE_CHECKING:
-    from tritree.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
-    from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
+    from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
+    from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
+    from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
     from tritree.files import load
-    from tritree.forest import TrinaryForestClassifier, TrinaryForestRegressor
-    from tritree.views.holes import plot_holes
+    from tritree.inspection.holes import plot_holes
 
     __version__: str
 
@@ -39,14 +39,14 @@ __all__ = [
 
 # what needs scikit-learn is imported when it is first asked for, so that tritree --help is quick
 _LATER = {
-    "TrinaryBoostingClassifier": "tritree.boosting",
-    "TrinaryBoostingRegressor": "tritree.boosting",
-    "TrinaryForestClassifier": "tritree.forest",
-    "TrinaryForestRegressor": "tritree.forest",
-    "TrinaryTreeClassifier": "tritree.estimators",
-    "TrinaryTreeRegressor": "tritree.estimators",
+    "TrinaryBoostingClassifier": "tritree.estimators.boosting",
+    "TrinaryBoostingRegressor": "tritree.estimators.boosting",
+    "TrinaryForestClassifier": "tritree.estimators.forest",
+    "TrinaryForestRegressor": "tritree.estimators.forest",
+    "TrinaryTreeClassifier": "tritree.estimators.tree",
+    "TrinaryTreeRegressor": "tritree.estimators.tree",
     "load": "tritree.files",
-    "plot_holes": "tritree.views.holes",
+    "plot_holes": "tritree.inspection.holes",
 }
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tritree.base import BaseTrinaryTree
-    from tritree.tabular import TabularEstimator
+    from tritree.estimators.base_tree import BaseTrinaryTree
+    from tritree.estimators.tabular import TabularEstimator
 
 __all__ = [
     "FORMAT_VERSION",

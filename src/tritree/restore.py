@@ -12,7 +12,7 @@ from tritree import _core
 from tritree.codec import Codec, LearnedColumn
 from tritree.columns import Content
 from tritree.errors import ModelFileError
-from tritree.tree import GrowingTree
+from tritree.estimators.growing_tree import GrowingTree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,12 +32,12 @@ __all__ = [
 
 #: Where the estimators of a file are, by what it calls them
 _ESTIMATORS = {
-    "regressor": ("tritree.estimators", "TrinaryTreeRegressor"),
-    "classifier": ("tritree.estimators", "TrinaryTreeClassifier"),
-    "boosting regressor": ("tritree.boosting", "TrinaryBoostingRegressor"),
-    "boosting classifier": ("tritree.boosting", "TrinaryBoostingClassifier"),
-    "forest regressor": ("tritree.forest", "TrinaryForestRegressor"),
-    "forest classifier": ("tritree.forest", "TrinaryForestClassifier"),
+    "regressor": ("tritree.estimators.tree", "TrinaryTreeRegressor"),
+    "classifier": ("tritree.estimators.tree", "TrinaryTreeClassifier"),
+    "boosting regressor": ("tritree.estimators.boosting", "TrinaryBoostingRegressor"),
+    "boosting classifier": ("tritree.estimators.boosting", "TrinaryBoostingClassifier"),
+    "forest regressor": ("tritree.estimators.forest", "TrinaryForestRegressor"),
+    "forest classifier": ("tritree.estimators.forest", "TrinaryForestClassifier"),
 }
 #: The parts of a core's state whose entries are arrays; all else about a model is in its JSON
 PARTS = ("tree", "spread", "growth")

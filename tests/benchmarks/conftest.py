@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from places import PROJECT
+from data_paths import PROJECT
 
 if str(PROJECT) not in sys.path:
     sys.path.append(str(PROJECT))

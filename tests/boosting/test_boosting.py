@@ -24,7 +24,7 @@ from tritree import (
     TrinaryBoostingRegressor,
     load,
 )
-from tritree.boosting.parameters import MISSING
+from tritree.estimators.boosting.parameters import MISSING
 
 DIABETES: Any = load_diabetes(return_X_y=True)
 CANCER: Any = load_breast_cancer(return_X_y=True)
@@ -345,7 +345,7 @@ def test_validation_rows_are_measured_without_stopping_if_so_asked() -> None:
 
 
 def test_ctrl_c_keeps_the_trees_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tritree.boosting import callbacks
+    from tritree.estimators.boosting import callbacks
 
     run = callbacks.FitWatch.run
     rounds = iter(range(100))

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tritree import ColumnMatchWarning, CutShortWarning, TrinaryBoostingClassifier, TrinaryBoostingRegressor
-from tritree.boosting.parameters import MISSING
-from tritree.views.explain import explain_row
-from tritree.views.rows import read_rows
-from tritree.views.rules import Rules
+from tritree.estimators.boosting.parameters import MISSING
+from tritree.inspection.explain import explain_row
+from tritree.inspection.rows import read_rows
+from tritree.inspection.rules import Rules
 
 
 def total(why: Any) -> float:

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tritree import TrinaryBoostingRegressor, TrinaryTreeRegressor
-from tritree.boosting.losses import REGRESSION_LOSSES
-from tritree.boosting.member import _ends_of
-from tritree.views.rows import read_rows
+from tritree.estimators.boosting.losses import REGRESSION_LOSSES
+from tritree.estimators.boosting.member import _ends_of
+from tritree.inspection.rows import read_rows
 
 random = np.random.default_rng(7)
 X = random.integers(0, 25, size=(700, 5)).astype(float)

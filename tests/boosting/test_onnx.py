@@ -10,12 +10,12 @@ import pytest
 from boosting.tables import HOLED, KINDS, ROWS, TABLE, boosted
 
 from tritree import CutShortWarning, GrowthLimitError, TrinaryBoostingClassifier, TrinaryBoostingRegressor
-from tritree.boosting.losses import REGRESSION_LOSSES
-from tritree.boosting.parameters import MISSING
+from tritree.estimators.boosting.losses import REGRESSION_LOSSES
+from tritree.estimators.boosting.parameters import MISSING
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
-from views.test_onnx import asked, feed, learnable, mixed_frame, response, run  # noqa: E402
+from inspection.test_onnx import asked, feed, learnable, mixed_frame, response, run  # noqa: E402
 
 NUMBERS = np.random.default_rng(2).normal(size=(400, 4))
 SIGNAL = NUMBERS[:, 0] + NUMBERS[:, 1] * (NUMBERS[:, 2] > 0)

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from boosted_twin import BoostedTwin, Row, Rules, TwoClassTwin
-from fractional_twin import FractionalTwin
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reference.boosting import BoostedTwin, Row, Rules, TwoClassTwin
+from reference.fractional import FractionalTwin
 from sklearn.utils import check_random_state
 
 from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
-from tritree.boosting.parameters import MISSING as STRATEGIES
-from tritree.boosting.parameters import Parameters
+from tritree.estimators.boosting.parameters import MISSING as STRATEGIES
+from tritree.estimators.boosting.parameters import Parameters
 
 WHOLE_ROWS = [
     missing for missing in STRATEGIES if missing != "fractional"

@@ -16,12 +16,12 @@ from dots import read_dot
 from sklearn.exceptions import NotFittedError
 
 from tritree import TrinaryBoostingRegressor, load
-from tritree.boosting.member import _ends_of
-from tritree.boosting.parameters import MISSING
-from tritree.boosting.trees import Trees
-from tritree.views.explain import explain_row
-from tritree.views.rows import read_rows
-from tritree.views.rules import Rules
+from tritree.estimators.boosting.member import _ends_of
+from tritree.estimators.boosting.parameters import MISSING
+from tritree.estimators.boosting.trees import Trees
+from tritree.inspection.explain import explain_row
+from tritree.inspection.rows import read_rows
+from tritree.inspection.rules import Rules
 
 TEXT_AND_DOT = ("to_text", "to_dot")
 

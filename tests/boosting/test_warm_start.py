@@ -10,7 +10,7 @@ from sklearn.datasets import load_diabetes
 
 import tritree
 from tritree import TrinaryBoostingRegressor
-from tritree.boosting.training import Rows
+from tritree.estimators.boosting.training import Rows
 
 X, Y = load_diabetes(return_X_y=True)
 

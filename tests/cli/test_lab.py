@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from cli.conftest import diabetes
 from cli.running import InProcess
-from places import DATA
+from data_paths import DATA
 
 from tritree import load
 from tritree.lab import Experiment

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from cli.conftest import diabetes, flowers
 from cli.running import InProcess
-from places import DATA
+from data_paths import DATA
 
 import tritree as library
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from models import STRATEGIES, WITH_THIRD_BRANCHES, fitted, holed, simulated
 
 from tritree import load
-from tritree.views.explain import Cell, _ways
-from tritree.views.rules import Rules
+from tritree.inspection.explain import Cell, _ways
+from tritree.inspection.rules import Rules
 
 BINS = 16
 

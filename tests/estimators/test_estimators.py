@@ -274,7 +274,7 @@ def test_interrupted_growth_leaves_a_tree_that_predicts_the_same(diabetes, monke
         def __call__(self, nodes, ungrown):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("tritree.tree._progress", lambda _max_nodes: Interrupt())
+    monkeypatch.setattr("tritree.estimators.growing_tree._progress", lambda _max_nodes: Interrupt())
     with pytest.raises(KeyboardInterrupt):
         tree.grow_all()
     assert tree.n_nodes_ > fitted

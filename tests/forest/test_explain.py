@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from models import STRATEGIES
 
 from tritree import ColumnMatchWarning, CutShortWarning, TrinaryForestClassifier, TrinaryForestRegressor
-from tritree.forest import adding_up
+from tritree.estimators.forest import adding_up
 
 
 def total(why: Any) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from boosted_twin import mixed
+from reference.boosting import mixed
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -313,7 +313,7 @@ def test_fit_that_leaves_no_row_out_says_so_and_keeps_the_forest_of_before() -> 
 
 
 def test_ctrl_c_keeps_the_trees_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    import tritree.forest.base as flow
+    import tritree.estimators.forest.base as flow
 
     def interrupted(jobs: Any, n_threads: int) -> Any:
         assert n_threads == 1

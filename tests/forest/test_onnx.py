@@ -13,7 +13,7 @@ from tritree import CutShortWarning, GrowthLimitError, TrinaryForestClassifier, 
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
-from views.test_onnx import EXPORTED, asked, feed, learnable, mixed_frame, response, run  # noqa: E402
+from inspection.test_onnx import EXPORTED, asked, feed, learnable, mixed_frame, response, run  # noqa: E402
 
 NUMBERS = np.random.default_rng(2).normal(size=(400, 4))
 SIGNAL = NUMBERS[:, 0] + NUMBERS[:, 1] * (NUMBERS[:, 2] > 0)

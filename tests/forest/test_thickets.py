@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from boosted_twin import mixed
 from forest.test_forest import DIABETES, drawn_columns
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.boosting import mixed
 
 from tritree import (
     TrinaryForestClassifier,

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data_paths import case_name, golden_cases
 from golden.rpart import as_read_by_r, collapsed
 from models import Floats, answers, as_array, estimator
-from places import case_name, golden_cases
 
 TREES = golden_cases("trees.json")
 RPART = golden_cases("surrogate_rpart.json")

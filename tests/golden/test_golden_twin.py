@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data_paths import case_name, golden_cases
 from golden.rpart import as_read_by_r, collapsed
 from numpy.typing import NDArray
-from places import case_name, golden_cases
-from twin import Node, Twin
+from reference.tree import Node, Twin
 
 TREES = golden_cases("trees.json")
 RPART = golden_cases("surrogate_rpart.json")

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tritree import ColumnError
+from tritree.inspection.holes import summarise_holes
 from tritree.lab import ampute
 from tritree.lab.ampute import MECHANISMS
 from tritree.lab.scores import highest
-from tritree.views.holes import summarise_holes
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from places import DATA
+from data_paths import DATA
 
 pd = pytest.importorskip("pandas")
 

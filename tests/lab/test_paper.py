@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from data_paths import DATA
 from experiments import paper_results
-from places import DATA
 
 from tritree.lab import paper_experiment
 from tritree.lab.agreement import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from data_paths import DATA
 from experiments import paper_results
-from places import DATA
 
 from tritree.lab import paper_experiment
 from tritree.lab.agreement import compare_curves, compare_order

@@ -26,7 +26,7 @@ from models import (
     simulated,
 )
 from numpy.typing import NDArray
-from twin import Twin
+from reference.tree import Twin
 
 CRITERIA = ("squared_error", "entropy", "gini")
 N_THERE = 1_500  # all of other values: too many codes for a histogram of fewer than 375 rows

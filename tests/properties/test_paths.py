@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from models import STRATEGIES, TASKS, Floats, answers, estimator, fitted, holed, simulated
 from numpy.typing import NDArray
-from twin import Twin
+from reference.tree import Twin
 
 
 def coarse_table(n_rows: int, seed: int = 0) -> tuple[Floats, NDArray[np.float64]]:

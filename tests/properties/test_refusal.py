@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from models import STRATEGIES, Floats, fitted, holed, same_bits, simulated
-from twin import Twin
+from reference.tree import Twin
 
 OFFSETS = (0.0, 1e3, -1e9, 2.0**40)
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from models import STRATEGIES, answers, as_array, estimator
 from properties.strategies import Problem, many_categories, problems
-from twin import Twin, principal_components
+from reference.tree import Twin, principal_components
 
 
 def assert_core_agrees(problem: Problem, task: str, criterion: str | None, **settings: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tritree.estimators.tabular
 import tritree.table
-import tritree.tabular
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
 
 pd = pytest.importorskip("pandas")
@@ -39,7 +39,7 @@ def outcome(model: Any, rows: Any) -> tuple[Any, ...]:
 def looked_at(model: Any, rows: Any) -> tuple[Any, ...]:
     """Return what a caller sees if no table takes a short cut."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tritree.tabular, "read_matrix", lambda *_: None)
+        patch.setattr(tritree.estimators.tabular, "read_matrix", lambda *_: None)
         patch.setattr(tritree.table, "_is_matrix", lambda _: False)
         return outcome(model, rows)
 

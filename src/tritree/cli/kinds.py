@@ -36,7 +36,7 @@ _TAKEN = {
 
 def make_estimator(kind: str, task: str, options: Mapping[str, Any], given: Collection[str]) -> Any:
     """Return an estimator of a kind for a task, not fitted; ``given`` are the options that the command line has."""
-    from tritree.boosting.parameters import MISSING as BOOSTED
+    from tritree.estimators.boosting.parameters import MISSING as BOOSTED
 
     taken = _TAKEN[kind]
     parameters: dict[str, Any] = {}
@@ -113,7 +113,7 @@ def _check_taken(option: str, kinds: Sequence[str], given: Collection[str]) -> N
 
 def _not_for(strategy: str, kind: str) -> Mendable:
     """Return what is said of a strategy that a kind does not have; trees and forests have them all."""
-    from tritree.boosting.parameters import MISSING as BOOSTED
+    from tritree.estimators.boosting.parameters import MISSING as BOOSTED
 
     remedy = f"use {', '.join(BOOSTED[:-1])} or {BOOSTED[-1]}"
     return Mendable(f"--strategy {strategy} is not for --model {kind}; {remedy}")

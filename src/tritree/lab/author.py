@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
+from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
 
 __all__ = ["AuthorClassifier", "AuthorRegressor"]
 

@@ -16,7 +16,7 @@ from pandas.api import types
 
 from tritree.errors import shortened
 from tritree.lab.cleaning import DataError
-from tritree.response import check_weights
+from tritree.target import check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

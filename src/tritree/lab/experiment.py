@@ -16,6 +16,7 @@ import joblib
 import numpy as np
 import pandas as pd
 
+from tritree.inspection.values import count
 from tritree.lab import given
 from tritree.lab.kinds import OWN_DEPTH, facts_of
 from tritree.lab.methods import Methods, versions_of
@@ -25,7 +26,6 @@ from tritree.lab.trial import Folds, Trial, forget, run_trial
 from tritree.lab.tuning import TUNED, given_depths, tuned_depths
 from tritree.parameters import STRATEGIES
 from tritree.progress import bar
-from tritree.views.values import count
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tritree.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
-from tritree.boosting.parameters import MISSING as BOOSTED
-from tritree.estimators import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.forest import TrinaryForestClassifier, TrinaryForestRegressor
+from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
+from tritree.estimators.boosting.parameters import MISSING as BOOSTED
+from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
+from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
 from tritree.lab.author import AuthorClassifier, AuthorRegressor
 from tritree.parameters import STRATEGIES
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.columns import Column, Content
+from tritree.inspection.holes import is_hole, read_any, summarise_holes
 from tritree.lab.little import LittleTest, little_test
 from tritree.lab.profile_views import as_html, as_text, headline
 from tritree.lab.punch import in_memory
 from tritree.lab.scores import numbers_of
 from tritree.parameters import check_int
 from tritree.table import read_table
-from tritree.views.holes import is_hole, read_any, summarise_holes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,7 +102,7 @@ class Profile:
 
     def plot(self, ax: Any = None, *, max_patterns: int = 20, max_columns: int = 30) -> Any:
         """Return an ``Axes`` with the picture that ``tritree.plot_holes`` draws of the table; needs matplotlib."""
-        from tritree.views.holes_plot import draw_holes
+        from tritree.inspection.holes_plot import draw_holes
 
         check_int("max_patterns", max_patterns, 1)
         check_int("max_columns", max_columns, 1)

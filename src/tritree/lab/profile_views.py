@@ -6,8 +6,8 @@ from html import escape
 from math import sqrt
 from typing import Any
 
-from tritree.views.notation import as_name, as_percent, pad, width_of
-from tritree.views.values import count
+from tritree.inspection.notation import as_name, as_percent, pad, width_of
+from tritree.inspection.values import count
 
 __all__ = ["as_html", "as_text", "headline"]
 

@@ -11,9 +11,9 @@ import pandas as pd
 from pandas.api import types
 
 from tritree.errors import shortened
+from tritree.inspection.values import count
 from tritree.lab import cleaning
 from tritree.lab.cleaning import DataError
-from tritree.views.values import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

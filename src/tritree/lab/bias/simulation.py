@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tritree.estimators import TrinaryTreeRegressor
+from tritree.estimators.tree import TrinaryTreeRegressor
 from tritree.lab.bias.example import Example
 from tritree.lab.bias.formulas import check_strategy
 

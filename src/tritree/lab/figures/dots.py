@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator
 
+from tritree.inspection.notation import as_name
 from tritree.lab.figures.looks import ACROSS, PANEL, WIDEST, called, given, looks
 from tritree.lab.ranks import PAPER_NAMES, Ranks, mean_ranks, setting_name
 from tritree.lab.ranks.verdict import LEVEL
-from tritree.views.notation import as_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tritree.inspection.notation import as_name
 from tritree.lab.ranks.names import METHODS, kind_of, method_order
-from tritree.views.notation import as_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,11 +10,11 @@ from matplotlib import pyplot as plt
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
+from tritree.inspection.notation import as_name, width_of
 from tritree.lab.figures.looks import ACROSS, PANEL, WIDEST, called, given, looks
 from tritree.lab.ranks import PAPER_NAMES, curves, setting_name
 from tritree.lab.ranks.names import method_order, setting_order
 from tritree.lab.ranks.tables import MEASURES
-from tritree.views.notation import as_name, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from tritree.inspection.values import count
 from tritree.lab.ranks.averages import NothingSharedError, above_zero, checked, in_order, losses
 from tritree.lab.ranks.names import method_order
 from tritree.lab.ranks.order import CONFIDENCE, holm
 from tritree.lab.ranks.verdict import LEVEL, headline, verdicts
 from tritree.lab.ranks.words import have, listed
-from tritree.views.values import count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tritree.inspection.notation import as_name, number_format, pad, width_of
 from tritree.lab.ranks.averages import above_zero, checked, curves, losses
 from tritree.lab.ranks.names import method_order, setting_order
 from tritree.lab.ranks.words import chance, listed
-from tritree.views.notation import as_name, number_format, pad, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tritree.inspection.notation import number_format
 from tritree.lab.ranks.names import method_order
 from tritree.lab.ranks.words import be, chance, listed
-from tritree.views.notation import number_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from tritree.files import check_place, write_whole
+from tritree.inspection.html import policy_hash
 from tritree.lab.ranks import checked
 from tritree.lab.report.sections import sections, size
-from tritree.views.html import policy_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tritree.inspection.notation import as_name
+from tritree.inspection.values import count
 from tritree.lab.figures.dots import draw_ranks
 from tritree.lab.figures.panels import draw_panels
 from tritree.lab.ranks import compare_methods, curves, gaps, mean_ranks
@@ -22,8 +24,6 @@ from tritree.lab.ranks.tables import (
 )
 from tritree.lab.ranks.words import listed
 from tritree.lab.report import parts
-from tritree.views.notation import as_name
-from tritree.views.values import count
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,5 +1,0 @@
-"""Gradient boosting whose trees have third branches, so that answers stay right when fields go missing."""
-
-from tritree.boosting.estimators import TrinaryBoostingClassifier, TrinaryBoostingRegressor
-
-__all__ = ["TrinaryBoostingClassifier", "TrinaryBoostingRegressor"]

@@ -1,5 +1,0 @@
-"""Random forests whose trees have third branches."""
-
-from tritree.forest.estimators import TrinaryForestClassifier, TrinaryForestRegressor
-
-__all__ = ["TrinaryForestClassifier", "TrinaryForestRegressor"]
