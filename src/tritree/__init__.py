@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from tritree.errors import (
     ColumnError,
     ColumnMatchWarning,
-    CutShortWarning,
     GrowthLimitError,
     ModelFileError,
+    UngrownBranchWarning,
 )
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ColumnError",
     "ColumnMatchWarning",
-    "CutShortWarning",
     "GrowthLimitError",
     "ModelFileError",
     "TrinaryBoostingClassifier",
@@ -32,6 +31,7 @@ __all__ = [
     "TrinaryForestRegressor",
     "TrinaryTreeClassifier",
     "TrinaryTreeRegressor",
+    "UngrownBranchWarning",
     "__version__",
     "load",
     "plot_holes",

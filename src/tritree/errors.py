@@ -8,9 +8,9 @@ from types import FrameType
 __all__ = [
     "ColumnError",
     "ColumnMatchWarning",
-    "CutShortWarning",
     "GrowthLimitError",
     "ModelFileError",
+    "UngrownBranchWarning",
     "shortened",
     "warn_caller",
 ]
@@ -34,7 +34,7 @@ class ColumnMatchWarning(UserWarning):
     """Columns of a table to predict that are absent, or that training did not have."""
 
 
-class CutShortWarning(UserWarning):
+class UngrownBranchWarning(UserWarning):
     """Rows met a third branch that a detached tree can no longer grow and got their node's value."""
 
 

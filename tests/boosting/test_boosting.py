@@ -19,9 +19,9 @@ from sklearn.model_selection import KFold
 from tritree import (
     ColumnError,
     ColumnMatchWarning,
-    CutShortWarning,
     TrinaryBoostingClassifier,
     TrinaryBoostingRegressor,
+    UngrownBranchWarning,
     load,
 )
 from tritree.estimators.boosting.parameters import MISSING
@@ -214,7 +214,7 @@ def test_holes_that_tell_something_are_given_to_a_side() -> None:
 
 def test_growth_has_a_limit_and_says_how_often_it_was_met() -> None:
     model = TrinaryBoostingRegressor(max_third_nodes=50, **QUICK).fit(*DIABETES)
-    with pytest.warns(CutShortWarning, match="raise max_third_nodes"):
+    with pytest.warns(UngrownBranchWarning, match="raise max_third_nodes"):
         model.predict(punched(DIABETES[0], 0.5))
     assert model.n_cut_short_ > 0
     # a branch that is begun is grown to its end
@@ -227,7 +227,9 @@ def test_detached_models_answer_rows_like_those_grown_for() -> None:
     expected = model.predict(Z)
     other = TrinaryBoostingRegressor(**QUICK).fit(*DIABETES).grow_for(Z).detach()
     np.testing.assert_array_equal(other.predict(Z), expected)
-    with pytest.warns(CutShortWarning, match=r"or a file saved without them.*call grow_for\(\) before that"):
+    with pytest.warns(
+        UngrownBranchWarning, match=r"or a file saved without them.*call grow_for\(\) before that"
+    ):
         other.predict(np.full((1, 10), np.nan))
 
 

@@ -12,7 +12,12 @@ from boosting.tables import HOLED, KINDS, ROWS, TABLE, boosted, sums
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tritree import ColumnMatchWarning, CutShortWarning, TrinaryBoostingClassifier, TrinaryBoostingRegressor
+from tritree import (
+    ColumnMatchWarning,
+    TrinaryBoostingClassifier,
+    TrinaryBoostingRegressor,
+    UngrownBranchWarning,
+)
 from tritree.estimators.boosting.parameters import MISSING
 from tritree.inspection.explain import explain_row
 from tritree.inspection.rows import read_rows
@@ -213,7 +218,7 @@ def test_plot_ends_at_the_sum() -> None:
 def test_branches_that_were_cut_short_still_add_up() -> None:
     model = boosted("regression").detach()
     explained = model.explain(ROWS)
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         assert [total(why) for why in explained] == model.predict(ROWS).tolist()
     nothing = TABLE.head(1).mask(np.ones((1, TABLE.shape[1]), dtype=bool))
     [why] = model.explain(nothing)

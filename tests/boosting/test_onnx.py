@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from boosting.tables import HOLED, KINDS, ROWS, TABLE, boosted
 
-from tritree import CutShortWarning, GrowthLimitError, TrinaryBoostingClassifier, TrinaryBoostingRegressor
+from tritree import (
+    GrowthLimitError,
+    TrinaryBoostingClassifier,
+    TrinaryBoostingRegressor,
+    UngrownBranchWarning,
+)
 from tritree.estimators.boosting.losses import REGRESSION_LOSSES
 from tritree.estimators.boosting.parameters import MISSING
 
@@ -82,7 +87,7 @@ def test_branch_that_is_not_grown_answers_with_its_node() -> None:
     model = TrinaryBoostingRegressor(**QUICK).fit(NUMBERS, SIGNAL)
     exported = model.to_onnx()
     model.detach()
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         expected = model.predict(WITH_HOLES)
     np.testing.assert_array_equal(run(exported, WITH_HOLES)[0], expected)
 
@@ -126,9 +131,9 @@ def test_too_many_nodes_are_refused_with_a_remedy() -> None:
 
 def test_export_that_knows_nothing_of_holes_says_so() -> None:
     model = TrinaryBoostingRegressor(**QUICK).fit(NUMBERS, SIGNAL)
-    with pytest.warns(CutShortWarning, match="no third branch has been grown so far"):
+    with pytest.warns(UngrownBranchWarning, match="no third branch has been grown so far"):
         model.to_onnx()
     with warnings.catch_warnings():
-        warnings.simplefilter("error", CutShortWarning)
+        warnings.simplefilter("error", UngrownBranchWarning)
         model.grow_for(WITH_HOLES).to_onnx()
         TrinaryBoostingRegressor(missing="mia", **QUICK).fit(NUMBERS, SIGNAL).to_onnx()

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tritree import CutShortWarning, TrinaryTreeClassifier, TrinaryTreeRegressor
+from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor, UngrownBranchWarning
 
 
 @pytest.fixture
@@ -569,7 +569,7 @@ def test_row_that_needs_a_branch_lost_with_the_training_rows_gets_what_predict_g
     model.detach()
     page = open_page(model)
     page.click("#all-missing")
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         expected = model.predict(frame.head(1) * np.nan)
     assert page.value() == pytest.approx(expected.tolist(), rel=1e-12)
     assert "never grown" in page.text("#answer .warn")

@@ -15,7 +15,7 @@ from models import STRATEGIES, WITH_THIRD_BRANCHES, answers, fitted, holed, same
 from sklearn.exceptions import NotFittedError
 
 import tritree
-from tritree import CutShortWarning, TrinaryTreeRegressor
+from tritree import TrinaryTreeRegressor, UngrownBranchWarning
 
 
 @pytest.fixture
@@ -258,7 +258,7 @@ def test_ungrown_third_branch_answers_with_its_node_and_warns_without_training_r
     model = fitted(X, y)
     model.save(path, training_rows=False)
     again = tritree.load(path)
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         answer = again.predict(np.full((1, 3), np.nan))
     assert answer[0] == model.tree_.value[0, 0]
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from models import STRATEGIES
 
-from tritree import ColumnMatchWarning, CutShortWarning, TrinaryForestClassifier, TrinaryForestRegressor
+from tritree import ColumnMatchWarning, TrinaryForestClassifier, TrinaryForestRegressor, UngrownBranchWarning
 from tritree.estimators.forest import adding_up
 
 
@@ -194,7 +194,7 @@ def test_branches_that_were_cut_short_still_add_up(missing: str) -> None:
         grown("regression", HOLED, missing=missing).detach(),
         grown("regression", HOLED, missing=missing, max_third_nodes=9),
     ):
-        with pytest.warns(CutShortWarning):
+        with pytest.warns(UngrownBranchWarning):
             explained = forest.explain(ROWS)
         assert [total(why) for why in explained] == forest.predict(ROWS).tolist()
 

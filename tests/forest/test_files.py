@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import tritree
-from tritree import CutShortWarning, ModelFileError, TrinaryForestClassifier, TrinaryForestRegressor
+from tritree import ModelFileError, TrinaryForestClassifier, TrinaryForestRegressor, UngrownBranchWarning
 from tritree.files import _read, _write
 
 
@@ -66,7 +66,7 @@ def test_file_without_training_rows_answers_what_was_grown(tmp_path: Path) -> No
     again = tritree.load(tmp_path / "without.tritree")
     np.testing.assert_array_equal(again.predict(few), forest.predict(few))
     assert (tmp_path / "without.tritree").stat().st_size < (tmp_path / "with.tritree").stat().st_size
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         again.predict(HOLED)
     with pytest.raises(ValueError, match="training_rows=True"):
         again.save(tmp_path / "again.tritree", training_rows=True)

@@ -15,11 +15,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tritree import (
-    CutShortWarning,
     TrinaryForestClassifier,
     TrinaryForestRegressor,
     TrinaryTreeClassifier,
     TrinaryTreeRegressor,
+    UngrownBranchWarning,
     load,
 )
 
@@ -189,7 +189,7 @@ def test_answers_with_holes_are_far_better_than_with_majority() -> None:
 
 def test_growth_has_a_limit_and_says_how_often_it_was_met() -> None:
     forest = TrinaryForestRegressor(max_third_nodes=20, **QUICK).fit(*DIABETES)
-    with pytest.warns(CutShortWarning, match="raise max_third_nodes"):
+    with pytest.warns(UngrownBranchWarning, match="raise max_third_nodes"):
         answers = forest.predict(punched(DIABETES[0], 0.5))
     assert np.isfinite(answers).all()
     assert forest.n_cut_short_ > 0
@@ -201,7 +201,9 @@ def test_detached_forest_answers_rows_like_those_grown_for() -> None:
     expected = TrinaryForestRegressor(**QUICK).fit(*DIABETES).predict(Z)
     forest = TrinaryForestRegressor(**QUICK).fit(*DIABETES).grow_for(Z).detach()
     np.testing.assert_array_equal(forest.predict(Z), expected)
-    with pytest.warns(CutShortWarning, match=r"or a file saved without them.*call grow_for\(\) before that"):
+    with pytest.warns(
+        UngrownBranchWarning, match=r"or a file saved without them.*call grow_for\(\) before that"
+    ):
         forest.predict(np.full((1, 10), np.nan))
 
 

@@ -9,7 +9,13 @@ import pytest
 from boosting.tables import HOLED, KINDS, ROWS, TABLE
 from forest.grown import grown
 
-from tritree import CutShortWarning, GrowthLimitError, TrinaryForestClassifier, TrinaryForestRegressor, load
+from tritree import (
+    GrowthLimitError,
+    TrinaryForestClassifier,
+    TrinaryForestRegressor,
+    UngrownBranchWarning,
+    load,
+)
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -71,7 +77,7 @@ def test_branch_that_is_not_grown_answers_with_its_node() -> None:
     forest = TrinaryForestRegressor(**QUICK).fit(NUMBERS, SIGNAL)
     exported = forest.to_onnx()
     forest.detach()
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         expected = forest.predict(WITH_HOLES)
     np.testing.assert_array_equal(run(exported, WITH_HOLES)[0], expected)
 
@@ -122,5 +128,5 @@ def test_fractional_is_refused_with_what_to_do() -> None:
 
 def test_export_that_knows_nothing_of_holes_says_so() -> None:
     forest = TrinaryForestRegressor(**QUICK).fit(NUMBERS, SIGNAL)
-    with pytest.warns(CutShortWarning, match="no third branch has been grown so far"):
+    with pytest.warns(UngrownBranchWarning, match="no third branch has been grown so far"):
         forest.to_onnx()

@@ -19,10 +19,10 @@ from models import STRATEGIES, WITH_THIRD_BRANCHES
 from sklearn.exceptions import NotFittedError
 
 from tritree import (
-    CutShortWarning,
     TrinaryForestRegressor,
     TrinaryTreeClassifier,
     TrinaryTreeRegressor,
+    UngrownBranchWarning,
     load,
 )
 
@@ -39,7 +39,7 @@ def members_of(forest: Any) -> list[Any]:
 def test_member_of_a_forest_without_rows_names_what_the_forest_can_do() -> None:
     tree = TrinaryForestRegressor(n_estimators=2, random_state=0).fit(TABLE, WEIGHTS).detach().member(0)
     with pytest.warns(
-        CutShortWarning, match=r"call grow_for\(\) of the forest before that, with rows like these"
+        UngrownBranchWarning, match=r"call grow_for\(\) of the forest before that, with rows like these"
     ):
         tree.predict(ROWS)
 
@@ -130,10 +130,10 @@ def test_member_that_is_fitted_again_is_a_single_tree() -> None:
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
 def test_member_keeps_to_the_limit_of_the_forest_and_says_so(missing: str) -> None:
     forest = grown("regression", HOLED, missing=missing, max_third_nodes=9)
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         expected = forest.predict(ROWS)
     members = members_of(forest)
-    with pytest.warns(CutShortWarning, match=r"all the nodes that its forest allows; call grow_all\(\)"):
+    with pytest.warns(UngrownBranchWarning, match=r"all the nodes that its forest allows; call grow_all\(\)"):
         said = [member.predict(ROWS) for member in members]
     np.testing.assert_array_equal(np.sum(said, axis=0) / len(said), expected)
 

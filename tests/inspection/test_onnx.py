@@ -16,7 +16,7 @@ from models import STRATEGIES, TASKS, as_array, estimator, fitted, holed, simula
 from onnx.reference import ReferenceEvaluator
 from properties.strategies import Problem, problems
 
-from tritree import CutShortWarning, GrowthLimitError, TrinaryTreeClassifier, TrinaryTreeRegressor
+from tritree import GrowthLimitError, TrinaryTreeClassifier, TrinaryTreeRegressor, UngrownBranchWarning
 
 EXPORTED = [missing for missing in STRATEGIES if missing != "fractional"]
 COLOURS = ["azure", "crimson", "dun", "Ève", "fawn and brown"]
@@ -340,14 +340,14 @@ def test_detached_half_grown_tree_is_exported_as_it_predicts() -> None:
     tree = fitted(X, y)
     tree.predict(holed(X)[:5])
     tree.detach()
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         assert_same(tree, holed(X, seed=2))
 
 
 def test_detached_tree_without_any_third_branch_is_exported_as_it_predicts() -> None:
     X, y = simulated(200, 3, task="classification")
     tree = fitted(X, y).detach()
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         assert_same(tree, holed(X))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, estimator, holed, simulated
 
-from tritree import CutShortWarning, TrinaryTreeRegressor
+from tritree import TrinaryTreeRegressor, UngrownBranchWarning
 from tritree.inspection import reliance as reliance_module
 
 pd = pytest.importorskip("pandas")
@@ -112,7 +112,7 @@ def test_rows_of_a_detached_tree_count_where_they_end(missing: str) -> None:
     model = fitted("regression", missing, holes=0.0)
     model.predict(ROWS.head(5))
     model.detach()
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         found = model.reliance_on_missing_(ROWS)
     np.testing.assert_allclose(found, twin(model, ROWS), rtol=0, atol=1e-12)
     assert found.sum() > 0

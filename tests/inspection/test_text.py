@@ -9,7 +9,7 @@ import pytest
 from models import STRATEGIES, holed
 from sklearn.datasets import load_iris
 
-from tritree import CutShortWarning, TrinaryTreeClassifier, TrinaryTreeRegressor
+from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor, UngrownBranchWarning
 from tritree.inspection.describe import describe
 from tritree.inspection.notation import width_of
 from tritree.inspection.text import MAX_NODES, draw_text
@@ -125,7 +125,7 @@ def test_detached_tree_says_what_its_ungrown_branches_answer():
     text = draw_text(described(tree, detached=True))
     assert "1 branch not grown before detach()" in text.splitlines()[0]
     assert re.search(r"x0 missing +not grown: answers 2\.200$", text, re.MULTILINE)
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         np.testing.assert_allclose(tree.predict([[np.nan, 0.0]]), 2.2)
     assert "yet" not in text
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, answers, estimator
 
-from tritree import CutShortWarning, TrinaryTreeClassifier, TrinaryTreeRegressor
+from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor, UngrownBranchWarning
 
 pd = pytest.importorskip("pandas")
 
@@ -129,7 +129,7 @@ def test_program_on_the_page_predicts_as_a_detached_tree_does(task, missing):
     assert tree["detached"]
     assert (tree["n_ungrown"] > 0) == (missing in WITH_THIRD_BRANCHES)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CutShortWarning)
+        warnings.simplefilter("ignore", UngrownBranchWarning)
         assert_program_agrees(tree, ROWS, answers(model, ROWS))
 
 

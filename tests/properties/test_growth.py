@@ -27,7 +27,7 @@ from models import (
 from numpy.typing import NDArray
 from properties.strategies import Problem, problems
 
-from tritree import CutShortWarning, GrowthLimitError
+from tritree import GrowthLimitError, UngrownBranchWarning
 
 CRITERIA = ("squared_error", "entropy", "gini")
 
@@ -170,7 +170,7 @@ def test_ungrown_branch_of_a_detached_tree_answers_with_the_value_of_its_node() 
     row = X[:1].copy()
     row[0, model.tree_.column[0]] = np.nan
     model.detach()
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         answer = model.predict(row)
     assert same_bits(answer, root)
 
@@ -179,7 +179,7 @@ def test_detached_tree_warns_once() -> None:
     X, y = simulated(300)
     model = fitted(X, y).detach()
     row = np.full((1, X.shape[1]), np.nan)
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         model.predict(row)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -199,7 +199,7 @@ def test_detached_tree_grows_no_more() -> None:
     X, y = simulated(300)
     model = fitted(X, y).detach()
     n_nodes = model.n_nodes_
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         model.predict(holed(X, 0.5))
     assert model.n_nodes_ == n_nodes
 
@@ -238,6 +238,6 @@ def test_pickled_detached_tree_stays_detached() -> None:
     X, y = simulated(300)
     copy = pickle.loads(pickle.dumps(fitted(X, y).detach()))
     n_nodes = copy.n_nodes_
-    with pytest.warns(CutShortWarning):
+    with pytest.warns(UngrownBranchWarning):
         copy.predict(holed(X, 0.5))
     assert copy.n_nodes_ == n_nodes

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from models import TASKS, WITH_THIRD_BRANCHES, Floats, answers, fitted, holed, same_bits, simulated
 from numpy.typing import NDArray
 
-from tritree import ColumnError, CutShortWarning
+from tritree import ColumnError, UngrownBranchWarning
 
 #: The strategies whose rows go one way each.
 ONE_WAY = ("trinary", "trinary_mia", "mia", "majority")
@@ -204,7 +204,7 @@ def detached(task: str, missing: str, n_before: int) -> Any:
 
 def unwarned(ask: Callable[[], Any]) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CutShortWarning)
+        warnings.simplefilter("ignore", UngrownBranchWarning)
         return ask()
 
 
@@ -220,7 +220,7 @@ def test_detached_tree_says_how_many_rows_it_cut_short(missing: str, n_before: i
     nodes = unwarned(lambda: alone(copy.apply, rows))
     n_short = int((copy.tree_.column[nodes] >= 0).sum())
     assert n_short > 0
-    with pytest.warns(CutShortWarning, match=rf"^{n_short:,} rows met a third branch"):
+    with pytest.warns(UngrownBranchWarning, match=rf"^{n_short:,} rows met a third branch"):
         model.predict(LAYOUTS[layout](rows))
 
 

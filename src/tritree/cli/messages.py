@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tritree.cli.wording import in_our_words
-from tritree.errors import CutShortWarning, shortened
+from tritree.errors import UngrownBranchWarning, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -151,7 +151,7 @@ def tidy_warnings() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         text = one_line(message)
-        if issubclass(category, CutShortWarning):  # its remedy is a Python call
+        if issubclass(category, UngrownBranchWarning):  # its remedy is a Python call
             text = in_our_words(text)
         if text not in said:
             said.add(text)

@@ -201,7 +201,7 @@ class BaseTrinaryTree(TabularEstimator):
         """Return the estimator without the training rows.
 
         From now on a third branch that was not grown answers with the value of the node it belongs to; the first
-        time that happens a `CutShortWarning` says so.
+        time that happens an `UngrownBranchWarning` says so.
 
         Examples
         --------

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tritree.codec import infinite_values_named
-from tritree.errors import CutShortWarning, warn_caller
+from tritree.errors import UngrownBranchWarning, warn_caller
 from tritree.estimators.tabular import TabularEstimator
 from tritree.parameters import THIRD_BRANCHES
 from tritree.target import check_weights, weigh_classes
@@ -136,7 +136,7 @@ class ManyTrees(TabularEstimator):
         """Return the estimator without the training rows that trees grow from.
 
         From now on a third branch that was not grown answers with the value of the node it belongs to; the first time
-        that happens a `CutShortWarning` says so.
+        that happens an `UngrownBranchWarning` says so.
         """
         check_is_fitted(self)
         self._trees.detach()
@@ -149,7 +149,7 @@ class ManyTrees(TabularEstimator):
             warn_caller(
                 f"no third branch has been grown so far, and {what} cannot grow any: a row with a hole gets "
                 f"the value of the node where it is met; call grow_for() {before}, with rows like those to come",
-                CutShortWarning,
+                UngrownBranchWarning,
             )
 
     def _tell_cut_short(self) -> None:
@@ -165,5 +165,5 @@ class ManyTrees(TabularEstimator):
         )
         warn_caller(
             f"{n:,} times a row met a third branch that was not grown, and got the value of the node: {why}",
-            CutShortWarning,
+            UngrownBranchWarning,
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.errors import CutShortWarning, GrowthLimitError, warn_caller
+from tritree.errors import GrowthLimitError, UngrownBranchWarning, warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,7 +146,7 @@ class GrowingTree:
             else "that is not grown and got the value of the node above it: the tree has all the nodes that its forest "
             "allows; call grow_all() to have every branch of this tree, or raise max_third_nodes of the forest"
         )
-        warn_caller(f"{n:,} {'row' if n == 1 else 'rows'} met a third branch {why}", CutShortWarning)
+        warn_caller(f"{n:,} {'row' if n == 1 else 'rows'} met a third branch {why}", UngrownBranchWarning)
 
 
 def _fewest_holes(tree: _core.Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
