@@ -28,7 +28,7 @@ _METHODS = {
 def simulated(
     n_datasets: int = 8,
     *,
-    settings: Sequence[str] = ("mcar", "im"),
+    scenarios: Sequence[str] = ("mcar", "im"),
     rates: Sequence[float] = (0.0, 0.1, 0.5),
     slopes: Mapping[str, float] = SLOPES,
     seeds: int = 2,
@@ -42,8 +42,8 @@ def simulated(
     """
     rng = np.random.default_rng(seed)
     keys = pd.MultiIndex.from_product(
-        [range(n_datasets), settings, rates, list(slopes), range(seeds), range(folds)],
-        names=["dataset", "setting", "rate", "method", "seed", "fold"],
+        [range(n_datasets), scenarios, rates, list(slopes), range(seeds), range(folds)],
+        names=["dataset", "scenario", "rate", "method", "seed", "fold"],
     )
     table = keys.to_frame(index=False)
     unit = 10.0 ** rng.integers(-2, 5, n_datasets)
@@ -66,8 +66,8 @@ def paper_results() -> Any:
     if not (PAPER / "author_losses").exists():
         pytest.skip("no losses of the paper's author; set TRITREE_PAPER")
     lines = [
-        {"dataset": path.stem, "setting": setting, "rate": rate, "method": _METHODS[method], "loss": loss}
-        for folder, setting in _FOLDERS.items()
+        {"dataset": path.stem, "scenario": scenario, "rate": rate, "method": _METHODS[method], "loss": loss}
+        for folder, scenario in _FOLDERS.items()
         for path in sorted((PAPER / "author_losses" / folder).glob("*.csv"))
         for rate, losses in pd.read_csv(path, index_col=0).iterrows()
         for method, loss in losses.items()

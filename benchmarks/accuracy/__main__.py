@@ -113,9 +113,9 @@ def make_parser() -> argparse.ArgumentParser:
         "stopped goes on where it was, if it is given the same store.",
     )
     add: Any = parser.add_argument
-    add("--quick", action="store_true", help="six sets, three settings, one rate each; a few minutes")
+    add("--quick", action="store_true", help="six sets, three scenarios, one rate each; a few minutes")
     add("--sets", nargs="+", choices=SETS, metavar="SET", help=f"which data sets: {', '.join(SETS)}")
-    add("--settings", nargs="+", choices=FAMILIES, metavar="SETTING", help=_all_of(FAMILIES))
+    add("--scenarios", nargs="+", choices=FAMILIES, metavar="SCENARIO", help=_all_of(FAMILIES))
     add("--mechanisms", nargs="+", choices=MECHANISMS, metavar="HOW", help=_all_of(MECHANISMS))
     add(
         "--rates",
@@ -148,10 +148,10 @@ def make_parser() -> argparse.ArgumentParser:
 def planned(asked: argparse.Namespace) -> Plan:
     """Return the plan that was asked for."""
     plan = quick() if asked.quick else Plan()
-    if asked.settings or asked.mechanisms or asked.rates:
+    if asked.scenarios or asked.mechanisms or asked.rates:
         whole = Part()
         part = Part(
-            tuple(asked.settings or whole.families),
+            tuple(asked.scenarios or whole.families),
             tuple(asked.mechanisms or (("mcar",) if asked.quick else whole.mechanisms)),
             tuple(asked.rates or whole.rates),
         )

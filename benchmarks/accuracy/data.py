@@ -21,7 +21,7 @@ __all__ = ["NATURAL", "PAPER", "SETS", "SKLEARN", "load_set", "load_sets", "samp
 
 #: The eight data sets of the paper.
 PAPER = NAMES
-#: Tables with holes of their own, which stay in training and test in every setting.
+#: Tables with holes of their own, which stay in training and test in every scenario.
 NATURAL = ("adult", "ames_housing", "horse_colic", "titanic_full")
 #: What comes with scikit-learn, but for those with fewer than 100 rows, or that would be fetched.
 SKLEARN = ("breast_cancer", "diabetes", "digits", "iris", "wine")

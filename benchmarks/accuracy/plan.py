@@ -1,4 +1,4 @@
-"""What is run: sets, settings, mechanisms, rates, methods, folds and seeds, as experiments of the laboratory."""
+"""What is run: sets, scenarios, mechanisms, rates, methods, folds and seeds, as experiments of the laboratory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tritree.lab import Dataset
-    from tritree.lab.settings import Setting
+    from tritree.lab.scenarios import Scenario
 
-__all__ = ["FAMILIES", "MECHANISMS", "QUICK_SETS", "RATES", "Part", "Plan", "experiments", "quick", "setting"]
+__all__ = [
+    "FAMILIES",
+    "MECHANISMS",
+    "QUICK_SETS",
+    "RATES",
+    "Part",
+    "Plan",
+    "experiments",
+    "quick",
+    "scenario",
+]
 
 #: Where holes are: in test only, alike in both, or made in another way in test than in training.
 FAMILIES = ("test only", "both", "shift")
@@ -26,12 +36,12 @@ RATES = (0.1, 0.3, 0.5)
 #: Few enough for a few minutes, and of every kind: numbers, two classes, three; categories; holes of their own.
 QUICK_SETS = ("auto_mpg", "boston_housing", "cement", "titanic", "seeds", "horse_colic")
 
-_BETWEEN = ": "  # family and mechanism in the name of a setting
+_BETWEEN = ": "  # family and mechanism in the name of a scenario
 
 
 @dataclass(frozen=True)
 class Part:
-    """Settings that are tried at the same rates."""
+    """Scenarios that are tried at the same rates."""
 
     families: tuple[str, ...] = FAMILIES
     mechanisms: tuple[str, ...] = MECHANISMS
@@ -68,14 +78,14 @@ def quick() -> Plan:
     )
 
 
-def setting(family: str, mechanism: str) -> Setting:
-    """Return the setting of a family in which the test's holes come about by a mechanism.
+def scenario(family: str, mechanism: str) -> Scenario:
+    """Return the scenario of a family in which the test's holes come about by a mechanism.
 
     In "shift" training's holes are made completely at random, or, where the test's are, by their own value.
 
     Examples
     --------
-    >>> setting("shift", "im").described()["training"]["mechanism"], setting("shift", "mcar").name
+    >>> scenario("shift", "im").described()["training"]["mechanism"], scenario("shift", "mcar").name
     ('mcar', 'shift: mcar')
     """
     name = f"{family}{_BETWEEN}{mechanism}"
@@ -85,11 +95,11 @@ def setting(family: str, mechanism: str) -> Setting:
         return in_both(mechanism, name=name)
     if family == "shift":
         return shifted("mnar" if mechanism == "mcar" else "mcar", mechanism, name=name)
-    raise ValueError(f"there is no setting {family!r}; there are {', '.join(FAMILIES)}")
+    raise ValueError(f"there is no scenario {family!r}; there are {', '.join(FAMILIES)}")
 
 
 def parted_name(name: str) -> tuple[str, str]:
-    """Return the family and the mechanism that a setting is called after.
+    """Return the family and the mechanism that a scenario is called after.
 
     Examples
     --------
@@ -107,7 +117,7 @@ def experiments(plan: Plan, datasets: Sequence[Dataset], store: Any) -> Iterator
         for part in plan.parts:
             yield Experiment(
                 datasets=[dataset],
-                settings=[setting(family, how) for family in part.families for how in part.mechanisms],
+                scenarios=[scenario(family, how) for family in part.families for how in part.mechanisms],
                 rates=part.rates,
                 methods=made,
                 seeds=plan.seeds,

@@ -57,7 +57,7 @@ def _ranks(summary: Summary) -> Figure:
     single = summary.ranks.by_dataset
     for panel, group in zip(panels, groups, strict=True):
         lines = table[table["group"] == group]
-        of_group = single[single["setting"] == group]
+        of_group = single[single["scenario"] == group]
         for place, line in enumerate(lines.itertuples()):
             colour = _colour(line.method)
             dots = of_group["mean_rank"][of_group["method"] == line.method]

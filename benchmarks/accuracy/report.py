@@ -50,7 +50,7 @@ def as_markdown(
 
 
 _COMPARED = """\
-How much tritree's boosting and other libraries lose where fields are missing, in three settings:
+How much tritree's boosting and other libraries lose where fields are missing, in three scenarios:
 
 - test only: training is as it is, and fields go missing afterwards;
 - both: the same holes in training and test;
@@ -81,7 +81,7 @@ _MEANING = """\
 
 
 def reaches(summary: Summary) -> list[str]:
-    """Return whether tritree has reached what it is meant to, a line per setting."""
+    """Return whether tritree has reached what it is meant to, a line per scenario."""
     found = []
     for group in summary.groups:
         table = summary.standings[summary.standings["group"] == group]

@@ -50,15 +50,15 @@ def run(plan: Plan, datasets: Sequence[Dataset], store: Any, *, jobs: int, progr
         outcome.finished = False
     if tables:
         outcome.results = pd.concat(tables, ignore_index=True).drop_duplicates(
-            ["dataset", "setting", "rate", "method", "seed", "fold"], ignore_index=True
+            ["dataset", "scenario", "rate", "method", "seed", "fold"], ignore_index=True
         )
     return outcome
 
 
 def _absent(experiment: Experiment, table: pd.DataFrame) -> Iterator[str]:
     """Yield a line for each method that lacks cells, so that nobody takes it for one that was not tried."""
-    n_all = len(experiment.settings) * len(experiment.rates) * len(list(experiment.seeds))  # type: ignore[arg-type]
-    there = table[["setting", "rate", "seed", "method"]].drop_duplicates()["method"].value_counts()
+    n_all = len(experiment.scenarios) * len(experiment.rates) * len(list(experiment.seeds))  # type: ignore[arg-type]
+    there = table[["scenario", "rate", "seed", "method"]].drop_duplicates()["method"].value_counts()
     for method in experiment.methods:
         if n_absent := n_all - int(there.get(method, 0)):
             yield f"{method} on {experiment.datasets[0].name}: {n_absent} of {n_all} cells failed."

@@ -73,29 +73,29 @@ def summarised(results: pd.DataFrame) -> Summary:
 
 def in_groups(results: pd.DataFrame) -> pd.DataFrame:
     """Return results with their group and mechanism; cases without added holes, which are the same in all, once."""
-    parts = results["setting"].map(parted_name)
+    parts = results["scenario"].map(parted_name)
     grouped = results.assign(group=parts.str[0], mechanism=parts.str[1])
     complete = grouped["rate"] == 0
     grouped.loc[complete, ["group", "mechanism"]] = [COMPLETE, "none"]
     return grouped.drop_duplicates([*_CASE, "method", "fold"], ignore_index=True)
 
 
-def as_settings(grouped: pd.DataFrame) -> pd.DataFrame:
-    """Return results as the laboratory ranks them with groups for settings.
+def as_scenarios(grouped: pd.DataFrame) -> pd.DataFrame:
+    """Return results as the laboratory ranks them with groups for scenarios.
 
-    Mechanisms become seeds: the laboratory knows a case by data set, setting, rate and seed.
+    Mechanisms become seeds: the laboratory knows a case by data set, scenario, rate and seed.
     """
     number = {name: i for i, name in enumerate(sorted(set(grouped["mechanism"])))}
     return grouped.assign(
-        setting=grouped["group"], seed=grouped["seed"] * len(number) + grouped["mechanism"].map(number)
+        scenario=grouped["group"], seed=grouped["seed"] * len(number) + grouped["mechanism"].map(number)
     )
 
 
 def relative_losses(grouped: pd.DataFrame) -> pd.DataFrame:
     """Return the loss of every case and method, to that of the constant and to the least of all."""
-    named = grouped.assign(setting=grouped["group"] + "|" + grouped["mechanism"])
+    named = grouped.assign(scenario=grouped["group"] + "|" + grouped["mechanism"])
     found = losses(named)
-    parts = found["setting"].str.split("|")
+    parts = found["scenario"].str.split("|")
     found = found.assign(group=parts.str[0], mechanism=parts.str[1])
     wide = found.pivot(index=_CASE, columns="method", values="loss")
     others = wide.drop(columns=CONSTANT)
@@ -108,7 +108,7 @@ def relative_losses(grouped: pd.DataFrame) -> pd.DataFrame:
 
 def ranked(grouped: pd.DataFrame) -> Ranks:
     """Return the laboratory's mean ranks by group; the constant is not ranked."""
-    table = as_settings(grouped[grouped["method"] != CONSTANT])
+    table = as_scenarios(grouped[grouped["method"] != CONSTANT])
     # the laboratory leaves cases without holes out where there are others, and here they are a group of their own
     return mean_ranks(table.assign(rate=table["rate"].where(table["rate"] > 0, 1.0)))
 
@@ -117,7 +117,7 @@ def standings_of(cases: pd.DataFrame, ranks: Ranks) -> pd.DataFrame:
     """Return one line per group and method, the best mean rank first."""
     by = cases.assign(worse=cases["relative"] > 1).groupby(["group", "method"])
     found = by.agg(relative=("relative", "median"), above=("above", "median"), worse=("worse", "mean"))
-    table = ranks.table.rename(columns={"setting": "group", "extra": "above_best_method"})
+    table = ranks.table.rename(columns={"scenario": "group", "extra": "above_best_method"})
     kept = ["group", "method", "mean_rank", "first", "above_best_method", "p_holm", "datasets"]
     joined = table[kept].merge(found.reset_index(), on=["group", "method"])
     place = joined["group"].map({group: i for i, group in enumerate(GROUPS)})

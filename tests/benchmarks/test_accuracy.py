@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib")
 from benchmarks.accuracy import __main__ as command
 from benchmarks.accuracy import run as running
 from benchmarks.accuracy.data import SETS, SKLEARN, load_set, load_sets, sampled
-from benchmarks.accuracy.plan import FAMILIES, MECHANISMS, Part, Plan, parted_name, quick, setting
+from benchmarks.accuracy.plan import FAMILIES, MECHANISMS, Part, Plan, parted_name, quick, scenario
 from benchmarks.accuracy.plots import draw
 from benchmarks.accuracy.report import as_markdown, reaches
 from benchmarks.accuracy.rivals import CONSTANT, OURS, Size
@@ -52,10 +52,10 @@ def invented(losses: dict[str, float], *, n_sets: int = 6, groups=("test only",)
         noise = 1 + 0.01 * chance.random()
         for place, (method, loss) in enumerate(losses.items()):
             lines.append(
-                {"dataset": f"d{dataset}", "setting": f"{group}: {how}", "rate": rate, "method": method, "seed": 0,
+                {"dataset": f"d{dataset}", "scenario": f"{group}: {how}", "rate": rate, "method": method, "seed": 0,
                  "fold": fold, "rows": 10, "loss": loss * (noise + 1e-4 * place * chance.random())}
             )  # fmt: skip
-    return pd.DataFrame(lines).drop_duplicates(["dataset", "setting", "rate", "method", "seed", "fold"])
+    return pd.DataFrame(lines).drop_duplicates(["dataset", "scenario", "rate", "method", "seed", "fold"])
 
 
 LOSSES = {CONSTANT: 4.0, OURS: 1.0, f"{OURS} (mia)": 1.2, "LightGBM": 5.0, "LightGBM + copies": 1.5}
@@ -66,7 +66,7 @@ LOSSES = {CONSTANT: 4.0, OURS: 1.0, f"{OURS} (mia)": 1.2, "LightGBM": 5.0, "Ligh
 
 def test_every_setting_has_its_mechanism_in_the_test() -> None:
     for family, mechanism in product(FAMILIES, MECHANISMS):
-        made = setting(family, mechanism)
+        made = scenario(family, mechanism)
         assert made.test is not None
         assert made.test.mechanism == mechanism
         assert (made.train is None) == (family == "test only")
@@ -141,8 +141,8 @@ def test_every_cell_that_is_planned_has_a_loss_on_the_same_rows(tmp_path) -> Non
     assert outcome.notes == []
     table = outcome.results
     n_methods = 1 + 3 + 2  # the constant, tritree's strategies, one library in two ways
-    assert len(table) == 2 * 2 * 2 * n_methods * 2  # sets, settings, rates with 0, methods, folds
-    assert (table.groupby(["dataset", "setting", "rate", "fold"])["rows"].nunique() == 1).all()
+    assert len(table) == 2 * 2 * 2 * n_methods * 2  # sets, scenarios, rates with 0, methods, folds
+    assert (table.groupby(["dataset", "scenario", "rate", "fold"])["rows"].nunique() == 1).all()
 
 
 def test_a_stopped_run_goes_on_where_it_was(tmp_path, monkeypatch) -> None:
@@ -281,7 +281,7 @@ def test_pictures_are_drawn(tmp_path) -> None:
 
 
 def test_main_writes_the_page_the_tables_and_the_pictures(tmp_path, capsys) -> None:
-    arguments = ["--sets", "iris", "diabetes", "--settings", "test only", "--mechanisms", "mcar"]
+    arguments = ["--sets", "iris", "diabetes", "--scenarios", "test only", "--mechanisms", "mcar"]
     arguments += ["--rates", "0.5", "--libraries", "HistGB", "--trees", "3", "--folds", "2"]
     assert command.main([*arguments, "--output", str(tmp_path)]) == 0
     names = {path.name for path in tmp_path.iterdir()}
@@ -293,7 +293,7 @@ def test_main_writes_the_page_the_tables_and_the_pictures(tmp_path, capsys) -> N
 def test_main_writes_the_documentation_s_page_if_asked(tmp_path, monkeypatch) -> None:
     (tmp_path / "pictures").mkdir()
     monkeypatch.setattr(command, "DOCS", tmp_path)
-    arguments = ["--sets", "iris", "--settings", "test only", "--mechanisms", "mcar", "--rates", "0.5"]
+    arguments = ["--sets", "iris", "--scenarios", "test only", "--mechanisms", "mcar", "--rates", "0.5"]
     arguments += ["--libraries", "HistGB", "--trees", "2", "--folds", "2", "--output", str(tmp_path / "out")]
     assert command.main([*arguments, "--write-docs"]) == 0
     page = (tmp_path / "accuracy.md").read_text(encoding="utf-8")
@@ -323,6 +323,6 @@ def test_the_readme_explains_the_comparison() -> None:
 
 def test_holes_of_shift_differ_between_training_and_test() -> None:
     dataset = tiny_sets()[0]
-    train, test = setting("shift", "im").tables(dataset, 0.5, 0)
+    train, test = scenario("shift", "im").tables(dataset, 0.5, 0)
     assert not train.isna().equals(test.isna())
     pd.testing.assert_frame_equal(test, ampute(dataset.X, 0.5, "im", seed=0))

@@ -65,7 +65,7 @@ def test_comparison_answers_first_for_the_table_as_it_is(tritree: InProcess, tab
     holes = pd.read_csv(table).drop(columns="progress").isna().to_numpy().mean()
     own = found["as_it_is"]
     assert own["missing_share"] == pytest.approx(holes)
-    assert {line["setting"] for line in own["methods"]} == {"as it is"}
+    assert {line["scenario"] for line in own["methods"]} == {"as it is"}
     told = compared(tritree, table).out
     assert told.splitlines()[:2] == [
         f"The table as it is, with {100 * holes:.3g}% of its cells missing:",
@@ -205,11 +205,11 @@ def test_holes_are_made_in_the_columns_that_are_named(
     tritree: InProcess, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    monkeypatch.setattr(Experiment, "run", lambda self, *_, **__: asked.append(self.settings))
+    monkeypatch.setattr(Experiment, "run", lambda self, *_, **__: asked.append(self.scenarios))
     with pytest.raises(AttributeError):  # there are no results
         tritree("compare", table, "-y", "progress", "--columns", "bmi", "--columns", "s5")
-    [settings] = asked
-    assert [setting.test.columns for setting in settings] == [("bmi", "s5")] * 2
+    [scenarios] = asked
+    assert [scenario.test.columns for scenario in scenarios] == [("bmi", "s5")] * 2
 
 
 @pytest.mark.parametrize(

@@ -32,13 +32,13 @@ from tritree.lab import methods as methods_module
 from tritree.lab import trial, tuning
 from tritree.lab.data import Dataset
 from tritree.lab.experiment import Experiment
-from tritree.lab.settings import Holes, in_both, in_test, shifted
+from tritree.lab.scenarios import Amputation, in_both, in_test, shifted
 from tritree.lab.store import Store
 from tritree.lab.trial import Folds
 
 COLUMNS = [
     "dataset",
-    "setting",
+    "scenario",
     "rate",
     "method",
     "seed",
@@ -77,16 +77,16 @@ def test_results_have_a_row_for_every_combination() -> None:
     experiment = small(datasets=[made(), made("other", "classification")], seeds=2, methods={"mia": "mia"})
     results = experiment.run(1)
     assert list(results) == COLUMNS
-    assert len(results) == 2 * 2 * 2 * 1 * 2 * 4  # data sets, settings, rates with 0, methods, seeds, folds
+    assert len(results) == 2 * 2 * 2 * 1 * 2 * 4  # data sets, scenarios, rates with 0, methods, seeds, folds
     assert not results.duplicated(COLUMNS[:6]).any()
-    assert (results.groupby(["dataset", "setting", "rate", "method", "seed"])["rows"].sum() == 200).all()
+    assert (results.groupby(["dataset", "scenario", "rate", "method", "seed"])["rows"].sum() == 200).all()
     assert results.attrs["about"]["depths"] == {"made": 2, "other": 2}
 
 
 def test_loss_is_that_of_trees_fitted_by_hand() -> None:
-    data, setting = made(), in_both("mcar")
-    results = small(settings=[setting], seeds=[7], options={"min_samples_leaf": 5}).run(1)
-    X, _ = setting.tables(data, 0.3, 7)
+    data, scenario = made(), in_both("mcar")
+    results = small(scenarios=[scenario], seeds=[7], options={"min_samples_leaf": 5}).run(1)
+    X, _ = scenario.tables(data, 0.3, 7)
     assert X.isna().mean().to_numpy() == pytest.approx(0.3)
     for fold, (train, test) in enumerate(Folds(4).split(data)):
         tree = TrinaryTreeRegressor(missing="trinary", max_depth=2, min_samples_leaf=5)
@@ -121,7 +121,7 @@ def test_holes_are_in_the_columns_that_were_named() -> None:
     data = made()
     _, for_test = in_test("mcar", columns=["b"]).tables(data, 0.5, 0)
     assert for_test.isna().mean().tolist() == pytest.approx([0, 0.5, 0])
-    before, after = shifted("mcar", Holes("mnar", columns="a")).tables(data, 0.5, 0)
+    before, after = shifted("mcar", Amputation("mnar", columns="a")).tables(data, 0.5, 0)
     assert before.isna().mean().tolist() == pytest.approx([0.5, 0.5, 0.5])
     assert after.isna().mean().tolist() == pytest.approx([0.5, 0, 0])
 
@@ -158,8 +158,8 @@ def test_holes_that_cannot_be_made_are_refused_at_once(parameters: dict[str, Any
 
 
 def test_settings_are_told_in_full() -> None:
-    settings = [in_test(columns=["a"]), shifted("mar", "mnar", direction="smallest", strength=1)]
-    assert small(settings=settings).about()["settings"] == {
+    scenarios = [in_test(columns=["a"]), shifted("mar", "mnar", direction="smallest", strength=1)]
+    assert small(scenarios=scenarios).about()["scenarios"] == {
         "mcar_test": {"training": "complete", "test": {"mechanism": "mcar", "columns": ["a"]}},
         "mar → mnar": {
             "training": {"mechanism": "mar", "columns": "all", "strength": 1.0},
@@ -170,7 +170,7 @@ def test_settings_are_told_in_full() -> None:
 
 def test_other_columns_or_strength_are_other_cells(tmp_path: Path) -> None:
     path = tmp_path / "results.sqlite"
-    settings = [
+    scenarios = [
         in_test("mnar"),
         in_test("mnar", columns=["a"], name="a"),
         in_test("mnar", columns=[1], name="b"),
@@ -179,7 +179,7 @@ def test_other_columns_or_strength_are_other_cells(tmp_path: Path) -> None:
         in_test("mcar", name="random"),
         in_test("mcar", direction="smallest", strength=1, name="random again"),  # which say nothing there
     ]
-    small(store=path, settings=settings, methods={"mia": "mia"}).run(1)
+    small(store=path, scenarios=scenarios, methods={"mia": "mia"}).run(1)
     with Store(path) as store:
         assert len(store.keys()) == 1 + 6
 
@@ -230,7 +230,7 @@ def test_cells_are_stored_before_the_last_of_them_has_run(
     monkeypatch.setattr(experiment_module, "_AT_ONCE", 1)
     path = str(tmp_path / "results.sqlite")
     rates = [0.1, 0.2, 0.3, 0.4, 0.5]
-    experiment = small(rates=rates, settings=[in_both()], methods={"count": CountStored(path)}, store=path)
+    experiment = small(rates=rates, scenarios=[in_both()], methods={"count": CountStored(path)}, store=path)
     with joblib.parallel_backend(gives_all_at_the_end):
         results = experiment.run(2)
     # responses are about 0, so that the loss is the square of the number: 4 cells of 6 are there before the last two
@@ -244,7 +244,7 @@ def test_what_is_in_the_store_is_not_run_again(tmp_path: Path) -> None:
     again = more[more.rate.isin([0.0, 0.3])].reset_index(drop=True)
     pd.testing.assert_frame_equal(again, first)  # the seconds, too
     with Store(path) as store:
-        # without holes settings do not matter: 2 cells; then 2 settings, 2 rates, 2 methods
+        # without holes scenarios do not matter: 2 cells; then 2 scenarios, 2 rates, 2 methods
         assert len(store.keys()) == 2 + 2 * 2 * 2
 
 
@@ -265,7 +265,7 @@ def test_other_versions_are_other_cells(tmp_path: Path, monkeypatch: pytest.Monk
     parameters: dict[str, Any] = {
         "store": path,
         "methods": {"trinary": "trinary", "mean": DummyRegressor()},
-        "settings": [in_test()],
+        "scenarios": [in_test()],
     }
     versions = {"tritree": "1", "sklearn": "1"}
     monkeypatch.setattr(methods_module, "_version", versions.get)
@@ -312,7 +312,7 @@ def test_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
         assert len(store.keys()) > len(finished)  # it had not come to 90 %
     # to run a cell again would have taken other seconds
     seconds = [result.fit_seconds for cell in finished.values() for result in cell]
-    had = (results.rate == 0) | ((results.rate == 0.01) & (results.setting == "mcar"))
+    had = (results.rate == 0) | ((results.rate == 0.01) & (results.scenario == "mcar"))
     assert results.fit_seconds[had].isin(seconds).all()
     pd.testing.assert_frame_equal(numbers(results), numbers(small(rates=[0.01, 0.9]).run(1)))
 
@@ -324,7 +324,7 @@ def test_any_estimator_is_just_another_row() -> None:
         "boosting": HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype"),
         "mean": DummyRegressor(),
     }
-    results = small(methods=methods, settings=[in_both("mcar")]).run(1)
+    results = small(methods=methods, scenarios=[in_both("mcar")]).run(1)
     assert set(results.method) == set(methods)
     assert np.isfinite(results.loss).all()
 
@@ -339,7 +339,7 @@ def test_method_that_fails_is_named_and_keeps_no_other_from_running() -> None:
 def test_one_cell_that_fails_is_told_in_the_singular() -> None:
     methods = {"linear": make_pipeline(SimpleImputer(), LinearRegression())}
     with pytest.warns(UserWarning, match=r"^1 cell could not be run and is left out: linear"):
-        small(methods=methods, rates=[], settings=[in_both()]).run(1)
+        small(methods=methods, rates=[], scenarios=[in_both()]).run(1)
 
 
 class PredictNothing(RegressorMixin, BaseEstimator):
@@ -355,7 +355,7 @@ def test_method_that_predicts_no_number_keeps_no_other_from_running(tmp_path: Pa
     with pytest.warns(UserWarning, match=r"left out: nothing on made.*predicts in fold 0 is not a number"):
         results = small(methods=methods, store=tmp_path / "results.sqlite").run(1)
     assert set(results.method) == {"trinary"}
-    assert len(results) == 2 * 2 * 4  # settings, rates, folds
+    assert len(results) == 2 * 2 * 4  # scenarios, rates, folds
 
 
 class PredictColumn(LinearRegression):
@@ -392,7 +392,7 @@ def peers(task: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_libraries_beside_ours_are_just_other_rows(task: str) -> None:
-    results = small(datasets=[made("made", task)], methods=peers(task), settings=[in_both()]).run(1)
+    results = small(datasets=[made("made", task)], methods=peers(task), scenarios=[in_both()]).run(1)
     assert set(results.method) == set(peers(task))
     # they know more than the mean does, though XGBoost takes no text for a class
     means = results[(results.rate == 0) & (results.method != "trinary")].groupby("method").loss.mean()
@@ -417,7 +417,7 @@ def steps(depth: int) -> Dataset:
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_depth_is_tuned_to_where_the_loss_stops_falling(depth: int) -> None:
-    experiment = small(datasets=[steps(depth)], depth="tuned", rates=[], settings=[in_test()])
+    experiment = small(datasets=[steps(depth)], depth="tuned", rates=[], scenarios=[in_test()])
     experiment.run(1)
     assert experiment.depths == {f"steps {depth}": depth}
 
@@ -446,7 +446,7 @@ def test_tuned_depth_is_kept_in_the_store(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_nothing_is_kept_in_memory_once_a_run_has_ended() -> None:
-    small(settings=[in_test()]).run(1)
+    small(scenarios=[in_test()]).run(1)
     assert not trial._kept
     assert not trial._punched
     assert not any(kept.cache_info().currsize for kept in (trial._loaded, trial._parted))
@@ -462,12 +462,12 @@ def test_methods_are_fitted_once_to_a_training_table_whatever_the_test(
         return really(*args)
 
     monkeypatch.setattr(trial, "fitted", counted)
-    settings = [in_test(), in_test("mnar", name="mnar"), in_both(), shifted("mcar", "mnar")]
-    apart = [small(settings=[setting], rates=[0.2], methods=["mia"]).run(1) for setting in settings]
+    scenarios = [in_test(), in_test("mnar", name="mnar"), in_both(), shifted("mcar", "mnar")]
+    apart = [small(scenarios=[scenario], rates=[0.2], methods=["mia"]).run(1) for scenario in scenarios]
     fits.clear()
-    together = small(settings=settings, rates=[0.2], methods=["mia"]).run(1)
+    together = small(scenarios=scenarios, rates=[0.2], methods=["mia"]).run(1)
     assert len(fits) == 2 * 4  # folds, of complete rows, and of rows with holes
-    columns = ["dataset", "setting", "rate", "method", "seed", "fold", "loss"]
+    columns = ["dataset", "scenario", "rate", "method", "seed", "fold", "loss"]
     expected = pd.concat(apart)[columns].drop_duplicates().sort_values(columns, ignore_index=True)
     pd.testing.assert_frame_equal(together[columns].sort_values(columns, ignore_index=True), expected)
 
@@ -481,13 +481,16 @@ def test_methods_are_fitted_once_to_a_training_table_whatever_the_test(
         ({"methods": {"x": "y"}}, "a method is one of"),
         ({"datasets": [made(), made(n=150)]}, "two data sets are called 'made'.*rename"),
         (
-            {"settings": [in_both("im"), in_both("im", direction="smallest")]},
-            "two settings are called 'im'.*name=",
+            {"scenarios": [in_both("im"), in_both("im", direction="smallest")]},
+            "two scenarios are called 'im'.*name=",
         ),
         ({"seeds": [3, 3, 3]}, "three seeds are 3.*leave out"),
-        ({"settings": [in_test(columns=["a", "bb"])]}, "data set 'made': columns has 'bb'.*did you mean 'b'"),
+        (
+            {"scenarios": [in_test(columns=["a", "bb"])]},
+            "data set 'made': columns has 'bb'.*did you mean 'b'",
+        ),
     ],
-    ids=["rates", "seeds", "depth", "methods", "data sets", "settings", "seeds again", "columns"],
+    ids=["rates", "seeds", "depth", "methods", "data sets", "scenarios", "seeds again", "columns"],
 )
 def test_what_cannot_be_is_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -514,9 +517,9 @@ def test_run_that_is_interrupted_says_nothing_of_its_workers() -> None:
 @pytest.mark.parametrize(
     ("parameters", "meant"),
     [
-        ({"settings": ["im", "mcar_test"]}, {"settings": [in_both("im"), in_test("mcar")]}),
-        ({"settings": "mnar"}, {"settings": [in_both("mnar")]}),
-        ({"settings": in_test()}, {"settings": [in_test()]}),
+        ({"scenarios": ["im", "mcar_test"]}, {"scenarios": [in_both("im"), in_test("mcar")]}),
+        ({"scenarios": "mnar"}, {"scenarios": [in_both("mnar")]}),
+        ({"scenarios": in_test()}, {"scenarios": [in_test()]}),
         ({"folds": 5}, {"folds": Folds(5)}),
         ({"folds": np.int64(5)}, {"folds": Folds(5)}),
         ({"rates": 0.2}, {"rates": [0.0, 0.2]}),
@@ -541,9 +544,9 @@ def test_one_data_set_may_be_given_alone() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"settings": ["mcr"]}, "settings must hold what in_both, .* 'mcar', 'im', .*got 'mcr'"),
-        ({"settings": [0.3]}, "settings must hold .*got 0.3"),
-        ({"settings": []}, "settings is empty"),
+        ({"scenarios": ["mcr"]}, "scenarios must hold what in_both, .* 'mcar', 'im', .*got 'mcr'"),
+        ({"scenarios": [0.3]}, "scenarios must hold .*got 0.3"),
+        ({"scenarios": []}, "scenarios is empty"),
         ({"datasets": []}, "datasets is empty"),
         ({"datasets": [made().X]}, r"got a DataFrame; make one with Dataset.of\(name, table, response\)"),
         ({"datasets": made().X}, "got a DataFrame"),

@@ -50,14 +50,14 @@ def test_every_setting_is_a_panel_whose_lines_are_the_curves() -> None:
     table = simulated()
     panels = plot_panels(table, names={})
     assert [panel.get_title() for panel in panels] == ["MCAR", "IM"]
-    points = curves(table).set_index(["setting", "method"])
-    for panel, setting in zip(panels, ("mcar", "im"), strict=True):
+    points = curves(table).set_index(["scenario", "method"])
+    for panel, scenario in zip(panels, ("mcar", "im"), strict=True):
         for method, drawn in lines(panel).items():
-            np.testing.assert_array_equal(drawn, points.loc[(setting, method), ["rate", "excess"]])
+            np.testing.assert_array_equal(drawn, points.loc[(scenario, method), ["rate", "excess"]])
 
 
 def test_bands_reach_from_the_least_to_the_greatest_seed() -> None:
-    table = simulated(settings=["mcar"], slopes={"mia": 1.0}, seeds=3)
+    table = simulated(scenarios=["mcar"], slopes={"mia": 1.0}, seeds=3)
     [panel] = plot_panels(table)
     [band] = panel.collections
     corners = band.get_paths()[0].vertices
@@ -73,7 +73,7 @@ def test_methods_are_called_as_in_the_paper() -> None:
 
 def test_lines_that_coincide_are_named_and_both_are_seen() -> None:
     slopes = {"majority": 3.0, "mia": 1.0, "trinary": 1.0}
-    panels = plot_panels(simulated(2, slopes=slopes, noise=0, settings=["mcar"]))
+    panels = plot_panels(simulated(2, slopes=slopes, noise=0, scenarios=["mcar"]))
     assert [text.get_text() for text in panels[0].texts] == ["MIA = Trinary"]
     wide = {line.get_label(): line.get_linewidth() for line in panels[0].lines}
     order = [line.get_label() for line in panels[0].lines]
@@ -99,9 +99,9 @@ def sum_of(points: Any) -> float:
 
 
 def test_reference_is_read_as_the_curves_are() -> None:
-    table = simulated(settings=["mcar"])
+    table = simulated(scenarios=["mcar"])
     reference = pd.DataFrame(
-        {"setting": "mcar", "missingness": [0.0, 0.5], "strategy": "mia", "excess_loss": [0.0, 0.7]}
+        {"scenario": "mcar", "missingness": [0.0, 0.5], "strategy": "mia", "excess_loss": [0.0, 0.7]}
     )
     [panel] = plot_panels(table, reference, reading="text")
     [points] = dashed(panel)
@@ -117,7 +117,7 @@ def test_panels_share_their_axis_unless_one_would_be_squeezed() -> None:
     assert alike[0].get_ylim() == alike[1].get_ylim()
     table = simulated()
     apart = plot_panels(
-        table.assign(loss=table["loss"] * np.where((table["setting"] == "im") & (table["rate"] > 0), 20, 1))
+        table.assign(loss=table["loss"] * np.where((table["scenario"] == "im") & (table["rate"] > 0), 20, 1))
     )
     assert apart[0].get_ylim()[1] < apart[1].get_ylim()[1] / 5
 
@@ -130,14 +130,14 @@ def test_all_points_are_within_their_panels() -> None:
 
 
 def test_point_that_is_not_there_is_a_gap_in_the_line() -> None:
-    table = simulated(1, settings=["mcar"], rates=(0.0, 0.1, 0.3, 0.5))
+    table = simulated(1, scenarios=["mcar"], rates=(0.0, 0.1, 0.3, 0.5))
     without = table[(table["method"] != "mia") | (table["rate"] != 0.3)]
     [panel] = plot_panels(without, names={})
     assert np.isnan(lines(panel)["mia"][:, 1]).tolist() == [False, False, True, False]
 
 
 def test_infinite_losses_leave_a_gap() -> None:
-    table = simulated(1, settings=["mcar"])
+    table = simulated(1, scenarios=["mcar"])
     table.loc[(table["method"] == "mia") & (table["rate"] == 0.5), "loss"] = np.inf
     [panel] = plot_panels(table, names={})
     assert np.isnan(lines(panel)["mia"][-1, 1])
@@ -150,7 +150,7 @@ def test_given_axes_are_used_and_too_few_are_refused() -> None:
     assert plot_panels(table, axes=axes).tolist() == axes.tolist()
     assert legend_of(axes) == ["Majority", "MIA", "Trinary"]
     assert not plt.get_fignums()
-    with pytest.raises(ValueError, match="2 settings to draw, and 1 axes; give 2 of them"):
+    with pytest.raises(ValueError, match="2 scenarios to draw, and 1 axes; give 2 of them"):
         plot_panels(table, axes=Figure().subplots())
 
 
@@ -163,7 +163,7 @@ def test_results_without_rate_0_are_refused_with_a_remedy() -> None:
 
 @pytest.mark.parametrize("name", ["_hidden", r"$\frac$", "a\nb", "x" * 60, "<b>&amp;"])
 def test_odd_names_are_drawn_and_stay_in_the_figure(name: str) -> None:
-    table = simulated(slopes={"trinary": 1.0, name: 2.0}, settings=["mcar", name])
+    table = simulated(slopes={"trinary": 1.0, name: 2.0}, scenarios=["mcar", name])
     panels = plot_panels(table)
     figure = panels[0].figure
     figure.canvas.draw()
@@ -175,14 +175,14 @@ def test_odd_names_are_drawn_and_stay_in_the_figure(name: str) -> None:
     plot_ranks(table)[0].figure.canvas.draw()
 
 
-@pytest.mark.parametrize("n_settings", [1, 2, 3, 4, 7])
-def test_any_number_of_settings_gets_a_panel_each(n_settings: int) -> None:
-    table = simulated(2, settings=[f"setting {i}" for i in range(n_settings)])
+@pytest.mark.parametrize("n_scenarios", [1, 2, 3, 4, 7])
+def test_any_number_of_settings_gets_a_panel_each(n_scenarios: int) -> None:
+    table = simulated(2, scenarios=[f"scenario {i}" for i in range(n_scenarios)])
     panels = plot_panels(table)
-    assert len(panels) == len(panels[0].figure.axes) == n_settings
+    assert len(panels) == len(panels[0].figure.axes) == n_scenarios
     panels[0].figure.canvas.draw()
     below = [panel for panel in panels if panel.get_xlabel()]
-    assert len(below) == min(n_settings, 3)
+    assert len(below) == min(n_scenarios, 3)
     assert all(any(label.get_text() for label in panel.get_xticklabels()) for panel in below)
 
 
@@ -235,8 +235,8 @@ def test_methods_are_seen_on_white_and_on_black(paper: str) -> None:
 
 def test_dots_are_the_mean_ranks_best_above() -> None:
     ranks = mean_ranks(simulated())
-    for panel, setting in zip(plot_ranks(ranks, names={}), ("mcar", "im"), strict=True):
-        table = ranks.table[ranks.table["setting"] == setting]
+    for panel, scenario in zip(plot_ranks(ranks, names={}), ("mcar", "im"), strict=True):
+        table = ranks.table[ranks.table["scenario"] == scenario]
         dots = [line.get_xydata()[0].tolist() for line in panel.lines if line.get_marker() == "o"]
         assert dots == [[rank, place] for place, rank in enumerate(table["mean_rank"])]
         assert [label.get_text() for label in panel.get_yticklabels()] == table["method"].tolist()
@@ -244,7 +244,7 @@ def test_dots_are_the_mean_ranks_best_above() -> None:
 
 
 def test_methods_that_differ_from_the_best_are_hollow() -> None:
-    [panel] = plot_ranks(simulated(10, settings=["mcar"]))
+    [panel] = plot_ranks(simulated(10, scenarios=["mcar"]))
     hollow = [
         line.get_markerfacecolor() == panel.get_facecolor()
         for line in panel.lines

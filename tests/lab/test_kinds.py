@@ -17,7 +17,7 @@ from tritree.lab.experiment import Experiment
 from tritree.lab.kinds import KINDS, asked, strategies_of
 from tritree.lab.methods import DiscardIncomplete, Methods
 from tritree.lab.ranks.names import METHODS, kind_of, method_order, paper_name
-from tritree.lab.settings import in_test
+from tritree.lab.scenarios import in_test
 from tritree.lab.trial import Folds
 
 ALL = [f"{kind}:{strategy}" for kind in KINDS for strategy in strategies_of(kind)]
@@ -34,7 +34,7 @@ def made(task: str = "regression", n: int = 120) -> Dataset:
 def small(**parameters: Any) -> Experiment:
     defaults: dict[str, Any] = {
         "datasets": made(),
-        "settings": "mcar_test",
+        "scenarios": "mcar_test",
         "rates": 0.3,
         "methods": ["trinary", "forest:mia", "boosting"],
         "folds": 3,

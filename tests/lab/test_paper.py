@@ -103,9 +103,9 @@ def test_run_at_other_rates_has_its_own_order_and_curves() -> None:
 
 
 def test_order_has_equals_as_equals() -> None:
-    results = paper_results().query("setting == 'mcar' and method in ('trinary', 'mia')")
+    results = paper_results().query("scenario == 'mcar' and method in ('trinary', 'mia')")
     alike = results.assign(
-        loss=results.groupby(["dataset", "setting", "rate", "fold"])["loss"].transform("mean")
+        loss=results.groupby(["dataset", "scenario", "rate", "fold"])["loss"].transform("mean")
     )
     assert set(own_order(alike)["ours"]) == {"MIA = Trinary"}
 
@@ -132,7 +132,7 @@ def test_losses_without_holes_are_the_authors(seeds_as_author: pd.DataFrame) -> 
 def test_losses_with_the_smallest_values_gone_are_the_authors(
     seeds_as_author: pd.DataFrame, method: str, loss: float
 ) -> None:
-    table = seeds_as_author.query(f"setting == 'im' and rate == 0.1 and method == '{method}'")
+    table = seeds_as_author.query(f"scenario == 'im' and rate == 0.1 and method == '{method}'")
     assert (table["loss"] * table["rows"]).sum() / table["rows"].sum() == pytest.approx(loss, abs=5e-6)
 
 

@@ -29,7 +29,7 @@ from tritree.lab.ranks.tables import (  # noqa: E402
     seconds_tables,
 )
 
-KEYS = ["dataset", "setting", "rate", "method", "seed"]
+KEYS = ["dataset", "scenario", "rate", "method", "seed"]
 
 
 def thinned(seed: int, share: float = 0.1) -> Any:
@@ -68,7 +68,7 @@ def test_excess_is_the_slow_ratio_to_the_loss_at_rate_0(seed: int) -> None:
     table = thinned(seed)
     known = losses(table).set_index(KEYS)["loss"].to_dict()
     for line in excess(table).itertuples():
-        same = known.get((line.dataset, line.setting, 0.0, line.method, line.seed))
+        same = known.get((line.dataset, line.scenario, 0.0, line.method, line.seed))
         other = [
             loss
             for (dataset, _, rate, method, seed), loss in known.items()
@@ -82,8 +82,8 @@ def test_excess_is_the_slow_ratio_to_the_loss_at_rate_0(seed: int) -> None:
 
 
 def test_averages_of_the_authors_losses_are_the_papers_figure_to_the_last_digit() -> None:
-    ours = curves(paper_results()).set_index(["setting", "rate", "method"])["excess"]
-    figure = paper_figure().set_index(["setting", "missingness", "strategy"])["excess_loss"]
+    ours = curves(paper_results()).set_index(["scenario", "rate", "method"])["excess"]
+    figure = paper_figure().set_index(["scenario", "missingness", "strategy"])["excess_loss"]
     assert len(ours) == len(figure)
     assert (ours.loc[figure.index] - figure).abs().max() <= 0.5000001e-6
 
@@ -95,9 +95,9 @@ def test_reading_of_the_text_is_one_more_than_the_authors() -> None:
 
 def test_band_reaches_from_the_least_to_the_greatest_seed() -> None:
     table = simulated(seeds=4)
-    by_seed = excess(table).groupby(["setting", "rate", "method", "seed"])["excess"].mean()
+    by_seed = excess(table).groupby(["scenario", "rate", "method", "seed"])["excess"].mean()
     for point in curves(table).itertuples():
-        found = by_seed.loc[point.setting, point.rate, point.method]
+        found = by_seed.loc[point.scenario, point.rate, point.method]
         assert (point.low, point.high) == (found.min(), found.max())
         assert point.excess == pytest.approx(found.mean())
         assert point.deviation == pytest.approx(found.std())
@@ -136,10 +136,10 @@ def test_point_that_lacks_a_data_set_is_left_out_if_none_is_whole() -> None:
 
 def test_rate_0_of_another_setting_will_do() -> None:
     table = simulated()
-    alone = table[(table["setting"] == "mcar") | (table["rate"] > 0)]
+    alone = table[(table["scenario"] == "mcar") | (table["rate"] > 0)]
     pd.testing.assert_series_equal(
-        of(excess(alone), setting="im", rate=0.5)["excess"].reset_index(drop=True),
-        of(excess(table), setting="im", rate=0.5)["excess"].reset_index(drop=True),
+        of(excess(alone), scenario="im", rate=0.5)["excess"].reset_index(drop=True),
+        of(excess(table), scenario="im", rate=0.5)["excess"].reset_index(drop=True),
     )
 
 
@@ -165,7 +165,7 @@ def test_whole_results_have_no_gaps() -> None:
 def test_order_of_lines_and_kinds_of_columns_make_no_difference(seed: int) -> None:
     table = simulated(3)
     other = table.sample(frac=1, random_state=seed)
-    other = other.astype({"dataset": "category", "method": "category", "setting": object})
+    other = other.astype({"dataset": "category", "method": "category", "scenario": object})
     pd.testing.assert_frame_equal(curves(table), curves(other), check_exact=True)
     pd.testing.assert_frame_equal(mean_ranks(table).table, mean_ranks(other).table, check_exact=True)
 
@@ -208,7 +208,7 @@ def one_case(values: Any) -> Any:
         [
             {
                 "dataset": f"set {i:02}",
-                "setting": "mcar",
+                "scenario": "mcar",
                 "rate": 0.5,
                 "method": f"m{j}",
                 "seed": 0,
@@ -271,8 +271,8 @@ def test_rates_and_seeds_add_no_data_sets() -> None:
 
 def test_order_of_the_truth_is_found() -> None:
     ranks = mean_ranks(simulated(10))
-    for setting in ("mcar", "im"):
-        assert of(ranks.table, setting=setting)["method"].tolist() == ["trinary", "mia", "majority"]
+    for scenario in ("mcar", "im"):
+        assert of(ranks.table, scenario=scenario)["method"].tolist() == ["trinary", "mia", "majority"]
     assert (ranks.table["p_holm"].dropna() < 0.05).all()
     assert ranks.verdict[0].startswith("mcar: trinary comes first (mean rank 1.")
 
@@ -285,7 +285,7 @@ def test_methods_that_are_the_same_are_tied_and_within_chance() -> None:
 
 
 def test_methods_with_the_same_mean_rank_share_the_first_place() -> None:
-    table = simulated(8, slopes={"majority": 3.0, "mia": 1.0, "trinary": 1.0}, noise=0, settings=["mcar"])
+    table = simulated(8, slopes={"majority": 3.0, "mia": 1.0, "trinary": 1.0}, noise=0, scenarios=["mcar"])
     [verdict] = mean_ranks(table).verdict
     assert verdict.startswith(
         "mcar: mia and trinary share the first place (mean rank 1.50 of 3); majority loses"
@@ -297,7 +297,7 @@ def test_methods_with_the_same_mean_rank_share_the_first_place() -> None:
 
 def test_case_that_a_method_lacks_is_not_ranked_and_that_is_said() -> None:
     table = simulated(4)
-    short = table[(table["method"] != "mia") | (table["setting"] != "im") | (table["rate"] < 0.5)]
+    short = table[(table["method"] != "mia") | (table["scenario"] != "im") | (table["rate"] < 0.5)]
     ranks = mean_ranks(short)
     assert ranks.overall["cases"].tolist() == [16, 8]
     assert "im: 8 of 16 cases are not ranked, because mia has no loss there." in ranks.notes
@@ -329,9 +329,9 @@ def test_one_data_set_is_not_tested() -> None:
 
 def test_papers_losses_put_the_methods_in_the_papers_order() -> None:
     table = mean_ranks(paper_results()).table
-    assert of(table, setting="mcar_test")["method"].tolist() == ["trinary", "fractional", "majority"]
-    assert set(of(table, setting="mcar")["method"].head(2)) == {"trinary", "trinary_mia"}
-    assert set(of(table, setting="im")["method"].head(2)) == {"mia", "trinary_mia"}
+    assert of(table, scenario="mcar_test")["method"].tolist() == ["trinary", "fractional", "majority"]
+    assert set(of(table, scenario="mcar")["method"].head(2)) == {"trinary", "trinary_mia"}
+    assert set(of(table, scenario="im")["method"].head(2)) == {"mia", "trinary_mia"}
 
 
 # -------------------------------------------------------------------------------------------------------- comparisons
@@ -379,7 +379,7 @@ def test_interval_holds_the_true_difference() -> None:
     table = simulated(1, rates=(0.0, 0.5), folds=10, seeds=3, slopes={"trinary": 1.0, "mia": 1.4})
     for line in compare_methods(table).table.itertuples():
         if line.method == "mia":
-            base = of(losses(table), rate=0.0, method="mia", setting=line.setting)["loss"].mean()
+            base = of(losses(table), rate=0.0, method="mia", scenario=line.scenario)["loss"].mean()
             assert line.low < 0.4 * 0.5 * base < line.high
             assert line.standing == "worse"
 
@@ -387,25 +387,25 @@ def test_interval_holds_the_true_difference() -> None:
 def test_differences_are_those_of_the_losses() -> None:
     table = simulated(1, folds=10)
     known = losses(table)
-    means = known[known["rate"] > 0].groupby(["setting", "method"])["loss"].mean()
+    means = known[known["rate"] > 0].groupby(["scenario", "method"])["loss"].mean()
     for line in compare_methods(table).table.itertuples():
-        assert line.loss == pytest.approx(means[line.setting, line.method])
-        assert line.difference == pytest.approx(line.loss - means[line.setting].min())
+        assert line.loss == pytest.approx(means[line.scenario, line.method])
+        assert line.difference == pytest.approx(line.loss - means[line.scenario].min())
 
 
 def test_better_method_is_named_and_equals_are_within_chance() -> None:
     slopes = {"majority": 3.0, "mia": 1.0, "trinary": 0.999}
     found = compare_methods(simulated(1, folds=10, slopes=slopes, noise=0.1, seed=3))
-    standing = found.table.set_index(["setting", "method"])["standing"]
+    standing = found.table.set_index(["scenario", "method"])["standing"]
     assert standing["mcar", "majority"] == "worse"
     assert set(standing["mcar"][["mia", "trinary"]]) == {"best", "within chance"}
-    assert "is best, or not shown to be worse than the best, in both settings." in found.headline
+    assert "is best, or not shown to be worse than the best, in both scenarios." in found.headline
     assert "may be chance (p = " in found.verdict[0]
     assert "majority is worse by" in found.verdict[0]
 
 
 def test_method_that_is_only_too_noisy_to_be_worse_is_not_called_as_good() -> None:
-    table = simulated(1, folds=10, slopes={"mia": 1.0, "trinary": 1.0}, settings=["mcar"])
+    table = simulated(1, folds=10, slopes={"mia": 1.0, "trinary": 1.0}, scenarios=["mcar"])
     hit = (table["method"] == "trinary") & (table["fold"] == 0) & (table["rate"] > 0)
     table.loc[hit, "loss"] *= 15  # one fold that costs much
     found = compare_methods(table)
@@ -444,7 +444,7 @@ def test_comparison_tells_over_which_rates_its_losses_are_means() -> None:
 
 
 def test_methods_with_the_same_losses_are_the_same() -> None:
-    found = compare_methods(simulated(1, slopes={"majority": 1.0, "mia": 1.0}, noise=0, settings=["mcar"]))
+    found = compare_methods(simulated(1, slopes={"majority": 1.0, "mia": 1.0}, noise=0, scenarios=["mcar"]))
     assert found.table["standing"].tolist() == ["best", "same"]
     assert found.verdict[0].endswith("mia is the same to the last row.")
 
@@ -457,7 +457,7 @@ def test_one_fold_is_not_tested() -> None:
 
 
 def test_infinite_loss_is_worse_without_a_test() -> None:
-    table = simulated(1, settings=["mcar"])
+    table = simulated(1, scenarios=["mcar"])
     table.loc[(table["method"] == "mia") & (table["rate"] == 0.5), "loss"] = math.inf
     found = compare_methods(table)
     assert of(found.table, method="mia")["standing"].tolist() == ["worse"]
@@ -499,12 +499,12 @@ def test_text_shows_the_numbers_of_the_averages() -> None:
 
 def test_tables_of_losses_show_every_loss() -> None:
     table = simulated(2, seeds=1)
-    known = losses(table).set_index(["setting", "dataset", "method", "rate"])["loss"]
+    known = losses(table).set_index(["scenario", "dataset", "method", "rate"])["loss"]
     for shown in losses_tables(table):
-        setting, dataset = shown.title.removesuffix(": loss").split(", ")
+        scenario, dataset = shown.title.removesuffix(": loss").split(", ")
         for row in shown.rows:
             for rate, cell in zip((0.0, 0.1, 0.5), row[1:], strict=True):
-                assert cell.value == pytest.approx(known[setting, dataset, row[0].text, rate])
+                assert cell.value == pytest.approx(known[scenario, dataset, row[0].text, rate])
     assert len(losses_tables(table)) == 4
 
 
@@ -524,7 +524,7 @@ def test_what_is_printed_ends_with_what_was_tested() -> None:
 def test_names_cannot_move_the_cursor_of_a_terminal() -> None:
     evil = "a\x1b[2J\nb\u202e"
     table = simulated(2).replace(
-        {"dataset": {"set 0": evil}, "method": {"mia": evil}, "setting": {"im": evil}}
+        {"dataset": {"set 0": evil}, "method": {"mia": evil}, "scenario": {"im": evil}}
     )
     found = compare_methods(table, dataset=evil)
     printed = [str(mean_ranks(table)), str(found), as_text(*losses_tables(table), *curves_tables(table))]

@@ -64,7 +64,7 @@ def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_report_is_written_whole_and_says_where(tmp_path: Path, without_pictures: None) -> None:
-    table, path = simulated(1, settings=["mcar"]), tmp_path / "report.html"
+    table, path = simulated(1, scenarios=["mcar"]), tmp_path / "report.html"
     assert write_report(table, path) == path.resolve()
     assert path.read_text(encoding="utf-8") == draw_report(table)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
@@ -86,7 +86,7 @@ def test_failure_leaves_the_old_report(tmp_path: Path) -> None:
 
 
 def test_same_results_give_the_same_page() -> None:
-    table = simulated(2, settings=["mcar"])
+    table = simulated(2, scenarios=["mcar"])
     assert draw_report(table) == draw_report(table.sample(frac=1, random_state=0))
 
 
@@ -116,16 +116,16 @@ def test_settings_and_versions_are_shown(page: str) -> None:
         "matplotlib" + __import__("matplotlib").__version__,
     ):
         assert said in text
-    assert "8 data sets, 2 settings, 3 rates, 3 methods, 2 seeds, 3 folds" in text
+    assert "8 data sets, 2 scenarios, 3 rates, 3 methods, 2 seeds, 3 folds" in text
 
 
 def test_given_facts_take_the_place_of_those_of_the_results(without_pictures: None) -> None:
-    table = simulated(1, settings=["mcar"])
+    table = simulated(1, scenarios=["mcar"])
     table.attrs["about"] = {"who": "the results"}
     text = Elements(draw_report(table, about={"who": "the caller"})).text
     assert "the caller" in text
     assert "the results" not in text
-    assert "Nothing was told of the run." in draw_report(simulated(1, settings=["mcar"]))
+    assert "Nothing was told of the run." in draw_report(simulated(1, scenarios=["mcar"]))
 
 
 def test_every_picture_is_there_for_light_and_dark_wide_and_narrow(page: str) -> None:
@@ -140,7 +140,7 @@ def test_every_picture_is_there_for_light_and_dark_wide_and_narrow(page: str) ->
 
 def test_one_data_set_is_compared_instead_of_ranked(without_pictures: None) -> None:
     text = Elements(draw_report(simulated(1, folds=10))).text
-    assert "Take trinary: it is best, or not shown to be worse than the best, in both settings." in text
+    assert "Take trinary: it is best, or not shown to be worse than the best, in both scenarios." in text
     assert "corrected resampled t-test" in text
     assert "Rate by rate" in text
     assert "Mean ranks" not in text
@@ -165,7 +165,7 @@ def test_results_without_rate_0_and_without_seconds_have_a_report(without_pictur
 def test_style_of_the_user_does_not_leak_into_the_page_nor_the_pages_out_of_it() -> None:
     import matplotlib as mpl
 
-    table = simulated(1, settings=["mcar"])
+    table = simulated(1, scenarios=["mcar"])
     plain = draw_report(table)
     with mpl.rc_context({"axes.facecolor": "red", "font.size": 30.0}):
         assert draw_report(table) == plain
@@ -177,7 +177,7 @@ def test_style_of_the_user_does_not_leak_into_the_page_nor_the_pages_out_of_it()
 
 @pytest.fixture(scope="module")
 def evil_page() -> str:
-    table = simulated(3, slopes={"trinary": 1.0, EVIL: 2.0, '"><i>': 3.0}, settings=[EVIL, "mcar"])
+    table = simulated(3, slopes={"trinary": 1.0, EVIL: 2.0, '"><i>': 3.0}, scenarios=[EVIL, "mcar"])
     table = table.replace({"dataset": {"set 1": EVIL}})
     about = {EVIL: {EVIL: [EVIL, np.float64(1.5)]}, "deep": {"a": {"b": {"c": {"d": {"e": {"f": EVIL}}}}}}}
     return draw_report(table[table["fold"].ne(2) | table["rate"].lt(0.5)], title=EVIL, about=about)

@@ -41,15 +41,15 @@ def test_losses_without_holes_are_the_authors_to_the_last_digit(complete: pd.Dat
     theirs = paper_results().query(f"dataset == '{name}' and rate == 0")
     part = complete[complete["dataset"] == name]
     assert set(theirs["method"]) <= set(part["method"])
-    for (setting, method), loss in theirs.set_index(["setting", "method"])["loss"].items():
-        ours = part[(part["setting"] == setting) & (part["method"] == method)]
+    for (scenario, method), loss in theirs.set_index(["scenario", "method"])["loss"].items():
+        ours = part[(part["scenario"] == scenario) & (part["method"] == method)]
         total = (ours["loss"] * ours["rows"]).sum()
         assert total / (1 if name in SUMMED else ours["rows"].sum()) == pytest.approx(loss, rel=1e-12)
 
 
 def test_order_of_the_authors_losses_is_that_of_the_figure() -> None:
     order = compare_order(paper_results())
-    assert order["setting"].tolist() == ["mcar", "mcar_test", "im"]
+    assert order["scenario"].tolist() == ["mcar", "mcar_test", "im"]
     assert order["same"].all()
     assert order["ours"].tolist() == order["paper"].tolist()
 

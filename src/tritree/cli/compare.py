@@ -73,7 +73,7 @@ def compare(
     """Compare the strategies on a table: as it is, with more holes in training and test, and in the test only.
 
     Strategies are those of one tree, unless --model names a forest or boosting. Every number is cross-validated. The
-    last of the settings is what happens when fields go missing in production.
+    last of the scenarios is what happens when fields go missing in production.
 
     Finished parts are kept in the user's cache, by the content of the table, unless a file is named with --store: a
     run that was stopped goes on when it is started again.
@@ -105,7 +105,7 @@ def compare(
         check_column(name, list(dataset.X.columns), f"what is learned from in {source.name}")
     experiment = Experiment(
         datasets=[dataset],
-        settings=(in_both(mechanism, columns=columns), in_test(mechanism, columns=columns)),
+        scenarios=(in_both(mechanism, columns=columns), in_test(mechanism, columns=columns)),
         rates=shares,
         methods=methods,
         seeds=seeds,

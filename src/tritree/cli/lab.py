@@ -114,7 +114,7 @@ def paper(
 ) -> None:
     """Run the paper's experiment, and draw its Figure 2 with the paper's own curves beside ours.
 
-    Eight data sets, three settings, ten rates, five strategies, ten folds.
+    Eight data sets, three scenarios, ten rates, five strategies, ten folds.
 
     Finished parts are kept in paper.sqlite in the folder of the figure: a run that was stopped goes on when it is
     started again.

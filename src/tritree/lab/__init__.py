@@ -19,7 +19,7 @@ from tritree.lab.paper import figure as paper_figure
 from tritree.lab.paper import paper_experiment
 from tritree.lab.profile import Profile, profile
 from tritree.lab.ranks import compare_methods, mean_ranks
-from tritree.lab.settings import in_both, in_test, shifted
+from tritree.lab.scenarios import in_both, in_test, shifted
 from tritree.lab.trial import Folds
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from tritree.lab.data import NAMES
 from tritree.lab.paper import LOSSES, figure
-from tritree.lab.ranks import PAPER_NAMES, curves, paper_name, setting_name
+from tritree.lab.ranks import PAPER_NAMES, curves, paper_name, scenario_name
 from tritree.lab.ranks.tables import as_text, curves_tables
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _OTHER_TASK = ("seeds",)  # data sets that the text has as classes, and the auth
 
 
 def has_all_sets(results: pd.DataFrame) -> bool:
-    """Return whether our curves are means over the paper's eight data sets, all of them in every setting."""
+    """Return whether our curves are means over the paper's eight data sets, all of them in every scenario."""
     ours = curves(results)
     return set(results["dataset"]) == set(NAMES) and bool((ours["datasets"] == len(NAMES)).all())
 
@@ -63,7 +63,7 @@ def compare_losses(results: pd.DataFrame, reading: str = "author") -> pd.DataFra
     complete = results[(results["rate"] == 0) & (results["method"] == "majority")]
     once = complete.drop_duplicates(
         ["dataset", "fold"]
-    )  # settings and seeds make no difference without holes
+    )  # scenarios and seeds make no difference without holes
     total = (once["loss"] * once["rows"]).groupby(once["dataset"]).sum()
     rows = once.groupby("dataset")["rows"].sum()
     loss = total.where(total.index.isin(_SUMMED), total / rows)
@@ -77,7 +77,7 @@ def compare_curves(results: pd.DataFrame) -> pd.DataFrame:
     """Return our curves beside the paper's, point by point, and whether its points lie within our band over seeds."""
     ours = curves(results)
     theirs = figure().rename(columns={"missingness": "rate", "strategy": "method", "excess_loss": "paper"})
-    table = ours.merge(theirs, on=["setting", "rate", "method"])
+    table = ours.merge(theirs, on=["scenario", "rate", "method"])
     for end in ("low", "high"):
         table[end] = table[end].fillna(table["excess"])  # one seed has no band
     table["inside"] = table["paper"].between(table["low"], table["high"])
@@ -88,14 +88,14 @@ def compare_curves(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_order(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the strategies of each setting from the least to the greatest mean excess loss, ours and the paper's."""
+    """Return the strategies of each scenario from the least to the greatest mean excess loss, ours and the paper's."""
     table = compare_curves(results)
     lines = []
-    for setting, part in table.groupby("setting", sort=False):
+    for scenario, part in table.groupby("scenario", sort=False):
         means = part.groupby("method")[["excess", "paper"]].mean()
         ours, paper = (_in_order(means[by], _ROUNDED) for by in ("excess", "paper"))
-        lines.append((setting, ours, paper, ours == paper))
-    return pd.DataFrame(lines, columns=["setting", "ours", "paper", "same"])
+        lines.append((scenario, ours, paper, ours == paper))
+    return pd.DataFrame(lines, columns=["scenario", "ours", "paper", "same"])
 
 
 def own_curves(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
@@ -109,12 +109,12 @@ def own_order(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFram
     Without such rates there is no order: all strategies are the same tree then.
     """
     points = curves(results, reading).query("rate > 0")
-    means = points.groupby(["setting", "method"], sort=False)["excess"].mean()
+    means = points.groupby(["scenario", "method"], sort=False)["excess"].mean()
     lines = [
-        (setting, _in_order(part.droplevel("setting")), None, None)
-        for setting, part in means.groupby(level="setting", sort=False)
+        (scenario, _in_order(part.droplevel("scenario")), None, None)
+        for scenario, part in means.groupby(level="scenario", sort=False)
     ]
-    return pd.DataFrame(lines, columns=["setting", "ours", "paper", "same"])
+    return pd.DataFrame(lines, columns=["scenario", "ours", "paper", "same"])
 
 
 def _in_order(means: pd.Series, near: float = 1e-12) -> str:
@@ -148,7 +148,7 @@ def _own(results: pd.DataFrame, reading: Reading) -> Iterator[str]:
         return
     yield "Mean excess loss of this run, from the least to the greatest"
     for line in order.itertuples():
-        yield f"  {setting_name(line.setting):<9} {line.ours}"
+        yield f"  {scenario_name(line.scenario):<9} {line.ours}"
     yield ""
     yield as_text(*curves_tables(results, reading, PAPER_NAMES))
 
@@ -162,7 +162,7 @@ def _curves(results: pd.DataFrame, reading: Reading) -> Iterator[str]:
         return
     yield "Mean excess loss, from the least to the greatest"
     for line in compare_order(results).itertuples():
-        yield f"  {setting_name(line.setting):<9} ours   {line.ours}"
+        yield f"  {scenario_name(line.scenario):<9} ours   {line.ours}"
         yield f"  {'':<9} paper  {line.paper}" + ("" if line.same else "   (not the same)")
     yield ""
     table = compare_curves(results).query("rate > 0")
@@ -171,12 +171,12 @@ def _curves(results: pd.DataFrame, reading: Reading) -> Iterator[str]:
         yield "The paper's curves beside ours, where they are farthest apart; one seed has no band"
     else:
         yield "Points of the paper's curves within our band over seeds"
-    for (setting, method), part in table.groupby(["setting", "method"], sort=False):
+    for (scenario, method), part in table.groupby(["scenario", "method"], sort=False):
         far = part.loc[part["beyond"].idxmax()]
         inside, where = f"{part['inside'].sum()} of {len(part)}; farthest ", f"at {far['rate']:.0%}: "
         ours = f"ours {far['low']:.3f}" + (f" to {far['high']:.3f}" if seeds > 1 else "")
         words = f"{inside if seeds > 1 else ''}{where}{far['paper']:.3f}, {ours}"
-        yield f"  {setting_name(setting):<9} {paper_name(method):<11} {'all' if part['inside'].all() else words}"
+        yield f"  {scenario_name(scenario):<9} {paper_name(method):<11} {'all' if part['inside'].all() else words}"
     if seeds > 1:
         # of so many draws and one more, each is as likely as any other to be the highest or the lowest
         share = (seeds - 1) / (seeds + 1)

@@ -1,4 +1,4 @@
-"""Experiments: data sets, settings, rates, methods and seeds, every combination of them cross-validated."""
+"""Experiments: data sets, scenarios, rates, methods and seeds, every combination of them cross-validated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tritree.inspection.values import count
 from tritree.lab import given
 from tritree.lab.kinds import OWN_DEPTH, facts_of
 from tritree.lab.methods import Methods, versions_of
-from tritree.lab.settings import in_both, in_test
+from tritree.lab.scenarios import in_both, in_test
 from tritree.lab.store import Store
 from tritree.lab.trial import Folds, Trial, forget, run_trial
 from tritree.lab.tuning import TUNED, given_depths, tuned_depths
@@ -49,9 +49,9 @@ class Experiment:
     Parameters
     ----------
     datasets : Dataset or sequence of them
-        See `tritree.lab.data`. Each has a name of its own, and so has each setting.
-    settings : Setting, str or sequence of these, default=mcar in training and test, mcar in test only
-        Where the holes are; see `tritree.lab.settings`. "mcar" is short for ``in_both("mcar")``, "mcar_test" for
+        See `tritree.lab.data`. Each has a name of its own, and so has each scenario.
+    scenarios : Scenario, str or sequence of these, default=mcar in training and test, mcar in test only
+        Where the holes are; see `tritree.lab.scenarios`. "mcar" is short for ``in_both("mcar")``, "mcar_test" for
         ``in_test("mcar")``, and so are the other mechanisms.
     rates : float or sequence of float
         Shares of cells that are removed. 0 is added, because the excess loss needs it.
@@ -76,7 +76,7 @@ class Experiment:
 
     # what may be given in several forms is a list, or the like, once the experiment is made
     datasets: Any
-    settings: Any = field(default_factory=lambda: (in_both("mcar"), in_test("mcar")))
+    scenarios: Any = field(default_factory=lambda: (in_both("mcar"), in_test("mcar")))
     rates: Any = RATES
     methods: Any = STRATEGIES
     seeds: int | Sequence[int] = 1
@@ -87,17 +87,17 @@ class Experiment:
 
     def __post_init__(self) -> None:
         self.rates, self.seeds = given.rates_of(self.rates), given.seeds_of(self.seeds)
-        self.datasets, self.settings = given.datasets_of(self.datasets), given.settings_of(self.settings)
+        self.datasets, self.scenarios = given.datasets_of(self.datasets), given.scenarios_of(self.scenarios)
         self.methods, self.folds = given.methods_of(self.methods), given.folds_of(self.folds)
         _check_once("data sets are called", "rename", [dataset.name for dataset in self.datasets])
         _check_once(
-            "settings are called",
+            "scenarios are called",
             "give in_both, in_test or shifted a name= for",
-            [s.name for s in self.settings],
+            [s.name for s in self.scenarios],
         )
         _check_once("seeds are", "leave out", self.seeds)
-        for setting, dataset in product(self.settings, self.datasets):
-            setting.check(dataset)
+        for scenario, dataset in product(self.scenarios, self.datasets):
+            scenario.check(dataset)
         self._methods = Methods(self.methods, **self.options)
         #: Depths of trees by data set; known after `run`.
         self.depths: dict[str, int | None] = {}
@@ -116,7 +116,7 @@ class Experiment:
         Returns
         -------
         pandas.DataFrame
-            One row per data set, setting, rate, method, seed and fold: ``loss`` is the mean over the ``rows`` of the
+            One row per data set, scenario, rate, method, seed and fold: ``loss`` is the mean over the ``rows`` of the
             fold, the squared error or the cross-entropy. ``attrs["about"]`` tells how it was run.
         """
         shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
@@ -149,7 +149,7 @@ class Experiment:
                 dataset=dataset.name,
                 fingerprint=dataset.fingerprint,
                 task=dataset.task,
-                setting=setting,
+                scenario=scenario,
                 rate=rate,
                 method=name,
                 estimator=self._made(name, dataset),
@@ -157,7 +157,7 @@ class Experiment:
                 folds=self.folds,
             )
             for dataset in self.datasets
-            for setting in self.settings
+            for scenario in self.scenarios
             for rate, seed, name in product(self.rates, self.seeds, self._methods.names)  # type: ignore[arg-type]
         ]
         groups: dict[tuple[Any, ...], int] = {}
@@ -203,11 +203,11 @@ class Experiment:
 
     def _tidy(self, trials: Sequence[Trial], store: Store) -> pd.DataFrame:
         rows = [
-            (trial.dataset, trial.setting.name, trial.rate, trial.method, trial.seed, *_listed(result))
+            (trial.dataset, trial.scenario.name, trial.rate, trial.method, trial.seed, *_listed(result))
             for trial in trials
             for result in store.get(trial.key)
         ]
-        names = ["dataset", "setting", "rate", "method", "seed", "fold", "loss", "rows"]
+        names = ["dataset", "scenario", "rate", "method", "seed", "fold", "loss", "rows"]
         table = pd.DataFrame(rows, columns=[*names, "fit_seconds", "predict_seconds"])
         table.attrs["about"] = self.about()
         return table
@@ -219,7 +219,7 @@ class Experiment:
         versions = versions_of(self._methods.of_others)
         return {
             "datasets": [dataset.name for dataset in self.datasets],
-            "settings": {setting.name: setting.described() for setting in self.settings},
+            "scenarios": {scenario.name: scenario.described() for scenario in self.scenarios},
             "rates": list(self.rates),
             "methods": self._methods.names,
             "seeds": list(self.seeds),  # type: ignore[arg-type]
@@ -295,7 +295,7 @@ def _tell_failed(failed: Sequence[tuple[Trial, str]]) -> None:
     if not failed:
         return
     trial, reason = failed[0]
-    where = f"{trial.method} on {trial.dataset}, {trial.setting.name} at {trial.rate:.0%}"
+    where = f"{trial.method} on {trial.dataset}, {trial.scenario.name} at {trial.rate:.0%}"
     more = f", and {len(failed) - 1:,} more" if len(failed) > 1 else ""
     warnings.warn(
         f"{count(len(failed), 'cell')} could not be run and {'is' if len(failed) == 1 else 'are'} left out: {where} "

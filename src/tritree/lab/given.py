@@ -9,13 +9,13 @@ from typing import Any
 
 from tritree.lab.ampute import MECHANISMS
 from tritree.lab.dataset import Dataset
-from tritree.lab.settings import Setting, in_both, in_test
+from tritree.lab.scenarios import Scenario, in_both, in_test
 from tritree.lab.trial import Folds
 from tritree.parameters import check_int
 
-__all__ = ["datasets_of", "folds_of", "methods_of", "rates_of", "seeds_of", "settings_of"]
+__all__ = ["datasets_of", "folds_of", "methods_of", "rates_of", "scenarios_of", "seeds_of"]
 
-_TEST = "_test"  # how names of settings end that have holes in the test only
+_TEST = "_test"  # how names of scenarios end that have holes in the test only
 
 
 def datasets_of(given: Any) -> list[Dataset]:
@@ -30,25 +30,25 @@ def datasets_of(given: Any) -> list[Dataset]:
     return found
 
 
-def settings_of(given: Any) -> list[Setting]:
-    """Return the settings; one may be given by its name in the results, such as "mcar" or "mcar_test".
+def scenarios_of(given: Any) -> list[Scenario]:
+    """Return the scenarios; one may be given by its name in the results, such as "mcar" or "mcar_test".
 
     Examples
     --------
-    >>> [setting.name for setting in settings_of(["mcar", "im_test"])]
+    >>> [scenario.name for scenario in scenarios_of(["mcar", "im_test"])]
     ['mcar', 'im_test']
     """
-    return [_setting_of(one) for one in _several("settings", given, (Setting, str))]
+    return [_scenario_of(one) for one in _several("scenarios", given, (Scenario, str))]
 
 
-def _setting_of(one: Any) -> Setting:
-    if isinstance(one, Setting):
+def _scenario_of(one: Any) -> Scenario:
+    if isinstance(one, Scenario):
         return one
     mechanism = one.removesuffix(_TEST) if isinstance(one, str) else None
     if mechanism not in MECHANISMS:
         names = ", ".join(repr(name) for name in MECHANISMS)
         raise ValueError(
-            f"settings must hold what in_both, in_test or shifted make, or one of {names}, with {_TEST!r} after it "
+            f"scenarios must hold what in_both, in_test or shifted make, or one of {names}, with {_TEST!r} after it "
             f"for holes in the test only; got {one!r}"
         )
     return in_test(mechanism) if one.endswith(_TEST) else in_both(mechanism)

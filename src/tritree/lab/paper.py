@@ -34,7 +34,7 @@ import pandas as pd
 
 from tritree.lab.data import NAMES, load
 from tritree.lab.experiment import RATES, Experiment
-from tritree.lab.settings import in_both, in_test
+from tritree.lab.scenarios import in_both, in_test
 from tritree.parameters import check_choice
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def paper_experiment(
     data_dir: Any = None,
     store: Any = None,
 ) -> Experiment:
-    """Return the paper's experiment: eight data sets, three settings, ten rates, five strategies, ten folds.
+    """Return the paper's experiment: eight data sets, three scenarios, ten rates, five strategies, ten folds.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def paper_experiment(
     options: dict[str, Any] = {"split_on_missing": not as_author, "as_author": as_author}
     return Experiment(
         datasets=[load(name, data_dir, as_author=as_author) for name in datasets],
-        settings=(
+        scenarios=(
             in_both("mcar"),
             in_test("mcar"),
             in_both("im", direction="smallest" if as_author else "largest"),
@@ -99,6 +99,6 @@ def paper_experiment(
 
 
 def figure() -> pd.DataFrame:
-    """Return the curves of the paper's Figure 2: setting, missingness, strategy and excess loss (a ratio less one)."""
+    """Return the curves of the paper's Figure 2: scenario, missingness, strategy and excess loss (a ratio less one)."""
     with (files("tritree.lab") / "figure2.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file)

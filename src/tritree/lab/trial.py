@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.lab.data import Dataset
-    from tritree.lab.settings import Holes, Setting
+    from tritree.lab.scenarios import Amputation, Scenario
 
 __all__ = ["Folds", "Trial", "forget", "loss_of", "run_trial"]
 
@@ -34,7 +34,7 @@ _SMALLEST_SHARE = 1e-15  # a class that is predicted with less costs no more
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """How rows are parted: the same way for every method, setting and rate."""
+    """How rows are parted: the same way for every method, scenario and rate."""
 
     n: int = 10
     seed: int = 11
@@ -59,7 +59,7 @@ class Trial:
     dataset: str
     fingerprint: str
     task: str
-    setting: Setting
+    scenario: Scenario
     rate: float
     method: str
     estimator: Any
@@ -67,11 +67,11 @@ class Trial:
     folds: Folds
 
     @property
-    def training(self) -> tuple[Holes, float, int] | None:
+    def training(self) -> tuple[Amputation, float, int] | None:
         """Return how training's holes are made; None if it has none. Equal ones make the same fitted methods."""
-        if self.rate == 0 or self.setting.train is None:
+        if self.rate == 0 or self.scenario.train is None:
             return None
-        return self.setting.train, self.rate, self.seed
+        return self.scenario.train, self.rate, self.seed
 
     @cached_property
     def spelling(self) -> str:
@@ -82,7 +82,7 @@ class Trial:
         """Return the cell as plain data: what makes no difference is left out, so that it is looked up only once."""
         holes = [
             None if self.rate == 0 or part is None else part.described()
-            for part in (self.setting.train, self.setting.test)
+            for part in (self.scenario.train, self.scenario.test)
         ]
         return {
             "dataset": self.dataset,
@@ -105,7 +105,7 @@ class Trial:
 def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
     """Return the results of a cell, fold by fold; the data set is given, or the name of a file that has it."""
     dataset = _loaded(source) if isinstance(source, str) else source
-    for_training, for_test = _tables(source, trial.setting, trial.rate, trial.seed)
+    for_training, for_test = _tables(source, trial.scenario, trial.rate, trial.seed)
     results = []
     for fold, (train, test) in enumerate(_parted(source, trial.folds)):
         begin = time.perf_counter()
@@ -147,15 +147,15 @@ def _loaded(path: str) -> Dataset:
     return dataset
 
 
-_punched: dict[tuple[Dataset | str, Setting, float, int], tuple[Any, Any]] = {}
+_punched: dict[tuple[Dataset | str, Scenario, float, int], tuple[Any, Any]] = {}
 
 
-def _tables(source: Dataset | str, setting: Setting, rate: float, seed: int) -> tuple[Any, Any]:
+def _tables(source: Dataset | str, scenario: Scenario, rate: float, seed: int) -> tuple[Any, Any]:
     dataset = _loaded(source) if isinstance(source, str) else source
-    key = (source, setting, rate, seed)
+    key = (source, scenario, rate, seed)
     with _keeping:
         found = _punched.pop(key, None)
-    found = found or setting.tables(dataset, rate, seed)
+    found = found or scenario.tables(dataset, rate, seed)
     with _keeping:
         _punched[key] = found  # last, so that it goes last
         while len(_punched) > 1 and len(_punched) * dataset.X.size * _CELL > _MOST_BYTES:

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from tritree.inspection.notation import as_name
 from tritree.lab.figures.looks import ACROSS, PANEL, WIDEST, called, given, looks
-from tritree.lab.ranks import PAPER_NAMES, Ranks, mean_ranks, setting_name
+from tritree.lab.ranks import PAPER_NAMES, Ranks, mean_ranks, scenario_name
 from tritree.lab.ranks.verdict import LEVEL
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _LINE = 0.27  # inches from one method to the next
 def plot_ranks(
     results: pd.DataFrame | Ranks, axes: Any = None, *, names: Mapping[str, str] = PAPER_NAMES
 ) -> Any:
-    """Return mean ranks drawn as dots: one panel per setting, the best method above, its interval over data sets.
+    """Return mean ranks drawn as dots: one panel per scenario, the best method above, its interval over data sets.
 
     A small dot is the mean rank on one data set. A hollow dot is a method that differs from the best (p < 0.05 after
     Holm); a filled one is best, or within chance of it.
@@ -38,14 +38,14 @@ def plot_ranks(
     results : pandas.DataFrame or Ranks
         Results as `tritree.lab.ranks.checked` describes them, or what `mean_ranks` made of them.
     axes : matplotlib Axes, sequence of them or None, default=None
-        What to draw on, one for each setting; None makes a figure.
+        What to draw on, one for each scenario; None makes a figure.
     names : mapping from str to str, default=the names of the paper
         What to call methods.
 
     Returns
     -------
     numpy.ndarray of matplotlib Axes
-        One for each setting.
+        One for each scenario.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def draw_ranks(make: Any, ranks: Ranks, names: Mapping[str, str], across: int = 
 
 
 def _fill_ranks(panels: Any, ranks: Ranks, names: Mapping[str, str]) -> None:
-    keys = [key for key in ("setting", "rate", "dataset") if key in ranks.overall]
+    keys = [key for key in ("scenario", "rate", "dataset") if key in ranks.overall]
     drawn_as = looks(ranks.table["method"].tolist())
     for panel, (_, group) in zip(panels, ranks.overall.iterrows(), strict=True):
         table, single = ranks.table, ranks.by_dataset
@@ -103,7 +103,7 @@ def _fill_ranks(panels: Any, ranks: Ranks, names: Mapping[str, str]) -> None:
 def _group_name(key: str, value: Any) -> str:
     if key == "rate":
         return f"{100 * value:.3g}%"
-    return as_name(setting_name(value) if key == "setting" else value, 2 * WIDEST)
+    return as_name(scenario_name(value) if key == "scenario" else value, 2 * WIDEST)
 
 
 def _draw_rank(panel: Any, place: int, line: Any, single: pd.DataFrame, look: Look) -> None:

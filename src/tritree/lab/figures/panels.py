@@ -1,4 +1,4 @@
-"""The paper's figure: excess loss against missingness, a panel per setting, a line per method."""
+"""The paper's figure: excess loss against missingness, a panel per scenario, a line per method."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from matplotlib.ticker import PercentFormatter
 
 from tritree.inspection.notation import as_name, width_of
 from tritree.lab.figures.looks import ACROSS, PANEL, WIDEST, called, given, looks
-from tritree.lab.ranks import PAPER_NAMES, curves, setting_name
-from tritree.lab.ranks.names import method_order, setting_order
+from tritree.lab.ranks import PAPER_NAMES, curves, scenario_name
+from tritree.lab.ranks.names import method_order, scenario_order
 from tritree.lab.ranks.tables import MEASURES
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def plot_panels(
     names: Mapping[str, str] = PAPER_NAMES,
     reference_name: str = "the paper",
 ) -> Any:
-    """Return the excess loss against missingness drawn as in the paper: a panel per setting, a line per method.
+    """Return the excess loss against missingness drawn as in the paper: a panel per scenario, a line per method.
 
     Lines are means over data sets and seeds, bands reach from the least to the greatest mean of a seed. What is left
     out, because not all data sets have it, is told by `tritree.lab.ranks.gaps`.
@@ -49,10 +49,10 @@ def plot_panels(
     results : pandas.DataFrame
         As `tritree.lab.ranks.checked` describes them.
     reference : pandas.DataFrame or None, default=None
-        Curves to draw beside them, thin and dashed: columns ``setting``, ``missingness``, ``strategy`` and
-        ``excess_loss`` (a ratio less one). Settings and methods that the results do not have are left out.
+        Curves to draw beside them, thin and dashed: columns ``scenario``, ``missingness``, ``strategy`` and
+        ``excess_loss`` (a ratio less one). Scenarios and methods that the results do not have are left out.
     axes : matplotlib Axes, sequence of them or None, default=None
-        What to draw on, one for each setting; None makes a figure.
+        What to draw on, one for each scenario; None makes a figure.
     reading : {"author", "text", "loss"}, default="author"
         What is drawn; see `tritree.lab.ranks.excess`.
     names : mapping from str to str, default=the names of the paper
@@ -75,7 +75,7 @@ def plot_panels(
             "there is no excess loss to draw: no method has a loss at rate 0; run rate 0, too, or use reading='loss'"
         )
     if axes is not None:
-        panels = given(axes, points["setting"].nunique(), "settings")
+        panels = given(axes, points["scenario"].nunique(), "scenarios")
         _fill_panels(panels, points, reference, reading, names)
         _add_legend(panels[-1], points, reference, names, reference_name)
         return panels
@@ -92,7 +92,7 @@ def draw_panels(
     across: int = ACROSS,
 ) -> Any:
     """Return the panels of curves, in a figure that ``make`` makes, so many beside one another."""
-    n = points["setting"].nunique()
+    n = points["scenario"].nunique()
     across = min(n, across)
     down = -(-n // across)
     shared = _is_sharing_sensible(points)
@@ -119,7 +119,7 @@ def draw_panels(
 def _is_sharing_sensible(points: pd.DataFrame) -> bool:
     """Return whether no panel would be squeezed if all had the same y-axis."""
     finite = points[np.isfinite(points["excess"])]
-    reach = finite.groupby("setting")["excess"].agg(
+    reach = finite.groupby("scenario")["excess"].agg(
         lambda values: max(values.max(), 0) - min(values.min(), 0)
     )
     return bool(reach.min() >= _NEAR * reach.max())
@@ -141,8 +141,8 @@ def _fill_panels(
 ) -> None:
     drawn_as = looks(points["method"].tolist())
     dashed = None if reference is None else _reference(reference, points, reading)
-    for panel, setting in zip(panels, setting_order(points["setting"]), strict=True):
-        part = points[points["setting"] == setting]
+    for panel, scenario in zip(panels, scenario_order(points["scenario"]), strict=True):
+        part = points[points["scenario"] == scenario]
         rates = sorted(set(part["rate"]))
         # a gap is one in the line, too
         lines = {
@@ -155,13 +155,13 @@ def _fill_panels(
             _draw_curve(panel, line, drawn_as[method], called(method, names), above.get(method, 0))
         _name_coinciding(panel, [[called(method, names) for method in group] for group in alike])
         for method, line in (
-            () if dashed is None else dashed[dashed["setting"] == setting].groupby("strategy")
+            () if dashed is None else dashed[dashed["scenario"] == scenario].groupby("strategy")
         ):
             panel.plot(
                 line["missingness"], line["excess_loss"], linestyle=(0, (3, 2)), linewidth=1, zorder=2.5,
                 color=drawn_as[method].colour, gid="reference",
             )  # fmt: skip
-        panel.set_title(as_name(setting_name(setting), 2 * WIDEST), parse_math=False, fontsize="medium")
+        panel.set_title(as_name(scenario_name(scenario), 2 * WIDEST), parse_math=False, fontsize="medium")
         panel.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         panel.set_xlabel("missing values")
         panel.spines[["top", "right"]].set_visible(False)
@@ -217,7 +217,9 @@ def _draw_curve(panel: Any, line: pd.DataFrame, look: Look, label: str, above: i
 
 def _reference(reference: pd.DataFrame, points: pd.DataFrame, reading: Reading) -> pd.DataFrame:
     """Return the curves of the reference that belong beside ours, read as they are."""
-    absent = [name for name in ("setting", "missingness", "strategy", "excess_loss") if name not in reference]
+    absent = [
+        name for name in ("scenario", "missingness", "strategy", "excess_loss") if name not in reference
+    ]
     if absent:
         raise ValueError(f"the reference has no column {', '.join(map(repr, absent))}")
     if reading == "loss":

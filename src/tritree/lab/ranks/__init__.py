@@ -2,7 +2,7 @@
 
 from tritree.lab.ranks.averages import checked, curves, excess, losses
 from tritree.lab.ranks.gaps import gaps
-from tritree.lab.ranks.names import PAPER_NAMES, paper_name, setting_name
+from tritree.lab.ranks.names import PAPER_NAMES, paper_name, scenario_name
 from tritree.lab.ranks.order import Ranks, mean_ranks
 from tritree.lab.ranks.pairs import Comparison, compare_methods
 
@@ -18,5 +18,5 @@ __all__ = [
     "losses",
     "mean_ranks",
     "paper_name",
-    "setting_name",
+    "scenario_name",
 ]

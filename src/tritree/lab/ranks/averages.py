@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
-from tritree.lab.ranks.names import method_order, setting_order
+from tritree.lab.ranks.names import method_order, scenario_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,9 +30,9 @@ __all__ = [
 Reading = Literal["author", "text", "loss"]
 
 #: What a case is: methods compete in each of them on the same rows with the same holes.
-CASE = ["dataset", "setting", "rate", "seed"]
+CASE = ["dataset", "scenario", "rate", "seed"]
 _NEEDED = (*CASE, "method", "fold", "loss", "rows")
-_NAMES = ("dataset", "setting", "method")
+_NAMES = ("dataset", "scenario", "method")
 
 
 class NothingSharedError(ValueError):
@@ -45,7 +45,7 @@ def checked(results: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results : pandas.DataFrame
-        One line per data set, setting, rate, method, seed and fold, with the columns ``dataset``, ``setting``,
+        One line per data set, scenario, rate, method, seed and fold, with the columns ``dataset``, ``scenario``,
         ``rate``, ``method``, ``seed``, ``fold``, ``loss`` (the mean over the test rows) and ``rows`` (their number).
         Other columns are kept.
 
@@ -76,7 +76,7 @@ def checked(results: pd.DataFrame) -> pd.DataFrame:
         line = table[twice].iloc[0]
         raise ValueError(
             f"the results hold {twice.sum():,} folds more than once, such as fold {line['fold']:.0f} of "
-            f"{line['method']!r} on {line['dataset']!r} (setting {line['setting']!r}, rate {line['rate']:g}, seed "
+            f"{line['method']!r} on {line['dataset']!r} (scenario {line['scenario']!r}, rate {line['rate']:g}, seed "
             f"{line['seed']:.0f}); keep one line of each, as in results.drop_duplicates(...)"
         )
     # sums depend on the order of their terms, and lines may come in any
@@ -106,9 +106,9 @@ def _check_values(table: pd.DataFrame) -> None:
 
 
 def in_order(table: pd.DataFrame, by: Iterable[str]) -> pd.DataFrame:
-    """Return a table sorted by some of its columns, methods and settings in the paper's order."""
+    """Return a table sorted by some of its columns, methods and scenarios in the paper's order."""
     table = table.reset_index(drop=True)  # lines put together from parts may share their labels
-    orders = {"method": method_order, "setting": setting_order}
+    orders = {"method": method_order, "scenario": scenario_order}
     keys = {
         name: table[name].map({value: i for i, value in enumerate(orders[name](table[name]))})
         if name in orders
@@ -129,7 +129,7 @@ def above_zero(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def losses(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the loss per data set, setting, rate, method and seed: the mean over all test rows of all folds.
+    """Return the loss per data set, scenario, rate, method and seed: the mean over all test rows of all folds.
 
     Parameters
     ----------
@@ -139,21 +139,21 @@ def losses(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns ``dataset``, ``setting``, ``rate``, ``method``, ``seed``, ``loss``, ``rows`` and ``folds``. Where a
+        Columns ``dataset``, ``scenario``, ``rate``, ``method``, ``seed``, ``loss``, ``rows`` and ``folds``. Where a
         fold has not been run, or has failed with a loss of NaN, there is no line: its rows may be harder or easier
         than others. `gaps` tells of them.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> line = {"dataset": "a", "setting": "mcar", "rate": 0.1, "method": "mia", "seed": 0}
+    >>> line = {"dataset": "a", "scenario": "mcar", "rate": 0.1, "method": "mia", "seed": 0}
     >>> folds = [{"fold": 0, "loss": 1.0, "rows": 30}, {"fold": 1, "loss": 2.0, "rows": 10}]
     >>> float(losses(pd.DataFrame([line | fold for fold in folds]))["loss"].iloc[0])
     1.25
     """
     table = summed(checked(results))
     whole = table[table["whole"]]
-    return in_order(whole.drop(columns="whole"), ["dataset", "setting", "rate", "method", "seed"])
+    return in_order(whole.drop(columns="whole"), ["dataset", "scenario", "rate", "method", "seed"])
 
 
 def summed(table: pd.DataFrame) -> pd.DataFrame:
@@ -170,7 +170,7 @@ def excess(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
     """Return the losses against the loss without missing values.
 
     What a loss is divided by is the loss of the same method on the same data set with the same seed at rate 0: in the
-    same setting or, where that has no rate 0, in the others on average, since without holes settings are alike. A
+    same scenario or, where that has no rate 0, in the others on average, since without holes scenarios are alike. A
     method without any rate 0 has no excess loss: that of another method would not do, since a method of the user's
     own may be better or worse on complete data. `gaps` tells of it.
 
@@ -190,7 +190,7 @@ def excess(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
     Examples
     --------
     >>> import pandas as pd
-    >>> line = {"dataset": "a", "setting": "mcar", "method": "mia", "seed": 0, "fold": 0, "rows": 10}
+    >>> line = {"dataset": "a", "scenario": "mcar", "method": "mia", "seed": 0, "fold": 0, "rows": 10}
     >>> results = pd.DataFrame([line | {"rate": 0.0, "loss": 2.0}, line | {"rate": 0.5, "loss": 3.0}])
     >>> excess(results)["excess"].tolist(), excess(results, "text")["excess"].tolist()
     ([0.0, 0.5], [1.0, 1.5])
@@ -199,7 +199,7 @@ def excess(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
         raise ValueError(f"reading must be 'author', 'text' or 'loss', got {reading!r}")
     table = losses(results)
     at_zero = table[table["rate"] == 0]
-    same = at_zero.set_index(["dataset", "method", "seed", "setting"])["loss"].rename("same")
+    same = at_zero.set_index(["dataset", "method", "seed", "scenario"])["loss"].rename("same")
     other = at_zero.groupby(["dataset", "method", "seed"])["loss"].mean().rename("other")
     table = table.join(same, on=same.index.names).join(other, on=other.index.names)
     base = table["same"].fillna(table["other"])
@@ -211,10 +211,10 @@ def excess(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
 
 
 def curves(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
-    """Return the excess loss averaged over data sets, by setting, rate and method, with its band over seeds.
+    """Return the excess loss averaged over data sets, by scenario, rate and method, with its band over seeds.
 
-    All points of a setting are averages over the same data sets, or they could not be compared: data sets that lack
-    some method, rate or seed of the setting are left out, unless all of them do. Then a point is there only where
+    All points of a scenario are averages over the same data sets, or they could not be compared: data sets that lack
+    some method, rate or seed of the scenario are left out, unless all of them do. Then a point is there only where
     all data sets are. `gaps` tells what is left out.
 
     Parameters
@@ -227,34 +227,34 @@ def curves(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns ``setting``, ``rate``, ``method``, ``excess`` (the mean over data sets and seeds), ``low``, ``high``
+        Columns ``scenario``, ``rate``, ``method``, ``excess`` (the mean over data sets and seeds), ``low``, ``high``
         and ``deviation`` (the least, the greatest and the standard deviation of the seeds' means; NaN with a single
         seed), ``datasets`` and ``seeds`` (how many there are).
     """
     table = excess(results, reading).dropna(subset="excess")
-    parts = [_averaged(part) for _, part in table.groupby("setting", sort=False)]
+    parts = [_averaged(part) for _, part in table.groupby("scenario", sort=False)]
     if not parts:
-        columns = ["setting", "rate", "method", "excess", "low", "high", "deviation", "datasets", "seeds"]
+        columns = ["scenario", "rate", "method", "excess", "low", "high", "deviation", "datasets", "seeds"]
         return pd.DataFrame(columns=columns)
-    return in_order(pd.concat(parts), ["setting", "method", "rate"])
+    return in_order(pd.concat(parts), ["scenario", "method", "rate"])
 
 
 def _averaged(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the curves of one setting."""
+    """Return the curves of one scenario."""
     kept = comparable(table)
     table = table[table["dataset"].isin(kept)]
     by_seed = (
-        table.groupby(["setting", "rate", "method", "seed"])["excess"].agg(["mean", "size"]).reset_index()
+        table.groupby(["scenario", "rate", "method", "seed"])["excess"].agg(["mean", "size"]).reset_index()
     )
     by_seed = by_seed[by_seed["size"] == len(kept)]
-    grouped = by_seed.groupby(["setting", "rate", "method"])["mean"]
+    grouped = by_seed.groupby(["scenario", "rate", "method"])["mean"]
     found = grouped.agg(excess="mean", low="min", high="max", deviation="std", seeds="size").reset_index()
     found[["low", "high"]] = found[["low", "high"]].where(found["seeds"] > 1)
     return found.assign(datasets=len(kept))
 
 
 def comparable(table: pd.DataFrame) -> list[str]:
-    """Return the data sets of a setting that have all of its rates, methods and seeds, or all if there is none."""
+    """Return the data sets of a scenario that have all of its rates, methods and seeds, or all if there is none."""
     sizes = table.groupby("dataset").size()
     every = len(table[["rate", "method", "seed"]].drop_duplicates())
     return list(sizes.index[sizes == every]) or list(sizes.index)

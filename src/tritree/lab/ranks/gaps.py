@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tritree.lab.ranks.averages import CASE, checked, comparable, excess, summed
-from tritree.lab.ranks.names import method_order, setting_order
+from tritree.lab.ranks.names import method_order, scenario_order
 from tritree.lab.ranks.words import be, have, listed
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def gaps(results: pd.DataFrame) -> list[str]:
     Examples
     --------
     >>> import pandas as pd
-    >>> line = {"dataset": "a", "setting": "mcar", "rate": 0.1, "seed": 0, "loss": 1.0, "rows": 9}
+    >>> line = {"dataset": "a", "scenario": "mcar", "rate": 0.1, "seed": 0, "loss": 1.0, "rows": 9}
     >>> results = pd.DataFrame(
     ...     [line | {"method": m, "fold": f} for m, f in [("mia", 0), ("mia", 1), ("trinary", 0)]]
     ... )
@@ -78,21 +78,21 @@ def _without_base(reason: str, lost: pd.DataFrame, every: pd.DataFrame) -> list[
 
 
 def _gaps_in_averages(table: pd.DataFrame) -> list[str]:
-    """Return sentences on what averages over data sets leave out, settings of which the same is to say together."""
+    """Return sentences on what averages over data sets leave out, scenarios of which the same is to say together."""
     found: dict[str, list[str]] = {}
-    for setting in setting_order(table["setting"]):
-        part = table[table["setting"] == setting]
+    for scenario in scenario_order(table["scenario"]):
+        part = table[table["scenario"] == scenario]
         kept = comparable(part)
         if out := sorted(set(part["dataset"]) - set(kept)):
             what = (
                 f"{listed(out)} {be(out)} left out of averages over data sets, because not every method, rate and seed "
                 "is there."
             )
-            found.setdefault(what, []).append(setting)
+            found.setdefault(what, []).append(scenario)
             continue
         sizes = part.groupby(["rate", "method", "seed"]).size().reset_index(name="datasets")
         short = method_order(sizes["method"][sizes["datasets"] < len(kept)])
         if short:
             what = f"no data set has every method, rate and seed; points of {listed(short)} are left out."
-            found.setdefault(what, []).append(setting)
-    return [f"{listed(settings)}: {what}" for what, settings in found.items()]
+            found.setdefault(what, []).append(scenario)
+    return [f"{listed(scenarios)}: {what}" for what, scenarios in found.items()]

@@ -1,4 +1,4 @@
-"""What methods and settings are called, and the order in which they are listed."""
+"""What methods and scenarios are called, and the order in which they are listed."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 __all__ = [
     "METHODS",
     "PAPER_NAMES",
-    "SETTINGS",
+    "SCENARIOS",
     "kind_of",
     "method_order",
     "paper_name",
-    "setting_name",
-    "setting_order",
+    "scenario_name",
+    "scenario_order",
 ]
 
 #: The methods that tritree knows, in the paper's order; those of forests and boosting have their kind before them.
 METHODS = ("majority", "mia", "fractional", "trinary", "trinary_mia", "surrogate", "discard")
 _ALL_METHODS = METHODS + tuple(f"{kind}:{method}" for kind in KINDS for method in METHODS)
-#: The settings of the paper, in its order, and then those of the lab.
-SETTINGS = ("mcar", "mcar_test", "im", "im_test", "mar", "mar_test", "mnar", "mnar_test", "predictive")
+#: The scenarios of the paper, in its order, and then those of the lab.
+SCENARIOS = ("mcar", "mcar_test", "im", "im_test", "mar", "mar_test", "mnar", "mnar_test", "predictive")
 
 #: What the paper calls the methods, and what it might have called the rest.
 PAPER_NAMES = {
@@ -68,19 +68,19 @@ def kind_of(method: str) -> tuple[str, str] | None:
     return kind or "tree", strategy
 
 
-def setting_name(setting: str) -> str:
-    """Return a setting as the paper writes it.
+def scenario_name(scenario: str) -> str:
+    """Return a scenario as the paper writes it.
 
     Examples
     --------
-    >>> setting_name("mcar_test"), setting_name("mcar → mnar"), setting_name("as in production")
+    >>> scenario_name("mcar_test"), scenario_name("mcar → mnar"), scenario_name("as in production")
     ('MCARTest', 'MCAR → MNAR', 'as in production')
     """
-    if _SHIFT in setting:
-        return _SHIFT.join(map(setting_name, setting.split(_SHIFT)))
-    mechanism, is_test = setting.removesuffix("_test"), setting.endswith("_test")
+    if _SHIFT in scenario:
+        return _SHIFT.join(map(scenario_name, scenario.split(_SHIFT)))
+    mechanism, is_test = scenario.removesuffix("_test"), scenario.endswith("_test")
     if mechanism not in _MECHANISMS:
-        return setting
+        return scenario
     return _MECHANISMS[mechanism] + ("Test" if is_test else "")
 
 
@@ -89,9 +89,9 @@ def method_order(methods: Iterable[str]) -> list[str]:
     return _ordered(methods, _ALL_METHODS)
 
 
-def setting_order(settings: Iterable[str]) -> list[str]:
-    """Return the settings once each: those of the paper in its order, then the others by the alphabet."""
-    return _ordered(settings, SETTINGS)
+def scenario_order(scenarios: Iterable[str]) -> list[str]:
+    """Return the scenarios once each: those of the paper in its order, then the others by the alphabet."""
+    return _ordered(scenarios, SCENARIOS)
 
 
 def _ordered(names: Iterable[str], known: tuple[str, ...]) -> list[str]:

@@ -25,7 +25,7 @@ __all__ = ["CONFIDENCE", "Ranks", "holm", "mean_ranks"]
 CONFIDENCE = 0.95
 
 _DIGITS = 12  # losses that agree in so many are tied: sums may differ in their last digits
-_GROUPS = ("setting", "rate", "dataset")
+_GROUPS = ("scenario", "rate", "dataset")
 _FEW = 10  # data sets below which the Friedman test is a rough one
 
 
@@ -64,10 +64,10 @@ class Ranks:
         return "\n".join([*self.verdict, "", as_text(*ranks_tables(self))])
 
 
-def mean_ranks(results: pd.DataFrame, by: str | Sequence[str] | None = "setting") -> Ranks:
+def mean_ranks(results: pd.DataFrame, by: str | Sequence[str] | None = "scenario") -> Ranks:
     """Return the mean ranks of the methods: 1 has the least loss; equal losses share their ranks.
 
-    Methods are ranked in every case, that is data set, setting, rate and seed, by their loss over all folds. Cases
+    Methods are ranked in every case, that is data set, scenario, rate and seed, by their loss over all folds. Cases
     without holes are left out if there are others, because there all strategies are the same tree. Ranks are averaged
     within each data set first: data sets are what counts as independent here, rates and seeds are not.
 
@@ -82,7 +82,7 @@ def mean_ranks(results: pd.DataFrame, by: str | Sequence[str] | None = "setting"
     ----------
     results : pandas.DataFrame
         As `tritree.lab.ranks.checked` describes them.
-    by : {"setting", "rate", "dataset"}, sequence of these or None, default="setting"
+    by : {"scenario", "rate", "dataset"}, sequence of these or None, default="scenario"
         What gets a ranking of its own; None ranks everything together.
 
     Returns
@@ -95,7 +95,7 @@ def mean_ranks(results: pd.DataFrame, by: str | Sequence[str] | None = "setting"
     >>> import pandas as pd
     >>> results = pd.DataFrame(
     ...     [
-    ...         {"dataset": d, "setting": "mcar", "rate": 0.5, "method": m, "seed": 0, "fold": 0, "rows": 9, "loss": x}
+    ...         {"dataset": d, "scenario": "mcar", "rate": 0.5, "method": m, "seed": 0, "fold": 0, "rows": 9, "loss": x}
     ...         for d in ("a", "b")
     ...         for m, x in (("mia", 3.0), ("trinary", 1.0), ("majority", 3.0))
     ...     ]
@@ -110,7 +110,7 @@ def mean_ranks(results: pd.DataFrame, by: str | Sequence[str] | None = "setting"
     groups = [group for group in groups if group.cases]
     if not groups:
         raise NothingSharedError(
-            "there is no case (data set, setting, rate, seed) in which all methods have a loss; rank fewer methods, "
+            "there is no case (data set, scenario, rate, seed) in which all methods have a loss; rank fewer methods, "
             "as in results[results['method'].isin([...])], or run what is missing"
         )
     return Ranks(

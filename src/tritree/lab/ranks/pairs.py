@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AS_IS", "Comparison", "compare_as_is", "compare_methods", "corrected_t"]
 
-#: What the setting is called in which no cell is removed.
+#: What the scenario is called in which no cell is removed.
 AS_IS = "as it is"
 
 _FEW = 5  # folds below which an interval is hardly worth the name
@@ -36,13 +36,13 @@ class Comparison:
     dataset : str
         The name of the data set.
     table : pandas.DataFrame
-        One line per setting (and rate) and method, best first: ``loss``, ``difference`` to the best method with its
+        One line per scenario (and rate) and method, best first: ``loss``, ``difference`` to the best method with its
         interval (``low``, ``high``), ``p`` and ``p_holm``, and ``standing``: "best", "same" (all losses are equal),
         "within chance" (not shown to be worse, which is not to say as good), "worse" or "not tested".
     headline : str
         Which method to take, in one sentence.
     verdict : list of str
-        One sentence per setting (and rate).
+        One sentence per scenario (and rate).
     notes : list of str
         What was tested, what was left out and what cannot be told.
     rates : list of float
@@ -63,7 +63,7 @@ class Comparison:
 
 
 def compare_methods(
-    results: pd.DataFrame, *, dataset: str | None = None, by: Literal["setting", "rate"] = "setting"
+    results: pd.DataFrame, *, dataset: str | None = None, by: Literal["scenario", "rate"] = "scenario"
 ) -> Comparison:
     """Return how far each method is from the best one on one data set, and whether that may be chance.
 
@@ -81,8 +81,8 @@ def compare_methods(
         As `tritree.lab.ranks.checked` describes them.
     dataset : str or None, default=None
         Which data set; it may be left away if there is only one.
-    by : {"setting", "rate"}, default="setting"
-        "setting" compares losses averaged over all rates above 0, "rate" those of each rate by itself.
+    by : {"scenario", "rate"}, default="scenario"
+        "scenario" compares losses averaged over all rates above 0, "rate" those of each rate by itself.
 
     Returns
     -------
@@ -96,32 +96,32 @@ def compare_methods(
     >>> rng = np.random.default_rng(0)
     >>> results = pd.DataFrame(
     ...     [
-    ...         {"dataset": "mine", "setting": "mcar", "rate": 0.3, "method": m, "seed": 0, "fold": f, "rows": 50}
+    ...         {"dataset": "mine", "scenario": "mcar", "rate": 0.3, "method": m, "seed": 0, "fold": f, "rows": 50}
     ...         for f in range(10)
     ...         for m in ("mia", "trinary")
     ...     ]
     ... )
     >>> results["loss"] = np.where(results["method"] == "mia", 2.0, 1.0) + rng.normal(scale=0.1, size=20)
     >>> print(compare_methods(results).headline)
-    Take trinary: it is best, or not shown to be worse than the best, in the one setting tried.
+    Take trinary: it is best, or not shown to be worse than the best, in the one scenario tried.
     """
-    if by not in ("setting", "rate"):
-        raise ValueError(f"by must be 'setting' or 'rate', got {by!r}")
+    if by not in ("scenario", "rate"):
+        raise ValueError(f"by must be 'scenario' or 'rate', got {by!r}")
     table = checked(results)
     name = _only(table, dataset)
     table = table[table["dataset"] == name]
     whole = losses(table)
     notes: list[str] = []
-    if by == "setting":
+    if by == "scenario":
         whole = above_zero(whole)
-    keys = ["setting"] if by == "setting" else ["setting", "rate"]
-    lines = table.merge(whole[["setting", "rate", "method", "seed"]])  # folds of what has all its folds
+    keys = ["scenario"] if by == "scenario" else ["scenario", "rate"]
+    lines = table.merge(whole[["scenario", "rate", "method", "seed"]])  # folds of what has all its folds
     parts = in_order(lines, keys).groupby(keys, sort=False) if len(lines) else ()
     found = [_compared(dict(zip(keys, key, strict=True)), part, notes) for key, part in parts]
     found = [part for part in found if len(part)]
     if not found:
         raise NothingSharedError(
-            f"there is no setting, rate and seed in which all methods have a loss on {name!r}; compare fewer methods, "
+            f"there is no scenario, rate and seed in which all methods have a loss on {name!r}; compare fewer methods, "
             "as in results[results['method'].isin([...])], or run what is missing"
         )
     standings = pd.concat(found, ignore_index=True)
@@ -133,7 +133,7 @@ def compare_methods(
 def compare_as_is(results: pd.DataFrame, *, dataset: str | None = None) -> Comparison:
     """Return how methods compare on a table as it is: no cell removed, but with the holes that it has of its own.
 
-    Settings and seeds make no difference there, so that each fold counts once. Where a table has no holes, all
+    Scenarios and seeds make no difference there, so that each fold counts once. Where a table has no holes, all
     strategies are the same.
 
     Parameters
@@ -144,7 +144,7 @@ def compare_as_is(results: pd.DataFrame, *, dataset: str | None = None) -> Compa
     Examples
     --------
     >>> import pandas as pd
-    >>> line = {"dataset": "mine", "setting": "mcar", "rate": 0.0, "seed": 0, "rows": 50}
+    >>> line = {"dataset": "mine", "scenario": "mcar", "rate": 0.0, "seed": 0, "rows": 50}
     >>> results = pd.DataFrame(
     ...     [line | {"fold": f, "method": m, "loss": f + len(m)} for f in range(10) for m in ("mia", "trinary")]
     ... )
@@ -155,7 +155,7 @@ def compare_as_is(results: pd.DataFrame, *, dataset: str | None = None) -> Compa
     at_zero = table[(table["rate"] == 0) & table["loss"].notna()]
     if at_zero.empty:
         raise NothingSharedError("there are no losses at rate 0, where a table is as it is; run rate 0, too")
-    once = at_zero.drop_duplicates(["dataset", "method", "fold"]).assign(setting=AS_IS, seed=0)
+    once = at_zero.drop_duplicates(["dataset", "method", "fold"]).assign(scenario=AS_IS, seed=0)
     found = compare_methods(once, dataset=dataset)
     return replace(found, headline=headline(found.table, "on the table as it is"))
 
@@ -170,7 +170,7 @@ def _only(table: pd.DataFrame, dataset: str | None) -> str:
 
 
 def _compared(key: dict[str, Any], lines: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Return the standings in one setting (and rate)."""
+    """Return the standings in one scenario (and rate)."""
     methods = method_order(lines["method"])
     wide = lines.pivot(index=["seed", "fold", "rate"], columns="method", values="loss")[methods]
     if wide.isna().any(axis=None):

@@ -11,7 +11,7 @@ import numpy as np
 
 from tritree.inspection.notation import as_name, number_format, pad, width_of
 from tritree.lab.ranks.averages import above_zero, checked, curves, losses
-from tritree.lab.ranks.names import method_order, setting_order
+from tritree.lab.ranks.names import method_order, scenario_order
 from tritree.lab.ranks.words import chance, listed
 
 if TYPE_CHECKING:
@@ -119,19 +119,19 @@ def _number(value: float, say: Callable[[float], str], *, best: bool = False) ->
 def curves_tables(
     results: pd.DataFrame, reading: Reading = "author", names: Mapping[str, str] | None = None
 ) -> list[Table]:
-    """Return one table per setting: the excess loss averaged over data sets, a line per method, a column per rate."""
+    """Return one table per scenario: the excess loss averaged over data sets, a line per method, a column per rate."""
     points = curves(results, reading)
     shown = points[points["rate"].isin(chosen_rates(results, 10))]
     tables = []
-    for setting in setting_order(shown["setting"]):
-        part = shown[shown["setting"] == setting]
+    for scenario in scenario_order(shown["scenario"]):
+        part = shown[shown["scenario"] == scenario]
         wide = part.pivot(index="method", columns="rate", values="excess").reindex(
             method_order(part["method"])
         )
         where = _averaged_over(part)
         say = None if reading == "loss" else "{:z.3f}".format
         tables.append(
-            _grid(f"{as_name(setting, _WIDEST)}: {MEASURES[reading].lower()}{where}", wide, names, say)
+            _grid(f"{as_name(scenario, _WIDEST)}: {MEASURES[reading].lower()}{where}", wide, names, say)
         )
     return tables
 
@@ -166,23 +166,23 @@ def _percent(rate: float) -> str:
 def losses_tables(
     results: pd.DataFrame, rates: Sequence[float] | None = None, names: Mapping[str, str] | None = None
 ) -> list[Table]:
-    """Return one table per setting and data set: the mean loss over seeds, a line per method, a column per rate."""
+    """Return one table per scenario and data set: the mean loss over seeds, a line per method, a column per rate."""
     table = losses(results)
     table = table[table["rate"].isin(chosen_rates(results) if rates is None else np.round(list(rates), 9))]
     found = []
-    for setting in setting_order(table["setting"]):
+    for scenario in scenario_order(table["scenario"]):
         for dataset in sorted(set(table["dataset"])):
-            part = table[(table["setting"] == setting) & (table["dataset"] == dataset)]
+            part = table[(table["scenario"] == scenario) & (table["dataset"] == dataset)]
             if len(part):
                 wide = part.pivot_table(index="method", columns="rate", values="loss", aggfunc="mean")
-                title = f"{as_name(setting, _WIDEST)}, {as_name(dataset, _WIDEST)}: loss"
+                title = f"{as_name(scenario, _WIDEST)}, {as_name(dataset, _WIDEST)}: loss"
                 found.append(_grid(title, wide.reindex(method_order(part["method"])), names))
     return found
 
 
 def ranks_tables(ranks: Ranks, names: Mapping[str, str] | None = None) -> list[Table]:
     """Return one table per group of a ranking, with its tests; what was tested is said after the last."""
-    keys = [key for key in ("setting", "rate", "dataset") if key in ranks.overall]
+    keys = [key for key in ("scenario", "rate", "dataset") if key in ranks.overall]
     columns = ["method", "mean rank", "95% interval", "first in", "difference", "p (Wilcoxon)", "p (Holm)"]
     tables = []
     for number, group in enumerate(ranks.overall.itertuples()):
@@ -218,9 +218,9 @@ def _rank_row(line: Any, names: Mapping[str, str] | None) -> list[Cell]:
 
 
 def comparison_tables(comparison: Comparison, names: Mapping[str, str] | None = None) -> list[Table]:
-    """Return the standings of a comparison as one table, best first within each setting (and rate)."""
+    """Return the standings of a comparison as one table, best first within each scenario (and rate)."""
     table = comparison.table
-    keys = [key for key in ("setting", "rate") if key in table]
+    keys = [key for key in ("scenario", "rate") if key in table]
     by_place = {key: number_format(part["loss"], 4) for key, part in table.groupby(keys)}
     rows = []
     for line in table.itertuples():
@@ -259,26 +259,26 @@ def _place(key: str, value: Any) -> Cell:
 
 
 def seconds_tables(results: pd.DataFrame, names: Mapping[str, str] | None = None) -> list[Table]:
-    """Return how long a fold takes on average, a line per setting and method; nothing if that was not measured."""
+    """Return how long a fold takes on average, a line per scenario and method; nothing if that was not measured."""
     if not {"fit_seconds", "predict_seconds"} <= set(results.columns):
         return []
     table = above_zero(checked(results))
-    means = table.groupby(["setting", "method"])[["fit_seconds", "predict_seconds"]].mean()
+    means = table.groupby(["scenario", "method"])[["fit_seconds", "predict_seconds"]].mean()
     rows = [
         [
-            _name(setting),
+            _name(scenario),
             _name(method, names),
-            *(_number(value, _seconds) for value in means.loc[(setting, method)]),
+            *(_number(value, _seconds) for value in means.loc[(scenario, method)]),
         ]
-        for setting in setting_order(table["setting"])
+        for scenario in scenario_order(table["scenario"])
         for method in method_order(table["method"])
-        if (setting, method) in means.index
+        if (scenario, method) in means.index
     ]
     note = (
         "Means over data sets, rates above 0, seeds and folds. A fit that serves several rates takes its time at one "
         "of them only."
     )
-    return [Table("Seconds of a fold", ["setting", "method", "fit", "predict"], rows, 2, [note])]
+    return [Table("Seconds of a fold", ["scenario", "method", "fit", "predict"], rows, 2, [note])]
 
 
 def _seconds(value: float) -> str:

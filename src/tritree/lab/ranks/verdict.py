@@ -29,9 +29,9 @@ _GOOD = ("best", "same", "within chance")
 def headline(standings: pd.DataFrame, place: str | None = None) -> str:
     """Return which method to take: one that is worse than the best in the fewest places, and of these loses least.
 
-    ``place`` is what to call the only place, if it is not a setting that was tried.
+    ``place`` is what to call the only place, if it is not a scenario that was tried.
     """
-    keys = [name for name in ("setting", "rate") if name in standings]
+    keys = [name for name in ("scenario", "rate") if name in standings]
     n_places = len(standings[keys].drop_duplicates())
     if standings["method"].nunique() == 1:
         return f"There is nothing to choose from: {listed(standings['method'].unique().tolist())} is the only method."
@@ -42,7 +42,7 @@ def headline(standings: pd.DataFrame, place: str | None = None) -> str:
     loss = standings.assign(share=_against_least(standings, keys)).groupby("method")["share"].mean()
     methods = sorted(method_order(good.index), key=lambda method: (-good[method], loss[method]))
     first, n = methods[0], int(good[methods[0]])
-    places = "settings" if keys == ["setting"] else "settings and rates"
+    places = "scenarios" if keys == ["scenario"] else "scenarios and rates"
     where = f"the one {places.removesuffix('s')} tried" if n_places == 1 else f"{n} of {n_places} {places}"
     if n == n_places > 1:
         where = f"both {places}" if n == 2 else f"all {n} {places}"
@@ -65,20 +65,20 @@ def _rivals(names: list[str], extra: list[float]) -> str:
 
 
 def _against_least(standings: pd.DataFrame, keys: list[str]) -> pd.Series:
-    """Return losses by the least loss of their setting and rate, so that no setting outweighs the others."""
+    """Return losses by the least loss of their scenario and rate, so that no scenario outweighs the others."""
     least = standings.groupby(keys)["loss"].transform("min")
     return (standings["loss"] / least.where(least > 0)).fillna(1.0)
 
 
 def verdicts(standings: pd.DataFrame) -> list[str]:
-    """Return one sentence per setting (and rate)."""
-    keys = [name for name in ("setting", "rate") if name in standings]
+    """Return one sentence per scenario (and rate)."""
+    keys = [name for name in ("scenario", "rate") if name in standings]
     return [_verdict(part, keys) for _, part in standings.groupby(keys, sort=False)]
 
 
 def _verdict(part: pd.DataFrame, keys: list[str]) -> str:
     first = part.iloc[0]
-    where = listed([first["setting"]]) + (f" at {first['rate']:.0%}" if "rate" in keys else "")
+    where = listed([first["scenario"]]) + (f" at {first['rate']:.0%}" if "rate" in keys else "")
     say = _without_end(number_format(part["loss"], 4))
     parts = [f"{where}: {listed([first['method']])} loses least ({say(first['loss'])})"]
     groups: dict[str, list[Any]] = {}
@@ -129,7 +129,7 @@ def smallest_p(n_datasets: int, n_methods: int) -> float:
 
 def rank_verdicts(ranks: Ranks) -> list[str]:
     """Return one sentence per group of a ranking: who comes first, who is within chance of it, who is not."""
-    keys = [key for key in ("setting", "rate", "dataset") if key in ranks.overall]
+    keys = [key for key in ("scenario", "rate", "dataset") if key in ranks.overall]
     parts = ranks.table.groupby(keys, sort=False) if keys else [((), ranks.table)]
     return [_rank_verdict(part, keys) for _, part in parts]
 

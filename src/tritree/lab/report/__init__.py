@@ -1,4 +1,4 @@
-"""One page about an experiment: figures, tables, tests, settings; nothing is fetched, nothing else can run."""
+"""One page about an experiment: figures, tables, tests, scenarios; nothing is fetched, nothing else can run."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tritree.lab.figures.dots import draw_ranks
 from tritree.lab.figures.panels import draw_panels
 from tritree.lab.ranks import compare_methods, curves, gaps, mean_ranks
 from tritree.lab.ranks.averages import NothingSharedError
-from tritree.lab.ranks.names import kind_of, method_order, setting_order
+from tritree.lab.ranks.names import kind_of, method_order, scenario_order
 from tritree.lab.ranks.pairs import compare_as_is
 from tritree.lab.ranks.tables import (
     MEASURES,
@@ -38,7 +38,7 @@ _WIDEST = 30
 
 def size(table: pd.DataFrame) -> str:
     """Return how large the experiment is."""
-    many = {"dataset": "data set", "setting": "setting", "rate": "rate", "method": "method", "seed": "seed"}
+    many = {"dataset": "data set", "scenario": "scenario", "rate": "rate", "method": "method", "seed": "seed"}
     return ", ".join(count(table[name].nunique(), word) for name, word in (many | {"fold": "fold"}).items())
 
 
@@ -109,7 +109,7 @@ def _curves(table: pd.DataFrame, reference: pd.DataFrame | None, reading: Readin
     points = curves(table, reading)
     if points.empty:
         return []
-    settings = setting_order(points["setting"])
+    scenarios = scenario_order(points["scenario"])
     what = MEASURES[reading]
 
     def draw(across: int) -> Any:
@@ -118,7 +118,7 @@ def _curves(table: pd.DataFrame, reference: pd.DataFrame | None, reading: Readin
     caption = f"{what} by the share of missing values. {_averaged(points)}"
     if reference is not None:
         caption += " Dashed, without markers: the curves of the paper."
-    alt = f"{what} against missing values, a panel for each of {listed(settings)}; the tables below have the numbers"
+    alt = f"{what} against missing values, a panel for each of {listed(scenarios)}; the tables below have the numbers"
     heading = "Loss" if reading == "loss" else "Loss against no missing values"
     return [
         parts.section(
@@ -161,7 +161,7 @@ def _ranks(ranks: Ranks) -> str:
         "Mean ranks over data sets with their 95% intervals; small dots are single data sets. A hollow dot is a method "
         "that differs from the best (p < 0.05 after Holm)."
     )
-    alt = "Mean ranks of the methods, a panel per setting; the tables below have the numbers"
+    alt = "Mean ranks of the methods, a panel per scenario; the tables below have the numbers"
     return parts.section(
         "Mean ranks", parts.picture(draw, alt, caption), *map(parts.table, ranks_tables(ranks))
     )
@@ -181,11 +181,11 @@ def _alone(table: pd.DataFrame, known: dict[str, Comparison]) -> str:
 
 def _single(known: dict[str, Comparison]) -> str:
     """Return which methods are best on each data set, and which are not shown to be worse."""
-    settings = setting_order(name for comparison in known.values() for name in comparison.table["setting"])
+    scenarios = scenario_order(name for comparison in known.values() for name in comparison.table["scenario"])
     rows = []
     for name, comparison in known.items():
-        standings = dict(list(comparison.table.groupby("setting", sort=False)))
-        cells = [_best_of(standings.get(setting)) for setting in settings]
+        standings = dict(list(comparison.table.groupby("scenario", sort=False)))
+        cells = [_best_of(standings.get(scenario)) for scenario in scenarios]
         rows.append([Cell(as_name(name, _WIDEST), name), *cells])
     note = (
         "The method with the least loss, averaged over rates above 0; in brackets those that are not shown to be worse "
@@ -193,7 +193,7 @@ def _single(known: dict[str, Comparison]) -> str:
     )
     return parts.section(
         "On single data sets",
-        parts.table(Table("", ["data set", *settings], rows, 1 + len(settings), [note])),
+        parts.table(Table("", ["data set", *scenarios], rows, 1 + len(scenarios), [note])),
     )
 
 
@@ -209,14 +209,14 @@ def _best_of(part: pd.DataFrame | None) -> Cell:
 
 
 def _losses(table: pd.DataFrame) -> str:
-    """Return the losses at some rates, folded by setting."""
-    by_setting = {
-        setting: losses_tables(table[table["setting"] == setting])
-        for setting in setting_order(table["setting"])
+    """Return the losses at some rates, folded by scenario."""
+    by_scenario = {
+        scenario: losses_tables(table[table["scenario"] == scenario])
+        for scenario in scenario_order(table["scenario"])
     }
     folds = [
-        parts.folded(f"{setting}: {count(len(shown), 'data set')}", parts.tables(shown))
-        for setting, shown in by_setting.items()
+        parts.folded(f"{scenario}: {count(len(shown), 'data set')}", parts.tables(shown))
+        for scenario, shown in by_scenario.items()
         if shown
     ]
     note = "Losses per data set, averaged over seeds. Bold is the least of its column."

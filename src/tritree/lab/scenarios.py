@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tritree.lab.data import Dataset
 
-__all__ = ["Holes", "Setting", "in_both", "in_test", "shifted"]
+__all__ = ["Amputation", "Scenario", "in_both", "in_test", "shifted"]
 
 _STRENGTH = 3.0
 _WITH_DIRECTION = ("im", "mnar", "predictive")  # the mechanisms that look at it
@@ -21,12 +21,12 @@ _WITH_STRENGTH = ("mar", "mnar", "predictive")
 
 
 @dataclass(frozen=True, slots=True)
-class Holes:
+class Amputation:
     """How holes are made: what the parameters of `ampute` are, but for the rate and the seed.
 
     Examples
     --------
-    >>> Holes("mnar", columns=["income"]).described()
+    >>> Amputation("mnar", columns=["income"]).described()
     {'mechanism': 'mnar', 'columns': ['income'], 'direction': 'largest', 'strength': 3.0}
     """
 
@@ -93,12 +93,12 @@ def _plain(name: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """Holes in the rows of training and in those of the test; None leaves them complete."""
+class Scenario:
+    """Amputation in the rows of training and in those of the test; None leaves them complete."""
 
     name: str
-    train: Holes | None
-    test: Holes | None
+    train: Amputation | None
+    test: Amputation | None
 
     def check(self, dataset: Dataset) -> None:
         """Raise a ValueError if a data set lacks a column that is to get holes."""
@@ -109,7 +109,7 @@ class Setting:
     def tables(self, dataset: Dataset, rate: float, seed: int) -> tuple[Any, Any]:
         """Return the whole table twice: as training sees it, and as the test does.
 
-        Holes are made before the rows are parted into folds, so that the share of them is that of the whole table.
+        Amputation are made before the rows are parted into folds, so that the share of them is that of the whole table.
         """
         if rate == 0:
             return dataset.X, dataset.X
@@ -132,23 +132,23 @@ def in_both(
     direction: str = "largest",
     strength: float = _STRENGTH,
     name: str | None = None,
-) -> Setting:
-    """Return the setting with the same holes in training and test.
+) -> Scenario:
+    """Return the scenario with the same holes in training and test.
 
     Parameters
     ----------
     mechanism, columns, direction, strength
         How holes are made; see `ampute`.
     name : str, optional
-        What to call it; the mechanism if not given. An experiment needs a name of its own for each of its settings.
+        What to call it; the mechanism if not given. An experiment needs a name of its own for each of its scenarios.
 
     Examples
     --------
     >>> in_both("im", direction="smallest", name="the smallest first").name
     'the smallest first'
     """
-    holes = Holes(mechanism, direction, columns, strength)
-    return Setting(mechanism if name is None else name, holes, holes)
+    holes = Amputation(mechanism, direction, columns, strength)
+    return Scenario(mechanism if name is None else name, holes, holes)
 
 
 def in_test(
@@ -158,8 +158,8 @@ def in_test(
     direction: str = "largest",
     strength: float = _STRENGTH,
     name: str | None = None,
-) -> Setting:
-    """Return the setting with complete training rows: fields go missing in production only.
+) -> Scenario:
+    """Return the scenario with complete training rows: fields go missing in production only.
 
     Parameters
     ----------
@@ -175,24 +175,24 @@ def in_test(
     >>> in_test(columns=["income"]).described()
     {'training': 'complete', 'test': {'mechanism': 'mcar', 'columns': ['income']}}
     """
-    holes = Holes(mechanism, direction, columns, strength)
-    return Setting(f"{mechanism}_test" if name is None else name, None, holes)
+    holes = Amputation(mechanism, direction, columns, strength)
+    return Scenario(f"{mechanism}_test" if name is None else name, None, holes)
 
 
 def shifted(
-    train: str | Holes,
-    test: str | Holes,
+    train: str | Amputation,
+    test: str | Amputation,
     *,
     columns: Sequence[Any] | None = None,
     direction: str = "largest",
     strength: float = _STRENGTH,
     name: str | None = None,
-) -> Setting:
-    """Return the setting in which holes are made in another way once the tree is in use.
+) -> Scenario:
+    """Return the scenario in which holes are made in another way once the tree is in use.
 
     Parameters
     ----------
-    train, test : str or Holes
+    train, test : str or Amputation
         The mechanisms; or holes in full, where training and test differ in more.
     columns, direction, strength
         How holes are made by a mechanism that is given by its name; see `ampute`.
@@ -201,11 +201,11 @@ def shifted(
 
     Examples
     --------
-    >>> shifted("mcar", Holes("mnar", columns=["income"])).name
+    >>> shifted("mcar", Amputation("mnar", columns=["income"])).name
     'mcar → mnar'
     """
     before, after = (
-        part if isinstance(part, Holes) else Holes(part, direction, columns, strength)
+        part if isinstance(part, Amputation) else Amputation(part, direction, columns, strength)
         for part in (train, test)
     )
-    return Setting(f"{before.mechanism} → {after.mechanism}" if name is None else name, before, after)
+    return Scenario(f"{before.mechanism} → {after.mechanism}" if name is None else name, before, after)
