@@ -189,7 +189,7 @@ def test_readme_links_to_what_is_there():
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-@pytest.mark.parametrize("name", ["tritree", "tritree.lab", "tritree.lab.bias"])
+@pytest.mark.parametrize("name", ["tritree", "tritree.lab", "tritree.lab.paper", "tritree.lab.paper.bias"])
 def test_reference_has_all_that_a_package_offers(name):
     pytest.importorskip("pandas", reason="the laboratory needs pandas")
     offered = {

@@ -107,18 +107,18 @@ class Parameters:
         """Return the most codes a column may have."""
         return MAX_CATEGORIES if self.max_bins is None else int(self.max_bins)
 
-    def settings(self, n_classes: int, **more: Any) -> _core.Settings:
-        """Return the settings of the core; ``n_classes`` is 0 in regression. Some have more that users do not see."""
-        return _core.Settings(
-            missing=self.missing,
-            criterion=self.criterion,
-            n_classes=n_classes,
-            max_depth=_NO_LIMIT if self.max_depth is None else min(int(self.max_depth), _NO_LIMIT),
-            min_samples_leaf=min(int(self.min_samples_leaf), _NO_LIMIT),
-            split_on_missing=bool(self.split_on_missing),
-            max_surrogates=min(int(self.max_surrogates), _NO_LIMIT),
-            **more,
-        )
+    def settings(self, n_classes: int, **options: Any) -> _core.Settings:
+        """Return the settings of the core; ``n_classes`` is 0 in regression. ``options`` take precedence."""
+        settings: dict[str, Any] = {
+            "missing": self.missing,
+            "criterion": self.criterion,
+            "n_classes": n_classes,
+            "max_depth": _NO_LIMIT if self.max_depth is None else min(int(self.max_depth), _NO_LIMIT),
+            "min_samples_leaf": min(int(self.min_samples_leaf), _NO_LIMIT),
+            "split_on_missing": bool(self.split_on_missing),
+            "max_surrogates": min(int(self.max_surrogates), _NO_LIMIT),
+        }
+        return _core.Settings(**(settings | options))
 
 
 def _is_int(value: Any) -> bool:

@@ -119,11 +119,12 @@ def paper(
     Finished parts are kept in paper.sqlite in the folder of the figure: a run that was stopped goes on when it is
     started again.
     """
-    from tritree.lab import paper_experiment, paper_figure, write_report
-    from tritree.lab.agreement import agreement_text, has_all_sets
+    from tritree.lab import write_report
     from tritree.lab.data import NAMES
     from tritree.lab.experiment import RATES
     from tritree.lab.figures import plot_panels
+    from tritree.lab.paper import figure2, paper_experiment
+    from tritree.lab.paper.agreement import agreement_text, has_all_sets
 
     folder = made_folder(output)
     drawn, page = folder / "figure2.png", folder / "paper.html"
@@ -141,7 +142,7 @@ def paper(
     if results.empty:
         raise Mendable("no method could be run on any data set; the warning says why")
     # the paper's curves are means over its eight data sets, and say nothing of fewer
-    theirs = paper_figure() if has_all_sets(results) else None
+    theirs = figure2() if has_all_sets(results) else None
     plot = partial(plot_panels, results, reference=theirs, reading=reading)
     write_place(picture(lambda: plot()[0], "png", 130), drawn, str(drawn))
     title = f"The paper's experiment, as {reading}"
@@ -156,7 +157,7 @@ def paper(
 
 def _agreement(results: Any, reading: Any) -> dict[str, Any]:
     """Return how near a run comes to the paper as plain data; ours alone if they cannot be compared, and why."""
-    from tritree.lab import agreement
+    from tritree.lab.paper import agreement
 
     apart = agreement.why_apart(results, reading)
     if apart is None:
@@ -191,7 +192,7 @@ def bias(
 ) -> None:
     """Tell what the two leaves of one split estimate when its column has holes: simulated, and by the formulas."""
     from tritree.cli.places import PICTURE_ENDINGS, check_output, format_of, write_out
-    from tritree.lab.bias import bias_table, bias_text, plot_bias
+    from tritree.lab.paper.bias import bias_table, bias_text, plot_bias
     from tritree.progress import bar
 
     form = None if output is None else format_of(output, None, PICTURE_ENDINGS, None, has_option=False)

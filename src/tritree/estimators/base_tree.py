@@ -25,7 +25,6 @@ class BaseTrinaryTree(TabularEstimator):
     """What both estimators share; the subclass reads the response."""
 
     _criteria: ClassVar[tuple[str, ...]]
-    _missing_counts_twice: ClassVar[bool] = False  # the laboratory repeats runs in which it did
 
     def __init__(
         self,
@@ -59,7 +58,7 @@ class BaseTrinaryTree(TabularEstimator):
         classes, response = self._read_response(y, table.n_rows)
         weight = check_weights(sample_weight, table.n_rows)
         n_classes = 0 if classes is None else len(classes)
-        settings = parameters.settings(n_classes, missing_counts_twice=self._missing_counts_twice)
+        settings = parameters.settings(n_classes, **self._core_options())
         n_threads = count_threads(self.n_jobs)
         with infinite_values_named(codec):
             codes = _core.Codes(columns, codec.n_categories, parameters.n_bins, n_threads)
@@ -75,6 +74,13 @@ class BaseTrinaryTree(TabularEstimator):
         parameters = Parameters.of(self)
         parameters.check(self._criteria)
         return parameters
+
+    def _core_options(self) -> dict[str, Any]:
+        """Return growth options of the core that take precedence over the parameters.
+
+        None here: `tritree.lab.paper` overrides this to repeat runs that deviate from the paper's definitions.
+        """
+        return {}
 
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         raise NotImplementedError

@@ -15,8 +15,6 @@ except ImportError as error:
 from tritree.lab.ampute import ampute
 from tritree.lab.data import Dataset
 from tritree.lab.experiment import Experiment
-from tritree.lab.paper import figure as paper_figure
-from tritree.lab.paper import paper_experiment
 from tritree.lab.profile import Profile, profile
 from tritree.lab.ranks import compare_methods, mean_ranks
 from tritree.lab.scenarios import in_both, in_test, shifted
@@ -35,8 +33,6 @@ __all__ = [
     "in_both",
     "in_test",
     "mean_ranks",
-    "paper_experiment",
-    "paper_figure",
     "profile",
     "shifted",
     "write_report",

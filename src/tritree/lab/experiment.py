@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import joblib
 import numpy as np
@@ -18,7 +18,7 @@ import pandas as pd
 
 from tritree.inspection.values import count
 from tritree.lab import given
-from tritree.lab.kinds import OWN_DEPTH, facts_of
+from tritree.lab.kinds import OWN_DEPTH, TREE_CLASSES, facts_of
 from tritree.lab.methods import Methods, versions_of
 from tritree.lab.scenarios import in_both, in_test
 from tritree.lab.store import Store
@@ -84,6 +84,7 @@ class Experiment:
     folds: Any = field(default_factory=Folds)
     options: Mapping[str, Any] = field(default_factory=dict)
     store: Any = None
+    _tree_classes: ClassVar[tuple[Any, Any]] = TREE_CLASSES
 
     def __post_init__(self) -> None:
         self.rates, self.seeds = given.rates_of(self.rates), given.seeds_of(self.seeds)
@@ -98,7 +99,7 @@ class Experiment:
         _check_once("seeds are", "leave out", self.seeds)
         for scenario, dataset in product(self.scenarios, self.datasets):
             scenario.check(dataset)
-        self._methods = Methods(self.methods, **self.options)
+        self._methods = Methods(self.methods, tree_classes=self._tree_classes, **self.options)
         #: Depths of trees by data set; known after `run`.
         self.depths: dict[str, int | None] = {}
 

@@ -8,7 +8,6 @@ from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoosti
 from tritree.estimators.boosting.parameters import MISSING as BOOSTED
 from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
 from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.lab.author import AuthorClassifier, AuthorRegressor
 from tritree.parameters import STRATEGIES
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ __all__ = [
     "DISCARD",
     "KINDS",
     "OWN_DEPTH",
+    "TREE_CLASSES",
     "Asked",
     "asked",
     "check_options",
@@ -34,8 +34,10 @@ DISCARD = "discard"
 OWN_DEPTH = "own"
 
 _MIN_SAMPLES_LEAF = 20  # of a tree; forests and boosting have their own
+#: The regressor and the classifier of single trees.
+TREE_CLASSES: tuple[Any, Any] = (TrinaryTreeRegressor, TrinaryTreeClassifier)
 _CLASSES: dict[str, tuple[Any, Any]] = {
-    "tree": (TrinaryTreeRegressor, TrinaryTreeClassifier),
+    "tree": TREE_CLASSES,
     "forest": (TrinaryForestRegressor, TrinaryForestClassifier),
     "boosting": (TrinaryBoostingRegressor, TrinaryBoostingClassifier),
 }
@@ -78,16 +80,18 @@ def strategies_of(kind: str) -> tuple[str, ...]:
 
 
 def make_model(
-    model: Asked, task: str, depth: Any, options: Mapping[str, Any], *, as_author: bool = False
+    model: Asked,
+    task: str,
+    depth: Any,
+    options: Mapping[str, Any],
+    tree_classes: tuple[Any, Any] = TREE_CLASSES,
 ) -> Any:
     """Return an estimator, not fitted: of the options it gets those that are parameters of its own.
 
     ``trees`` is the number of trees of a forest, and of rounds of boosting. ``criterion`` is for classes only.
     ``depth`` may be `OWN_DEPTH`.
     """
-    classes: tuple[Any, Any] = (
-        (AuthorRegressor, AuthorClassifier) if as_author and model.kind == "tree" else _CLASSES[model.kind]
-    )
+    classes = tree_classes if model.kind == "tree" else _CLASSES[model.kind]
     kind = classes[task != "regression"]
     own: dict[str, Any] = (
         {"min_samples_leaf": _MIN_SAMPLES_LEAF} if model.kind == "tree" else {"random_state": 0}

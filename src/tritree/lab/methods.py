@@ -13,7 +13,16 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from tritree.lab.kinds import DISCARD, KINDS, Asked, asked, check_options, make_model, strategies_of
+from tritree.lab.kinds import (
+    DISCARD,
+    KINDS,
+    TREE_CLASSES,
+    Asked,
+    asked,
+    check_options,
+    make_model,
+    strategies_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -126,14 +135,16 @@ class Methods:
 
     A method is a model of tritree, by its name, or an estimator of scikit-learn's kind: "mia" is a tree,
     "boosting:mia" and "forest:mia" are what they say, "discard" in place of a strategy is the baseline. Models get the
-    depth given and those of the options that are theirs; an estimator is taken as it is. ``as_author`` lets trees
-    grow as they did in the runs behind the paper's figure.
+    depth given and those of the options that are theirs; an estimator is taken as it is. ``tree_classes`` are the
+    regressor and the classifier of single trees.
     """
 
-    def __init__(self, methods: Mapping[str, Any], *, as_author: bool = False, **options: Any) -> None:
+    def __init__(
+        self, methods: Mapping[str, Any], *, tree_classes: tuple[Any, Any] = TREE_CLASSES, **options: Any
+    ) -> None:
         self._methods = dict(methods)
         self._models = {name: _model(name, method) for name, method in methods.items()}
-        self._as_author = as_author
+        self._tree_classes = tree_classes
         self._options = options
         check_options(options, {model.kind for model in self._models.values() if model is not None})
 
@@ -157,12 +168,12 @@ class Methods:
         model = self._models[name]
         if model is None:
             return clone(self._methods[name])
-        made = make_model(model, task, depth, self._options, as_author=self._as_author)
+        made = make_model(model, task, depth, self._options, self._tree_classes)
         return DiscardIncomplete(made) if model.strategy == DISCARD else made
 
     def tree(self, strategy: str, task: str, depth: int | None) -> Any:
         """Return a tree of one of the strategies."""
-        return make_model(Asked("tree", strategy), task, depth, self._options, as_author=self._as_author)
+        return make_model(Asked("tree", strategy), task, depth, self._options, self._tree_classes)
 
 
 def _model(name: str, method: Any) -> Asked | None:

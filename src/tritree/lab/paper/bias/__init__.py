@@ -5,13 +5,13 @@ against the derived expectations, `bias_text` and `plot_bias` show it. The formu
 `printed` is what the paper prints.
 """
 
-from tritree.lab.bias.example import Estimates
-from tritree.lab.bias.formulas import expected, limits, ways
-from tritree.lab.bias.paper import Printed, printed
-from tritree.lab.bias.plot import plot_bias
-from tritree.lab.bias.simulation import ALL, simulate
-from tritree.lab.bias.table import bias_table
-from tritree.lab.bias.text import bias_text
+from tritree.lab.paper.bias.example import Estimates
+from tritree.lab.paper.bias.formulas import expected, limits, ways
+from tritree.lab.paper.bias.paper import Printed, printed
+from tritree.lab.paper.bias.plot import plot_bias
+from tritree.lab.paper.bias.simulation import ALL, simulate
+from tritree.lab.paper.bias.table import bias_table
+from tritree.lab.paper.bias.text import bias_text
 
 __all__ = [
     "ALL",

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.lab.bias.formulas import expected
-from tritree.lab.bias.paper import printed
-from tritree.lab.bias.ways import COMPARED
+from tritree.lab.paper.bias.formulas import expected
+from tritree.lab.paper.bias.paper import printed
+from tritree.lab.paper.bias.ways import COMPARED
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tritree.lab.bias.example import Floats
     from tritree.lab.figures.looks import Look
+    from tritree.lab.paper.bias.example import Floats
 
 __all__ = ["plot_bias"]
 

@@ -32,7 +32,7 @@ def bias_text(table: pd.DataFrame, *, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> from tritree.lab.bias import bias_table, bias_text
+    >>> from tritree.lab.paper.bias import bias_table, bias_text
     >>> print(bias_text(bias_table("fractional", q=0.4, repeats=100), digits=2))
     q = 0.4, p = 0.3, noise = 0.5: 100 tables of 50 rows
     strategy       truth  simulated  error  expected    z  limit  printed  bound

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tritree.errors import shortened
-from tritree.lab.bias.example import Counts, Estimates, Example, every_count
-from tritree.lab.bias.ways import COMPARED, WAYS, estimates_of, moments_of_ways
+from tritree.lab.paper.bias.example import Counts, Estimates, Example, every_count
+from tritree.lab.paper.bias.ways import COMPARED, WAYS, estimates_of, moments_of_ways
 from tritree.parameters import STRATEGIES
 
 if TYPE_CHECKING:
-    from tritree.lab.bias.example import Floats
+    from tritree.lab.paper.bias.example import Floats
 
 __all__ = ["averages", "check_strategy", "expected", "limits", "ways"]
 
@@ -55,7 +55,7 @@ def expected(
 
     Examples
     --------
-    >>> from tritree.lab.bias import expected
+    >>> from tritree.lab.paper.bias import expected
     >>> print("a {:.4f}, b {:.4f}".format(*expected("fractional", a=0, b=1, p=0.3, q=0.4, n=50)))
     a 0.1200, b 0.7200
     >>> print("a {:.4f}, b {:.4f}".format(*expected("majority", a=0, b=1, p=0.3, q=0.4, n=50)))
@@ -76,7 +76,7 @@ def ways(
 
     Examples
     --------
-    >>> from tritree.lab.bias import ways
+    >>> from tritree.lab.paper.bias import ways
     >>> found = ways("trinary_mia", a=0, b=1, p=0.3, q=0.4, n=50)
     >>> " ".join(f"{way} {share:.3f}" for way, share in found.items())
     'left 0.071 third 0.924 right 0.005 alone 0.000 both 0.000'
@@ -92,7 +92,7 @@ def limits(strategy: str, *, a: float = 0.0, b: float = 1.0, p: float, q: float)
 
     Examples
     --------
-    >>> from tritree.lab.bias import limits
+    >>> from tritree.lab.paper.bias import limits
     >>> print("a {:.4f}, b {:.4f}".format(*limits("mia", a=0, b=1, p=0.3, q=0.4)))
     a 0.1463, b 1.0000
     """

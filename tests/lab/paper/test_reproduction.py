@@ -7,8 +7,8 @@ import pytest
 from data_paths import DATA
 from experiments import paper_results
 
-from tritree.lab import paper_experiment
-from tritree.lab.agreement import compare_curves, compare_order
+from tritree.lab.paper import paper_experiment
+from tritree.lab.paper.agreement import compare_curves, compare_order
 
 #: All but Black Friday, which takes long, and whose rows are not in the author's order. Of his depths four are known:
 #: those of cement, boston_housing, life_expectancy and lymphography.

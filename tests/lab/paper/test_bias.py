@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tritree import TrinaryTreeRegressor
-from tritree.lab.bias import ALL, expected, limits, simulate, ways
-from tritree.lab.bias.example import Counts, Example, every_count
-from tritree.lab.bias.simulation import _read
-from tritree.lab.bias.ways import LEFT, RIGHT, THIRD, WAYS, moments_of_ways
+from tritree.lab.paper.bias import ALL, expected, limits, simulate, ways
+from tritree.lab.paper.bias.example import Counts, Example, every_count
+from tritree.lab.paper.bias.simulation import _read
+from tritree.lab.paper.bias.ways import LEFT, RIGHT, THIRD, WAYS, moments_of_ways
 
 pd = pytest.importorskip("pandas")
 

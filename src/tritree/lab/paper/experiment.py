@@ -34,13 +34,14 @@ import pandas as pd
 
 from tritree.lab.data import NAMES, load
 from tritree.lab.experiment import RATES, Experiment
+from tritree.lab.paper.trees import AuthorClassifier, AuthorRegressor
 from tritree.lab.scenarios import in_both, in_test
 from tritree.parameters import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LOSSES", "READINGS", "STRATEGIES", "figure", "paper_experiment"]
+__all__ = ["LOSSES", "READINGS", "STRATEGIES", "AuthorExperiment", "figure2", "paper_experiment"]
 
 READINGS = ("author", "text")
 #: The strategies that the paper compares.
@@ -56,6 +57,12 @@ LOSSES = {
     "seeds": 0.2817677245929493,
     "titanic": 327.91094957404977,
 }
+
+
+class AuthorExperiment(Experiment):
+    """Experiment whose trees grow as in the author's runs."""
+
+    _tree_classes = (AuthorRegressor, AuthorClassifier)
 
 
 def paper_experiment(
@@ -82,8 +89,7 @@ def paper_experiment(
     """
     check_choice("reading", reading, READINGS)
     as_author = reading == "author"
-    options: dict[str, Any] = {"split_on_missing": not as_author, "as_author": as_author}
-    return Experiment(
+    return (AuthorExperiment if as_author else Experiment)(
         datasets=[load(name, data_dir, as_author=as_author) for name in datasets],
         scenarios=(
             in_both("mcar"),
@@ -93,12 +99,12 @@ def paper_experiment(
         rates=rates,
         methods={name: name for name in STRATEGIES},
         seeds=seeds,
-        options=options,
+        options={"split_on_missing": not as_author},
         store=store,
     )
 
 
-def figure() -> pd.DataFrame:
+def figure2() -> pd.DataFrame:
     """Return the curves of the paper's Figure 2: scenario, missingness, strategy and excess loss (a ratio less one)."""
-    with (files("tritree.lab") / "figure2.csv").open(encoding="utf-8") as file:
+    with (files("tritree.lab.paper") / "figure2.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file)

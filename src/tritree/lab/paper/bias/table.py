@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.lab.bias.formulas import expected, limits
-from tritree.lab.bias.paper import printed
-from tritree.lab.bias.simulation import ALL, chosen, simulate
+from tritree.lab.paper.bias.formulas import expected, limits
+from tritree.lab.paper.bias.paper import printed
+from tritree.lab.paper.bias.simulation import ALL, chosen, simulate
 from tritree.progress import bar
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from tritree.lab.bias.example import Estimates, Floats
+    from tritree.lab.paper.bias.example import Estimates, Floats
 
 __all__ = ["bias_table"]
 
@@ -61,7 +61,7 @@ def bias_table(
 
     Examples
     --------
-    >>> from tritree.lab.bias import bias_table
+    >>> from tritree.lab.paper.bias import bias_table
     >>> table = bias_table(["majority", "trinary"], q=0.4, repeats=200)
     >>> table[["strategy", "parameter", "truth", "expected", "printed"]].round(3)
        strategy parameter  truth  expected  printed

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tritree.estimators.tree import TrinaryTreeRegressor
-from tritree.lab.bias.example import Example
-from tritree.lab.bias.formulas import check_strategy
+from tritree.lab.paper.bias.example import Example
+from tritree.lab.paper.bias.formulas import check_strategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tritree import _core
-    from tritree.lab.bias.example import Floats
+    from tritree.lab.paper.bias.example import Floats
 
 __all__ = ["ALL", "chosen", "simulate"]
 
@@ -70,7 +70,7 @@ def simulate(
 
     Examples
     --------
-    >>> from tritree.lab.bias import simulate
+    >>> from tritree.lab.paper.bias import simulate
     >>> found = simulate(["majority", "trinary"], a=0, b=1, q=0.4, repeats=200)
     >>> found.columns.tolist(), len(found)
     (['strategy', 'repeat', 'a', 'b'], 400)

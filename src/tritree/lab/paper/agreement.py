@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from tritree.lab.data import NAMES
-from tritree.lab.paper import LOSSES, figure
+from tritree.lab.paper.experiment import LOSSES, figure2
 from tritree.lab.ranks import PAPER_NAMES, curves, paper_name, scenario_name
 from tritree.lab.ranks.tables import as_text, curves_tables
 
@@ -76,7 +76,7 @@ def compare_losses(results: pd.DataFrame, reading: str = "author") -> pd.DataFra
 def compare_curves(results: pd.DataFrame) -> pd.DataFrame:
     """Return our curves beside the paper's, point by point, and whether its points lie within our band over seeds."""
     ours = curves(results)
-    theirs = figure().rename(columns={"missingness": "rate", "strategy": "method", "excess_loss": "paper"})
+    theirs = figure2().rename(columns={"missingness": "rate", "strategy": "method", "excess_loss": "paper"})
     table = ours.merge(theirs, on=["scenario", "rate", "method"])
     for end in ("low", "high"):
         table[end] = table[end].fillna(table["excess"])  # one seed has no band

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tritree.lab.bias import expected, printed, simulate, ways
-from tritree.lab.bias.example import Example, every_count
+from tritree.lab.paper.bias import expected, printed, simulate, ways
+from tritree.lab.paper.bias.example import Example, every_count
 
 pytest.importorskip("pandas")
 

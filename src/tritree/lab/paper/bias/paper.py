@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tritree.lab.bias.example import Estimates, Example, every_count
-from tritree.lab.bias.formulas import averages, check_strategy, ways
-from tritree.lab.bias.ways import MINORITY
+from tritree.lab.paper.bias.example import Estimates, Example, every_count
+from tritree.lab.paper.bias.formulas import averages, check_strategy, ways
+from tritree.lab.paper.bias.ways import MINORITY
 
 __all__ = ["Printed", "printed"]
 
@@ -45,7 +45,7 @@ def printed(
     --------
     Most rows are on the left, so the missing ones nearly always join it: a is biased, and b is hardly.
 
-    >>> from tritree.lab.bias import expected, printed
+    >>> from tritree.lab.paper.bias import expected, printed
     >>> example = dict(a=0, b=1, p=0.3, q=0.4, n=50)
     >>> print("a {:.3f}, b {:.3f}".format(*expected("majority", **example)))
     a 0.144, b 0.994

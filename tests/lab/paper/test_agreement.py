@@ -10,8 +10,8 @@ import pytest
 from data_paths import DATA
 from experiments import paper_results
 
-from tritree.lab import paper_experiment
-from tritree.lab.agreement import (
+from tritree.lab.paper import paper_experiment
+from tritree.lab.paper.agreement import (
     agreement_text,
     compare_curves,
     compare_losses,
@@ -19,7 +19,7 @@ from tritree.lab.agreement import (
     own_order,
     why_apart,
 )
-from tritree.lab.paper import LOSSES
+from tritree.lab.paper.experiment import LOSSES
 
 needs_data = pytest.mark.skipif(
     not (DATA / "paper" / "seeds.csv").exists(), reason="no data sets of the paper; set TRITREE_DATA"

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tritree.lab.bias import ALL, bias_table, bias_text, expected, limits, plot_bias, printed, simulate, ways
+from tritree.lab.paper.bias import (
+    ALL,
+    bias_table,
+    bias_text,
+    expected,
+    limits,
+    plot_bias,
+    printed,
+    simulate,
+    ways,
+)
 
 pd = pytest.importorskip("pandas")
 

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr, owens_t
 
-from tritree.lab.bias.example import IMPROBABLE, binomials
+from tritree.lab.paper.bias.example import IMPROBABLE, binomials
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tritree.lab.bias.example import Counts, Example, Floats
+    from tritree.lab.paper.bias.example import Counts, Example, Floats
 
 __all__ = ["COMPARED", "MINORITY", "WAYS", "estimates_of", "moments_of_ways"]
 
