@@ -79,4 +79,4 @@ def paper_figure() -> Any:
     """Return the paper's Figure 2 as numbers."""
     if not (PAPER / "figure.csv").exists():
         pytest.skip("no figure of the paper; set TRITREE_PAPER")
-    return pd.read_csv(PAPER / "figure.csv")
+    return pd.read_csv(PAPER / "figure.csv").rename(columns={"setting": "scenario"})
