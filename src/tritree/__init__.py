@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
     from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
     from tritree.files import load
-    from tritree.inspection.holes import plot_holes
+    from tritree.inspection.missing_patterns import plot_missing
 
     __version__: str
 
@@ -34,7 +34,7 @@ __all__ = [
     "UngrownBranchWarning",
     "__version__",
     "load",
-    "plot_holes",
+    "plot_missing",
 ]
 
 # what needs scikit-learn is imported when it is first asked for, so that tritree --help is quick
@@ -46,7 +46,7 @@ _LATER = {
     "TrinaryTreeClassifier": "tritree.estimators.tree",
     "TrinaryTreeRegressor": "tritree.estimators.tree",
     "load": "tritree.files",
-    "plot_holes": "tritree.inspection.holes",
+    "plot_missing": "tritree.inspection.missing_patterns",
 }
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, answers, estimator
 
-from tritree.inspection.notation import as_label
+from tritree.inspection.formatting import as_label
 
 ROWS_PER_TREE = 17  # two tasks and six strategies: 204 rows in all
 LEVELS = ["low", "mid", "high", "never used"]

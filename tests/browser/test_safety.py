@@ -12,7 +12,7 @@ import pytest
 from sklearn.utils._testing import ignore_warnings
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.inspection.notation import as_label
+from tritree.inspection.formatting import as_label
 
 NASTY = [
     "</script><script>window.pwned=1</script>",

@@ -15,7 +15,7 @@ from sklearn import config_context
 from sklearn.base import clone
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.inspection.choice import choose_by_holes
+from tritree.inspection.node_selection import choose_by_holes
 
 pd = pytest.importorskip("pandas")
 

@@ -484,6 +484,7 @@ def test_caption_can_be_left_out():
 def test_without_matplotlib_the_remedy_is_named(monkeypatch):
     tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, STEP)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "tritree.inspection.figure")
+    for name in ("axes", "figure"):
+        monkeypatch.delitem(sys.modules, f"tritree.inspection.{name}", raising=False)
     with pytest.raises(ImportError, match=r"plots need matplotlib.*pip install tritree\[plot\]"):
         tree.plot()

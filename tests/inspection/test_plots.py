@@ -19,7 +19,7 @@ from models import simulated
 
 import tritree
 from tritree import TrinaryTreeRegressor
-from tritree.inspection.holes import summarise_holes
+from tritree.inspection.missing_patterns import summarise_missing
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -56,7 +56,7 @@ def labels(texts: Any) -> list[str]:
 def test_summary_agrees_with_counting_row_by_row(n_columns: int, holes: float) -> None:
     X = with_holes(300, n_columns, holes)
     X[:100, :1] = X[100:200, :1]
-    found = summarise_holes(X, max_patterns=None)
+    found = summarise_missing(X, max_patterns=None)
     missing = np.isnan(X)
     assert found["rows"] == 300
     assert [column["missing"] for column in found["columns"]] == missing.sum(axis=0).tolist()
@@ -71,7 +71,7 @@ def test_correlations_are_those_of_the_missing_cells() -> None:
     X = with_holes(500, 6, 0.3)
     X[:, 1] = np.where(np.arange(500) % 5 == 0, np.nan, X[:, 0])
     X[:, 2], X[:, 3] = 1.0, np.nan
-    together = summarise_holes(X)["together"]
+    together = summarise_missing(X)["together"]
     assert together["columns"] == [0, 1, 4, 5]
     expected = np.corrcoef(np.isnan(X[:, together["columns"]]), rowvar=False)
     np.testing.assert_allclose(together["correlation"], expected, atol=1e-12)
@@ -79,14 +79,14 @@ def test_correlations_are_those_of_the_missing_cells() -> None:
 
 def test_summary_is_plain_data_that_does_not_depend_on_the_order_of_rows() -> None:
     X = with_holes(200, 5, 0.2)
-    found = summarise_holes(X)
+    found = summarise_missing(X)
     assert json.loads(json.dumps(found)) == found
-    assert summarise_holes(X[::-1]) == found
+    assert summarise_missing(X[::-1]) == found
 
 
 def test_only_the_most_frequent_patterns_are_listed_and_all_are_counted() -> None:
     X = with_holes(300, 8, 0.5)
-    everything, some = summarise_holes(X, max_patterns=None), summarise_holes(X, max_patterns=3)
+    everything, some = summarise_missing(X, max_patterns=None), summarise_missing(X, max_patterns=3)
     assert some["patterns"] == everything["patterns"][:3]
     assert some["n_patterns"] == everything["n_patterns"] > 3
 
@@ -101,16 +101,16 @@ def test_missing_is_what_it_is_to_the_estimators_in_every_library() -> None:
     }
     expected = [("number", 2), ("text", 2), ("flag", 2), ("empty", 4)]
     for table in (pd.DataFrame(cells), pl.DataFrame(cells), pa.table(cells)):
-        found = summarise_holes(table)
+        found = summarise_missing(table)
         assert [(column["name"], column["missing"]) for column in found["columns"]] == expected
     odd = pd.DataFrame(
         {"a": [pd.NA, 1, np.nan], "b": pd.array([1, None, 2], dtype="Int64"), "c": ["x", None, "x"]}
     )
-    assert [column["missing"] for column in summarise_holes(odd)["columns"]] == [2, 1, 1]
+    assert [column["missing"] for column in summarise_missing(odd)["columns"]] == [2, 1, 1]
 
 
 def test_column_without_names_is_called_as_in_the_other_views() -> None:
-    assert [column["name"] for column in summarise_holes([[1.0, None]])["columns"]] == ["x0", "x1"]
+    assert [column["name"] for column in summarise_missing([[1.0, None]])["columns"]] == ["x0", "x1"]
 
 
 def test_columns_that_the_estimators_refuse_have_holes_too() -> None:
@@ -120,15 +120,15 @@ def test_columns_that_the_estimators_refuse_have_holes_too() -> None:
     for library in ("pandas", "polars", "pyarrow"):
         module = pytest.importorskip(library)
         table = (module.table if library == "pyarrow" else module.DataFrame)(data)
-        assert [column["missing"] for column in summarise_holes(table)["columns"]] == [2] * 5, library
+        assert [column["missing"] for column in summarise_missing(table)["columns"]] == [2] * 5, library
 
 
 def test_dates_in_an_array_or_as_categories_have_holes_too() -> None:
     pd = pytest.importorskip("pandas")
     dates = np.array([["2024-05-01"], ["NaT"], ["NaT"]], dtype="M8[D]")
-    assert summarise_holes(dates)["columns"][0]["missing"] == 2
+    assert summarise_missing(dates)["columns"][0]["missing"] == 2
     categories = pd.DataFrame({"day": pd.Categorical([date(2024, 5, 1), None, None])})
-    assert summarise_holes(categories)["columns"][0]["missing"] == 2
+    assert summarise_missing(categories)["columns"][0]["missing"] == 2
 
 
 # ---------------------------------------------------------------------------------------------- the picture of holes
@@ -137,14 +137,14 @@ def test_dates_in_an_array_or_as_categories_have_holes_too() -> None:
 def test_panels_show_patterns_rows_shares_and_pairs() -> None:
     X = np.ones((10, 4))
     X[:3, 1] = X[:2, 2] = np.nan
-    found = panels(tritree.plot_holes(X))
+    found = panels(tritree.plot_missing(X))
     assert labels(found["patterns"].get_yticklabels()) == ["x1", "x2"]
     assert [bar.get_height() for bar in found["rows"].patches] == [7, 2, 1]
     assert [text for text in labels(found["rows"].texts) if text] == ["7", "2", "1"]
     assert labels(found["shares"].texts) == ["30%", "20%"]
     assert (
         labels(found["together"].texts)[0]
-        == f"{100 * summarise_holes(X)['together']['correlation'][0][1]:.0f}"
+        == f"{100 * summarise_missing(X)['together']['correlation'][0][1]:.0f}"
     )
     # of three patterns of two columns, three cells are missing
     (cells,) = found["patterns"].collections
@@ -155,11 +155,11 @@ def test_panels_show_patterns_rows_shares_and_pairs() -> None:
 def test_title_tells_the_size_and_what_is_not_drawn() -> None:
     X = with_holes(100, 5, 0.2)
     X[:, 4] = 1.0
-    title = tritree.plot_holes(X).get_title(loc="left")
+    title = tritree.plot_missing(X).get_title(loc="left")
     assert "100 rows × 5 columns: " in title
-    assert "1 column without holes" in title
-    limited = tritree.plot_holes(X, max_columns=1, max_patterns=4)
-    assert "… 3 more columns with fewer holes" in limited.get_title(loc="left")
+    assert "1 column without missing values" in title
+    limited = tritree.plot_missing(X, max_columns=1, max_patterns=4)
+    assert "… 3 more columns with fewer missing values" in limited.get_title(loc="left")
     assert "4 patterns, … " in panels(limited)["patterns"].get_xlabel()
     assert any(text.startswith("+") for text in labels(panels(limited)["patterns"].get_xticklabels()))
 
@@ -176,7 +176,7 @@ def test_title_tells_the_size_and_what_is_not_drawn() -> None:
     ],
 )
 def test_any_table_can_be_drawn(shape: tuple[int, int], holes: float, n_panels: int) -> None:
-    ax = tritree.plot_holes(with_holes(*shape, holes))
+    ax = tritree.plot_missing(with_holes(*shape, holes))
     ax.figure.canvas.draw()
     assert len(ax.child_axes) == n_panels
     assert ("no cell is missing" in ax.get_title(loc="left")) == (holes == 0)
@@ -186,7 +186,7 @@ def test_given_area_is_used_and_everything_stays_within_it() -> None:
     pd = pytest.importorskip("pandas")
     figure, (ax, other) = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
     table = pd.DataFrame(with_holes(100, 4, 0.3), columns=["a", "name of a column", "c" * 60, "d"])
-    assert tritree.plot_holes(table, ax, max_patterns=8) is ax
+    assert tritree.plot_missing(table, ax, max_patterns=8) is ax
     assert len(figure.axes) == 2
     assert other.child_axes == []
     figure.canvas.draw()
@@ -201,7 +201,7 @@ def test_given_area_is_used_and_everything_stays_within_it() -> None:
 @pytest.mark.parametrize("style", ["default", "ggplot"])
 def test_own_figure_holds_all_of_the_picture(style: str) -> None:
     with plt.style.context(style):
-        ax = tritree.plot_holes(with_holes(50, 5, 0.2), max_patterns=6)
+        ax = tritree.plot_missing(with_holes(50, 5, 0.2), max_patterns=6)
         ax.figure.canvas.draw()
     for artist in (ax, *ax.child_axes):
         box = artist.get_tightbbox()
@@ -213,7 +213,7 @@ def test_own_figure_holds_all_of_the_picture(style: str) -> None:
 def test_names_are_no_formulas_and_have_an_end() -> None:
     pd = pytest.importorskip("pandas")
     names = ["$x^2", r"$\broken{$", "line\nbreak", "long " * 30 + "end"]
-    ax = tritree.plot_holes(pd.DataFrame(with_holes(20, 4, 0.3), columns=names), max_patterns=2)
+    ax = tritree.plot_missing(pd.DataFrame(with_holes(20, 4, 0.3), columns=names), max_patterns=2)
     ax.figure.canvas.draw()
     shown = labels(panels(ax)["patterns"].get_yticklabels())
     assert shown[:2] == names[:2]
@@ -225,14 +225,14 @@ def test_names_are_no_formulas_and_have_an_end() -> None:
 def test_a_hundred_thousand_rows_of_sixty_columns_are_drawn_at_once() -> None:
     X = with_holes(100_000, 60, 0.1)
     begin = time.process_time()  # its own time: others may keep the processors busy
-    tritree.plot_holes(X)
+    tritree.plot_missing(X)
     assert time.process_time() - begin < 5  # about 0.6 s where nothing else runs
 
 
 @pytest.mark.parametrize("option", ["max_patterns", "max_columns"])
 def test_limit_that_cannot_be_is_refused(option: str) -> None:
     with pytest.raises(ValueError, match=f"{option} must be a whole number of at least 1, got 0"):
-        tritree.plot_holes([[1.0]], **{option: 0})
+        tritree.plot_missing([[1.0]], **{option: 0})
 
 
 # -------------------------------------------------------------------------------------------------------- importances
@@ -297,7 +297,7 @@ def test_example_prints_three_answers_side_by_side_and_saves_a_picture(
 def test_matplotlib_stays_unimported_until_something_is_drawn() -> None:
     code = (
         "import sys, tritree\n"
-        "tritree.plot_holes, tritree.inspection.holes.summarise_holes([[1.0, None]])\n"
+        "tritree.plot_missing, tritree.inspection.missing_patterns.summarise_missing([[1.0, None]])\n"
         "tree = tritree.TrinaryTreeRegressor(max_depth=1).fit([[1.0], [2.0]], [1.0, 2.0])\n"
         "tree.to_dot(), tree.reliance_on_missing_([[None]])\n"
         "assert not any(name.startswith('matplotlib') for name in sys.modules)\n"
@@ -306,11 +306,11 @@ def test_matplotlib_stays_unimported_until_something_is_drawn() -> None:
 
 
 def test_absent_matplotlib_is_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("tritree.inspection.plots", "tritree.inspection.holes_plot"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+    for name in ("axes", "plots", "missing_plot"):
+        monkeypatch.delitem(sys.modules, f"tritree.inspection.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install tritree\[plot\]"):
-        tritree.plot_holes([[1.0, None]])
+        tritree.plot_missing([[1.0, None]])
     with pytest.raises(ImportError, match=r"pip install tritree\[plot\]"):
         TrinaryTreeRegressor().fit([[1.0], [2.0]], [1.0, 2.0]).plot_importance()
 
@@ -323,7 +323,7 @@ def test_what_is_no_axes_is_refused_with_the_way_to_save(given):
         tree.plot,
         tree.plot_importance,
         tree.explain(X[:1])[0].plot,
-        lambda ax: tritree.plot_holes(X, ax),
+        lambda ax: tritree.plot_missing(X, ax),
     ):
         with pytest.raises(TypeError, match=r"ax must be an Axes of matplotlib, got .*savefig"):
             draw(given)

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor, UngrownBranchWarning
 from tritree.inspection.describe import describe
-from tritree.inspection.notation import width_of
+from tritree.inspection.formatting import width_of
 from tritree.inspection.text import MAX_NODES, draw_text
 
 N = 200

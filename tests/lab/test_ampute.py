@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tritree import ColumnError
-from tritree.inspection.holes import summarise_holes
+from tritree.inspection.missing_patterns import summarise_missing
 from tritree.lab import ampute
 from tritree.lab.ampute import MECHANISMS
 from tritree.lab.scores import highest
@@ -64,7 +64,7 @@ ALL = pytest.mark.parametrize("mechanism", MECHANISMS)
 
 
 def missing(table):
-    return [column["missing"] for column in summarise_holes(table)["columns"]]
+    return [column["missing"] for column in summarise_missing(table)["columns"]]
 
 
 def holes(array):
@@ -147,7 +147,7 @@ def test_same_seed_gives_the_same_holes_and_another_seed_others(mechanism):
 
 def test_same_holes_in_every_library():
     frames = [ampute(TABLES[kind], 0.3, "im") for kind in ("pandas", "pandas-nullable", "polars", "pyarrow")]
-    summaries = [summarise_holes(frame) for frame in frames]
+    summaries = [summarise_missing(frame) for frame in frames]
     assert all(summary == summaries[0] for summary in summaries)
 
 

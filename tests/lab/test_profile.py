@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tritree import plot_holes
+from tritree import plot_missing
 from tritree.lab import ampute, profile
 
 pd = pytest.importorskip("pandas")
@@ -152,7 +152,7 @@ def test_html_says_what_the_text_says():
 def test_picture_is_that_of_plot_holes():
     plt = pytest.importorskip("matplotlib.pyplot")
     pictures = []
-    for draw in (profile(make_frame()).plot, lambda: plot_holes(make_frame())):
+    for draw in (profile(make_frame()).plot, lambda: plot_missing(make_frame())):
         figure = draw().figure
         figure.canvas.draw()
         pictures.append(np.asarray(figure.canvas.buffer_rgba()).copy())

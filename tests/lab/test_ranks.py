@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 pd = pytest.importorskip("pandas")
 stats = pytest.importorskip("scipy.stats")
 
-from tritree.inspection.notation import width_of  # noqa: E402
+from tritree.inspection.formatting import width_of  # noqa: E402
 from tritree.lab.ranks import compare_methods, curves, excess, gaps, losses, mean_ranks  # noqa: E402
 from tritree.lab.ranks.order import holm  # noqa: E402
 from tritree.lab.ranks.pairs import compare_as_is, corrected_t  # noqa: E402

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tritree.cli.tables import records
-from tritree.inspection.values import count
+from tritree.inspection.formatting import count
 
 if TYPE_CHECKING:
     from tritree.lab.dataset import Dataset

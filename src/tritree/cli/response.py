@@ -9,7 +9,7 @@ from tritree.cli.messages import Mendable
 from tritree.cli.tables import check_column, import_pandas
 from tritree.cli.typed import as_numbers
 from tritree.errors import shortened
-from tritree.inspection.values import count
+from tritree.inspection.formatting import count
 
 __all__ = ["MOST_CLASSES", "Roles", "Training", "take_apart"]
 

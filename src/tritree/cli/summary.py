@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.cli.places import show_size
-from tritree.inspection.notation import number_format
-from tritree.inspection.values import count
+from tritree.inspection.formatting import count, number_format
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

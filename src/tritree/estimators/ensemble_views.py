@@ -77,8 +77,10 @@ class ViewableTrees(ManyTrees):
         max_columns : int, default=20
             The most columns that are drawn; those that count for nothing are not drawn.
         """
+        from tritree.inspection.axes import check_axes
         from tritree.inspection.plots import draw_importance
 
+        check_axes(ax)
         check_int("max_columns", max_columns, 1)
         importances = self.feature_importances_.tolist()
         return draw_importance(self._column_names(), importances, ax, max_columns)

@@ -12,12 +12,12 @@ from tritree.codec import infinite_values_named
 from tritree.errors import GrowthLimitError
 from tritree.estimators.base_tree import BaseTrinaryTree
 from tritree.inspection import dot
-from tritree.inspection.choice import choose, choose_by_holes
 from tritree.inspection.describe import add_spread, describe
 from tritree.inspection.explain import Explanation, explain_row
 from tritree.inspection.html import MAX_NODES as PAGE_NODES
 from tritree.inspection.html import NOTEBOOK_NODES, draw_html, framed, name_rows
 from tritree.inspection.layout import MAX_NODES as FIGURE_NODES
+from tritree.inspection.node_selection import choose, choose_by_holes
 from tritree.inspection.reliance import reliance
 from tritree.inspection.rows import read_rows
 from tritree.inspection.rules import Rules
@@ -315,8 +315,10 @@ class ViewableTree(BaseTrinaryTree):
         >>> ax = TrinaryTreeRegressor().fit(X, y).plot_importance()  # doctest: +SKIP
         >>> ax.figure.savefig("importance.png")  # doctest: +SKIP
         """
+        from tritree.inspection.axes import check_axes
         from tritree.inspection.plots import draw_importance
 
+        check_axes(ax)
         check_int("max_columns", max_columns, 1)
         importances = self.feature_importances_
         names = self._codec.names or [f"x{j}" for j in range(len(importances))]

@@ -1,4 +1,4 @@
-"""Where figures are drawn: axes that are given must be such."""
+"""matplotlib, imported with a helpful error, and the check of the parameter ``ax``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from typing import Any
 
 from tritree.errors import shortened
 
-__all__ = ["check_axes"]
+try:
+    from matplotlib import pyplot as plt
+except ImportError as error:
+    raise ImportError(
+        f"plots need matplotlib, which cannot be imported ({error}); pip install tritree[plot]"
+    ) from error
+
+__all__ = ["check_axes", "plt"]
 
 
 def check_axes(ax: Any) -> None:
-    """Raise a TypeError unless a figure can be drawn there; None stands for axes that are yet to be made."""
+    """Raise a TypeError unless ``ax`` is an Axes of matplotlib or None."""
     if ax is not None and not hasattr(ax, "add_artist"):
         raise TypeError(
             f"ax must be an Axes of matplotlib, got {shortened(ax)}; to save a picture, call figure.savefig of what "

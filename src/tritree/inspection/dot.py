@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.choice import choose
-from tritree.inspection.notation import width_of
+from tritree.inspection.formatting import count, width_of
+from tritree.inspection.node_selection import choose
 from tritree.inspection.rules import Rules
-from tritree.inspection.values import Values, best_of, count, headline, hidden, left_out, remarks
+from tritree.inspection.values import Values, best_of, headline, hidden, left_out, remarks
 from tritree.inspection.words import words_of
 from tritree.parameters import check_int
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tritree.inspection.choice import Choice
+    from tritree.inspection.node_selection import Choice
 
 __all__ = ["MAX_NODES", "draw_dot"]
 

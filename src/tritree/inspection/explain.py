@@ -7,7 +7,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from tritree.codec import MISSING as NO_CATEGORY
-from tritree.inspection.notation import as_label, as_percent, number_format
+from tritree.inspection.formatting import as_label, as_percent, number_format
 from tritree.inspection.rules import WIDEST_LABEL, Rules, name_of
 from tritree.inspection.telling import signed, told_as_html, told_as_text
 
@@ -142,8 +142,10 @@ class Explanation:
 
         Needs matplotlib (``pip install tritree[plot]``).
         """
+        from tritree.inspection.axes import check_axes
         from tritree.inspection.plots import plot_explanation
 
+        check_axes(ax)
         return plot_explanation(self, ax)
 
 

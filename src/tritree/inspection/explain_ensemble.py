@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tritree.inspection.explain import ABSENT, MISSING, NEVER_SEEN
-from tritree.inspection.notation import as_label, as_name, number_format
+from tritree.inspection.formatting import as_label, as_name, count, number_format
 from tritree.inspection.rules import WIDEST_LABEL
 from tritree.inspection.telling import signed, told_as_html, told_as_text
-from tritree.inspection.values import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,8 +111,10 @@ class EnsembleExplanation:
 
         Needs matplotlib (``pip install tritree[plot]``).
         """
+        from tritree.inspection.axes import check_axes
         from tritree.inspection.plots import plot_moves
 
+        check_axes(ax)
         told, rest = self._ranked()
         moved = [(self._named(name), step) for name, step in told if step]
         moved += [(count(len(rest), "other column"), moved) for moved in [sum(rest.values())] if rest]

@@ -14,7 +14,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from tritree.inspection.explain import NEVER_SEEN
-from tritree.inspection.notation import as_label, as_name, number_format
+from tritree.inspection.formatting import as_label, as_name, number_format
 from tritree.inspection.rules import WIDEST_LABEL, Rules
 from tritree.inspection.text import draw_text
 from tritree.inspection.values import Values, best_of, headline

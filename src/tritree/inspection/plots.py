@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.axes import check_axes
-from tritree.inspection.notation import as_label, as_name, as_percent, number_format
-from tritree.inspection.rules import WIDEST_LABEL
-from tritree.inspection.values import count
+from matplotlib.ticker import PercentFormatter
 
-try:
-    from matplotlib import pyplot as plt
-    from matplotlib.ticker import PercentFormatter
-except ImportError as error:
-    raise ImportError(
-        f"plots need matplotlib, which cannot be imported ({error}); pip install tritree[plot]"
-    ) from error
+from tritree.inspection.axes import plt
+from tritree.inspection.formatting import as_label, as_name, as_percent, count, number_format
+from tritree.inspection.rules import WIDEST_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +41,6 @@ def plot_moves(
     moved: Sequence[tuple[str, float]], start: float, value: float, what: str, end: str, ax: Any
 ) -> Any:
     """Draw moves, each with its name, on the way from a start to a value; return the ``Axes``."""
-    check_axes(ax)
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.36 * (len(moved) + 2)), layout="constrained")
     say = number_format([start, value, *(step for _, step in moved)], 3)
@@ -82,7 +74,6 @@ def plot_moves(
 
 def draw_importance(names: Sequence[str], importances: Sequence[float], ax: Any, max_columns: int) -> Any:
     """Draw the importances of columns as bars, the largest first; return the ``Axes``."""
-    check_axes(ax)
     ranked = sorted(range(len(names)), key=lambda column: -importances[column])
     drawn = [column for column in ranked[:max_columns] if importances[column] > 0]
     if ax is None:

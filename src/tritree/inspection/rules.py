@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tritree.inspection.notation import Thresholds, as_label, as_name, as_percent, width_of
+from tritree.inspection.formatting import ThresholdFormat, as_label, as_name, as_percent, width_of
 
 __all__ = ["WIDEST_LABEL", "Rules", "name_of"]
 
@@ -26,7 +26,7 @@ class Rules:
                 for split in (node["split"], *node["split"]["surrogates"]):
                     if split["rule"] == "threshold":
                         by_column.setdefault(split["column"], set()).add(split["threshold"])
-        self.thresholds = Thresholds(by_column, digits)
+        self.thresholds = ThresholdFormat(by_column, digits)
 
     def branches(self, node: dict[str, Any]) -> list[tuple[str, str]]:
         """Return the branches of a node that has a split, with the rule that leads into each."""

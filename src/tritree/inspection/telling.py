@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from tritree.inspection.notation import pad, width_of
+from tritree.inspection.formatting import pad, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

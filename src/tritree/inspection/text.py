@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tritree.inspection.choice import Choice, choose
-from tritree.inspection.notation import as_percent, pad, width_of
+from tritree.inspection.formatting import as_percent, pad, width_of
+from tritree.inspection.node_selection import Choice, choose
 from tritree.inspection.rules import Rules
 from tritree.inspection.values import Values, headline, hidden, left_out, remarks
 from tritree.inspection.words import is_boosted, words_of
@@ -37,7 +37,7 @@ def draw_text(
     """Return a description of `describe` drawn as text.
 
     Nodes down to ``max_depth`` are drawn, and no more than ``max_nodes``, those nearest to the root; None draws
-    everything. Values have ``digits`` significant digits; for thresholds see `Thresholds`.
+    everything. Values have ``digits`` significant digits; for thresholds see `ThresholdFormat`.
     """
     check_int("max_depth", max_depth, 0, or_none="draws every depth")
     check_int("max_nodes", max_nodes, 1, or_none="draws everything")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.choice import grown
-from tritree.inspection.notation import as_label, number_format
+from tritree.inspection.formatting import as_label, count, number_format
+from tritree.inspection.node_selection import grown
 from tritree.inspection.rules import WIDEST_LABEL
 from tritree.inspection.words import is_boosted, words_of
 
 if TYPE_CHECKING:
-    from tritree.inspection.choice import Choice
+    from tritree.inspection.node_selection import Choice
     from tritree.inspection.rules import Rules
 
-__all__ = ["Values", "best_of", "count", "headline", "hidden", "left_out", "remarks", "weighs_its_rows"]
+__all__ = ["Values", "best_of", "headline", "hidden", "left_out", "remarks", "weighs_its_rows"]
 
 _MOST_CLASSES = 6  # classes whose shares are all shown
 _WIDEST_HEADING = 12  # columns of the terminal that a class may take where it heads its shares
@@ -142,8 +142,3 @@ def left_out(tree: dict[str, Any], choice: Choice) -> list[str]:
     verb = "is" if n_left_out == 1 else "are"
     remedy = ", ".join(means[limit] for limit in sorted(choice.limits))
     return [f"… {count(n_left_out, 'node')} {verb} left out: {remedy}"]
-
-
-def count(n: int, one: str, many: str | None = None) -> str:
-    """Return a number with what is counted."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"

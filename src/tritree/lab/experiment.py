@@ -16,7 +16,7 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from tritree.inspection.values import count
+from tritree.inspection.formatting import count
 from tritree.lab import given
 from tritree.lab.kinds import OWN_DEPTH, TREE_CLASSES, facts_of
 from tritree.lab.methods import Methods, versions_of

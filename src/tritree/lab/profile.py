@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.columns import Column, Content
-from tritree.inspection.holes import is_hole, read_any, summarise_holes
+from tritree.inspection.missing_patterns import missing_cells, read_any_column, summarise_missing
 from tritree.lab.little import LittleTest, little_test
 from tritree.lab.profile_views import as_html, as_text, headline
 from tritree.lab.punch import in_memory
@@ -101,12 +101,16 @@ class Profile:
         return plain | {"little": asdict(self.little) | lists}
 
     def plot(self, ax: Any = None, *, max_patterns: int = 20, max_columns: int = 30) -> Any:
-        """Return an ``Axes`` with the picture that ``tritree.plot_holes`` draws of the table; needs matplotlib."""
-        from tritree.inspection.holes_plot import draw_holes
+        """Return an ``Axes`` with the picture that ``tritree.plot_missing`` draws of the table; needs matplotlib."""
+        from tritree.inspection.axes import check_axes
+        from tritree.inspection.missing_plot import draw_missing
 
         check_int("max_patterns", max_patterns, 1)
         check_int("max_columns", max_columns, 1)
-        return draw_holes(self._holes | {"patterns": self._holes["patterns"][:max_patterns]}, ax, max_columns)
+        check_axes(ax)
+        return draw_missing(
+            self._holes | {"patterns": self._holes["patterns"][:max_patterns]}, ax, max_columns
+        )
 
 
 def profile(table: Any) -> Profile:
@@ -147,7 +151,7 @@ def profile(table: Any) -> Profile:
     True
     """
     table = in_memory(table)
-    holes = summarise_holes(table)
+    holes = summarise_missing(table)
     names, n_rows = [column["name"] for column in holes["columns"]], holes["rows"]
     complete_rows, numeric = _rows_and_numbers(table)
     return Profile(
@@ -175,8 +179,8 @@ def _rows_and_numbers(table: Any) -> tuple[int, dict[int, NDArray[np.float64]]]:
     complete = np.ones(read.n_rows, dtype=bool)
     numeric = {}
     for position in range(read.n_columns):
-        column = read_any(read, position)
-        complete &= ~is_hole(column)
+        column = read_any_column(read, position)
+        complete &= ~missing_cells(column)
         if isinstance(column, Column) and column.content is Content.NUMBERS and not column.is_category:
             numeric[position] = numbers_of(column)
     return int(np.count_nonzero(complete)), numeric

@@ -6,8 +6,7 @@ from html import escape
 from math import sqrt
 from typing import Any
 
-from tritree.inspection.notation import as_name, as_percent, pad, width_of
-from tritree.inspection.values import count
+from tritree.inspection.formatting import as_name, as_percent, count, pad, width_of
 
 __all__ = ["as_html", "as_text", "headline"]
 

@@ -11,7 +11,7 @@ import pandas as pd
 from pandas.api import types
 
 from tritree.errors import shortened
-from tritree.inspection.values import count
+from tritree.inspection.formatting import count
 from tritree.lab import cleaning
 from tritree.lab.cleaning import DataError
 

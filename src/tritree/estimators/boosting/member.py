@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from tritree.codec import infinite_values_named
 from tritree.estimators.boosting.trees import Trees
 from tritree.inspection import dot
-from tritree.inspection.choice import choose_by_holes
 from tritree.inspection.describe import describe
 from tritree.inspection.explain import ABSENT, MISSING, side_of
 from tritree.inspection.html import MAX_NODES as PAGE_NODES
 from tritree.inspection.html import NOTEBOOK_NODES, draw_html, framed, name_rows
 from tritree.inspection.layout import MAX_NODES as FIGURE_NODES
+from tritree.inspection.node_selection import choose_by_holes
 from tritree.inspection.rows import read_rows
 from tritree.inspection.text import MAX_NODES, draw_text
 from tritree.inspection.values import headline

@@ -16,7 +16,7 @@ from tritree.estimators.boosting.trees import MemberTree, Trees
 from tritree.estimators.ensemble_views import ViewableTrees
 from tritree.inspection.describe import describe
 from tritree.inspection.explain_ensemble import EnsembleExplanation, explain_rows
-from tritree.inspection.notation import as_label
+from tritree.inspection.formatting import as_label
 from tritree.inspection.rows import read_rows
 from tritree.inspection.rules import WIDEST_LABEL
 from tritree.parameters import count_threads

@@ -13,7 +13,7 @@ from tritree.estimators.forest.adding_up import add_up
 from tritree.estimators.growing_tree import GrowingTree
 from tritree.inspection.describe import describe
 from tritree.inspection.explain_ensemble import EnsembleExplanation, explain_rows
-from tritree.inspection.notation import as_label
+from tritree.inspection.formatting import as_label
 from tritree.inspection.rows import read_rows
 from tritree.inspection.rules import WIDEST_LABEL
 from tritree.parameters import count_threads

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tritree.inspection.axes import check_axes
-from tritree.inspection.choice import choose
+from tritree.inspection.axes import check_axes, plt
+from tritree.inspection.figure.picture import Picture
 from tritree.inspection.layout import MAX_NODES
+from tritree.inspection.node_selection import choose
 from tritree.parameters import check_int
-
-try:
-    from matplotlib import pyplot as plt
-
-    from tritree.inspection.figure.picture import Picture
-except ImportError as error:
-    raise ImportError(
-        f"plots need matplotlib, which cannot be imported ({error}); pip install tritree[plot]"
-    ) from error
 
 __all__ = ["draw_tree"]
 

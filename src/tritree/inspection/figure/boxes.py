@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tritree.inspection.figure.lettering import LARGE, cut, widest, width_of, wrap
+from tritree.inspection.formatting import as_percent, count
 from tritree.inspection.layout import Item
-from tritree.inspection.notation import as_percent
 from tritree.inspection.rules import Rules, name_of
-from tritree.inspection.values import Values, count, hidden
+from tritree.inspection.values import Values, hidden
 from tritree.inspection.words import words_of
 
 if TYPE_CHECKING:
-    from tritree.inspection.choice import Choice
+    from tritree.inspection.node_selection import Choice
 
 __all__ = ["PAD", "Box", "Wording"]
 

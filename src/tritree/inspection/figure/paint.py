@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle, StepPatch
 
-from tritree.inspection.notation import number_format
+from tritree.inspection.formatting import number_format
 from tritree.inspection.values import best_of
 from tritree.inspection.words import words_of
 

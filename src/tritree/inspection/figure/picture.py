@@ -12,17 +12,17 @@ from matplotlib.path import Path
 from tritree.inspection.figure.boxes import PAD, Wording
 from tritree.inspection.figure.lettering import LARGE, LINE, SMALL_LINE, Words, width_of, wrap
 from tritree.inspection.figure.paint import INK, REST, TRACE, Paint, line_to
+from tritree.inspection.formatting import as_label, count
 from tritree.inspection.layout import arrange
-from tritree.inspection.notation import as_label
 from tritree.inspection.rules import WIDEST_LABEL
-from tritree.inspection.values import count, headline, left_out, remarks
+from tritree.inspection.values import headline, left_out, remarks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tritree.inspection.choice import Choice
     from tritree.inspection.figure.boxes import Box
     from tritree.inspection.layout import Place
+    from tritree.inspection.node_selection import Choice
 
 __all__ = ["Picture"]
 

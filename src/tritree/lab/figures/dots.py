@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator
 
-from tritree.inspection.notation import as_name
+from tritree.inspection.formatting import as_name
 from tritree.lab.figures.looks import ACROSS, PANEL, WIDEST, called, given, looks
 from tritree.lab.ranks import PAPER_NAMES, Ranks, mean_ranks, scenario_name
 from tritree.lab.ranks.verdict import LEVEL

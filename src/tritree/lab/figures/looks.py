@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tritree.inspection.notation import as_name
+from tritree.inspection.formatting import as_name
 from tritree.lab.ranks.names import METHODS, kind_of, method_order
 
 if TYPE_CHECKING:

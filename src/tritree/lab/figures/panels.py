@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from tritree.inspection.notation import as_name, width_of
+from tritree.inspection.formatting import as_name, width_of
 from tritree.lab.figures.looks import ACROSS, PANEL, WIDEST, called, given, looks
 from tritree.lab.ranks import PAPER_NAMES, curves, scenario_name
 from tritree.lab.ranks.names import method_order, scenario_order

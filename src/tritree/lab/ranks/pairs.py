@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from tritree.inspection.values import count
+from tritree.inspection.formatting import count
 from tritree.lab.ranks.averages import NothingSharedError, above_zero, checked, in_order, losses
 from tritree.lab.ranks.names import method_order
 from tritree.lab.ranks.order import CONFIDENCE, holm

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.inspection.notation import as_name, number_format, pad, width_of
+from tritree.inspection.formatting import as_name, number_format, pad, width_of
 from tritree.lab.ranks.averages import above_zero, checked, curves, losses
 from tritree.lab.ranks.names import method_order, scenario_order
 from tritree.lab.ranks.words import chance, listed

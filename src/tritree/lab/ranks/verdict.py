@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.inspection.notation import number_format
+from tritree.inspection.formatting import number_format
 from tritree.lab.ranks.names import method_order
 from tritree.lab.ranks.words import be, chance, listed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tritree.inspection.notation import as_name
+from tritree.inspection.formatting import as_name
 
 __all__ = ["be", "chance", "have", "listed"]
 

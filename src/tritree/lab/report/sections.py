@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.notation import as_name
-from tritree.inspection.values import count
+from tritree.inspection.formatting import as_name, count
 from tritree.lab.figures.dots import draw_ranks
 from tritree.lab.figures.panels import draw_panels
 from tritree.lab.ranks import compare_methods, curves, gaps, mean_ranks

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tritree.inspection.notation import (
-    Thresholds,
+from tritree.inspection.formatting import (
+    ThresholdFormat,
     as_label,
     as_name,
     as_percent,
@@ -23,7 +23,7 @@ from tritree.inspection.notation import (
 
 def written(*values, digits=4):
     """The thresholds of one column as text."""
-    thresholds = Thresholds({0: values}, digits)
+    thresholds = ThresholdFormat({0: values}, digits)
     return [thresholds.text(0, value) for value in values]
 
 
@@ -105,7 +105,7 @@ def test_thresholds_of_standard_normal_data_stay_short():
 
 
 def test_rounding_is_owned_up_to():
-    thresholds = Thresholds({0: [2000.5, 1 / 3]}, 4)
+    thresholds = ThresholdFormat({0: [2000.5, 1 / 3]}, 4)
     thresholds.text(0, 2000.5)
     assert not thresholds.rounded
     thresholds.text(0, 1 / 3)

@@ -1,9 +1,9 @@
-"""Where a table has holes, and which columns lose their values together.
+"""Plot where values are missing in a table, and which columns are missing together.
 
-The holes are punched into the wine data of scikit-learn: two instruments that fail together, one that fails more often
-the higher the value is, and a few cells at random.
+The wine data of scikit-learn lose values by three mechanisms: two instruments fail together, one fails more often the
+higher its value is, and a few cells are missing at random.
 
-Run it with ``python examples/look_at_holes.py [folder]``; the picture ``holes.png`` goes to that folder.
+Run it with ``python examples/plot_missing.py [folder]``; it writes ``missing.png`` to that folder.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_wine
 
-from tritree import plot_holes
+from tritree import plot_missing
 
 
 def main() -> None:
@@ -25,8 +25,8 @@ def main() -> None:
     X = X.mask(chance.random(X.shape) < 0.01)
     X.loc[chance.random(len(X)) < 0.25, ["flavanoids", "total_phenols"]] = np.nan
     X.loc[chance.random(len(X)) < X["proline"].rank(pct=True) / 2, "proline"] = np.nan
-    plot_holes(X).figure.savefig(folder / "holes.png", dpi=110)
-    print(folder / "holes.png")
+    plot_missing(X).figure.savefig(folder / "missing.png", dpi=110)
+    print(folder / "missing.png")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where the holes of a table are: in which columns, in which patterns, and which of them come together."""
+"""Missing values of a table: per column, by pattern, and which columns are missing together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from tritree.columns import Column, Content, is_missing, read_column
 from tritree.errors import ColumnError
-from tritree.inspection.axes import check_axes
 from tritree.parameters import check_int
 from tritree.table import read_table
 
@@ -17,57 +16,58 @@ if TYPE_CHECKING:
 
     from tritree.table import RawColumn, Table
 
-__all__ = ["is_hole", "plot_holes", "read_any", "summarise_holes"]
+__all__ = ["missing_cells", "plot_missing", "read_any_column", "summarise_missing"]
 
-_WORD = 64  # columns whose holes fit into a word
-_MOST_TOGETHER = 200  # columns that are compared with each other: their pairs grow with the square
-_BLOCK = 4096  # patterns that are looked at together
+_WORD = 64  # columns per word of a bit set
+_MAX_CORRELATED = 200  # columns with correlations, whose number grows with the square
+_BLOCK = 4096  # patterns unpacked at a time
 
 
-def plot_holes(table: Any, ax: Any = None, *, max_patterns: int = 20, max_columns: int = 30) -> Any:
-    """Return an ``Axes`` with the holes of a table: patterns of missing cells, shares, what goes missing together.
+def plot_missing(table: Any, ax: Any = None, *, max_patterns: int = 20, max_columns: int = 30) -> Any:
+    """Plot the missing values of a table: patterns, fractions per column, and which columns are missing together.
 
     Needs matplotlib (``pip install tritree[plot]``).
 
     Parameters
     ----------
     table : table of shape (n_rows, n_columns)
-        A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads. A cell is missing
-        if it is so to the estimators; columns that they refuse, such as dates, have holes as well.
+        A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads. The same cells are
+        missing as for the estimators; columns that these refuse, such as dates, are allowed.
     ax : matplotlib Axes, default=None
-        The area to draw in; it is divided into panels. None makes a figure.
+        Area to draw in; it is divided into panels. If None, a new figure is created.
     max_patterns : int, default=20
-        The most patterns that are drawn: the most frequent ones.
+        Maximum number of patterns drawn, the most frequent ones.
     max_columns : int, default=30
-        The most columns that are drawn: those with the most holes. Columns without any are not drawn.
+        Maximum number of columns drawn, those with the most missing values. Complete columns are not drawn.
 
     Returns
     -------
     matplotlib Axes
-        The area; its ``child_axes`` are the panels.
+        The area. Its ``child_axes`` are the panels.
 
     Examples
     --------
     >>> import tritree
-    >>> ax = tritree.plot_holes([[1.0, None], [2.0, 3.0], [None, None]])  # doctest: +SKIP
-    >>> ax.figure.savefig("holes.png")  # doctest: +SKIP
+    >>> ax = tritree.plot_missing([[1.0, None], [2.0, 3.0], [None, None]])  # doctest: +SKIP
+    >>> ax.figure.savefig("missing.png")  # doctest: +SKIP
     """
-    from tritree.inspection.holes_plot import draw_holes
+    from tritree.inspection.axes import check_axes
+    from tritree.inspection.missing_plot import draw_missing
 
     check_int("max_patterns", max_patterns, 1)
     check_int("max_columns", max_columns, 1)
     check_axes(ax)
-    return draw_holes(summarise_holes(table, max_patterns=max_patterns), ax, max_columns)
+    return draw_missing(summarise_missing(table, max_patterns=max_patterns), ax, max_columns)
 
 
-def summarise_holes(table: Any, *, max_patterns: int | None = 100) -> dict[str, Any]:
-    """Return where the holes of a table are, as plain data.
+def summarise_missing(table: Any, *, max_patterns: int | None = 100) -> dict[str, Any]:
+    """Return a summary of the missing values of a table as plain data.
 
-    ``rows`` counts the rows; ``columns`` has ``name`` and ``missing``, the cells missing, of each column. A pattern is
-    a set of columns that are missing together in a row, and no others: ``n_patterns`` counts them all, ``patterns``
-    lists the most frequent with their ``rows`` and the positions of their ``columns``; of equals, that with fewer
-    holes comes first. ``together`` has the positions of ``columns`` that are missing in some rows and not in all (the
-    200 with the most holes), and the ``correlation`` of their missing cells.
+    ``rows`` is the number of rows; ``columns`` has the ``name`` and the number of ``missing`` cells of each column. A
+    pattern is the set of columns that are missing in a row: ``n_patterns`` is the number of distinct patterns,
+    ``patterns`` lists the most frequent ones with their ``rows`` and the positions of their ``columns``; ties go to the
+    pattern with fewer missing cells. ``together`` has the positions of ``columns`` that are missing in some rows but
+    not in all (the 200 with the most missing values), and the ``correlation`` of their missingness indicators.
     """
     read = read_table(table)
     names = read.names or [f"x{j}" for j in range(read.n_columns)]
@@ -90,18 +90,18 @@ def summarise_holes(table: Any, *, max_patterns: int | None = 100) -> dict[str, 
 
 
 def _word(table: Table, begin: int, missing: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the holes of up to 64 columns as bits of a number per row; count them on the way."""
+    """Return the missing cells of up to 64 columns as one bit set per row; add their numbers to ``missing``."""
     word = np.zeros(table.n_rows, dtype=np.uint64)
     for position in range(begin, min(begin + _WORD, table.n_columns)):
-        holes = is_hole(read_any(table, position))
-        missing[position] = np.count_nonzero(holes)
+        cells = missing_cells(read_any_column(table, position))
+        missing[position] = np.count_nonzero(cells)
         if missing[position]:
-            word |= holes.astype(np.uint64) << np.uint64(position - begin)
+            word |= cells.astype(np.uint64) << np.uint64(position - begin)
     return word
 
 
-def read_any(table: Table, position: int) -> Column | RawColumn:
-    """Return a column with its content, or as it is if no tree takes it: dates and lists have holes, too."""
+def read_any_column(table: Table, position: int) -> Column | RawColumn:
+    """Return a column, unparsed if the estimators refuse it, such as dates and lists."""
     raw = table.column(position)
     try:
         return read_column(raw, table.label(position))
@@ -109,10 +109,10 @@ def read_any(table: Table, position: int) -> Column | RawColumn:
         return raw
 
 
-def is_hole(column: Column | RawColumn) -> NDArray[np.bool_]:
+def missing_cells(column: Column | RawColumn) -> NDArray[np.bool_]:
     """Return which cells of a column are missing."""
     if not isinstance(column, Column):
-        return _is_hole_of_any(column.values, coded=column.labels is not None)
+        return _missing_cells_unparsed(column.values, coded=column.labels is not None)
     if column.content is Content.NOTHING:
         return np.ones(len(column.values), dtype=bool)
     missing: NDArray[np.bool_] = (
@@ -121,7 +121,7 @@ def is_hole(column: Column | RawColumn) -> NDArray[np.bool_]:
     return missing
 
 
-def _is_hole_of_any(values: NDArray[Any], *, coded: bool) -> NDArray[np.bool_]:
+def _missing_cells_unparsed(values: NDArray[Any], *, coded: bool) -> NDArray[np.bool_]:
     if coded:
         return np.asarray(values < 0)
     if values.dtype.kind in "Mm":
@@ -129,27 +129,25 @@ def _is_hole_of_any(values: NDArray[Any], *, coded: bool) -> NDArray[np.bool_]:
     if values.dtype.kind == "O":
         return np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=len(values))
     if values.dtype.kind == "f":
-        return np.asarray(
-            np.isnan(values).reshape(len(values), -1).all(axis=1)
-        )  # records may be rows of numbers
+        return np.asarray(np.isnan(values).reshape(len(values), -1).all(axis=1))  # elements may be vectors
     return np.zeros(len(values), dtype=bool)
 
 
 def _patterns(words: NDArray[np.uint64], n_rows: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the distinct rows of words and how often they occur, most frequent first, then fewest holes."""
+    """Return the distinct rows of words and how often they occur, most frequent first, then fewest missing cells."""
     number = np.zeros(n_rows, dtype=np.int64)
     for word in words.T:
         _, of_word = np.unique(word, return_inverse=True)
         _, number = np.unique(number * n_rows + of_word, return_inverse=True)
     _, first, rows = np.unique(number, return_index=True, return_counts=True)
     patterns = words[first]
-    n_holes = sum(_bits(patterns[:, k : k + 1]).sum(axis=1) for k in range(words.shape[1]))
-    order = np.lexsort((*patterns.T[::-1], n_holes, -rows))
+    n_missing = sum(_bits(patterns[:, k : k + 1]).sum(axis=1) for k in range(words.shape[1]))
+    order = np.lexsort((*patterns.T[::-1], n_missing, -rows))
     return patterns[order], rows[order]
 
 
 def _bits(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return a byte per column for rows of words."""
+    """Return bit sets as one byte per column."""
     parts = np.ascontiguousarray(words.astype("<u8")).view(np.uint8)
     return np.unpackbits(parts.reshape(len(words), -1), axis=1, bitorder="little")
 
@@ -157,14 +155,14 @@ def _bits(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
 def _together(
     patterns: NDArray[np.uint64], rows: NDArray[np.int64], missing: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """Return the correlations of the missing cells of columns that have some."""
+    """Return the correlations of the missingness indicators of incomplete columns."""
     n_rows = int(rows.sum())
     partly = np.flatnonzero((missing > 0) & (missing < n_rows))
-    columns = np.sort(partly[np.argsort(-missing[partly], kind="stable")[:_MOST_TOGETHER]])
+    columns = np.sort(partly[np.argsort(-missing[partly], kind="stable")[:_MAX_CORRELATED]])
     both = np.zeros((len(columns), len(columns)))
     for begin in range(0, len(rows), _BLOCK):
-        holes = _bits(patterns[begin : begin + _BLOCK])[:, columns].astype(np.float64)
-        both += (holes * rows[begin : begin + _BLOCK, None]).T @ holes
+        cells = _bits(patterns[begin : begin + _BLOCK])[:, columns].astype(np.float64)
+        both += (cells * rows[begin : begin + _BLOCK, None]).T @ cells
     counts = missing[columns].astype(np.float64)
     spread = np.sqrt(counts * (n_rows - counts))
     correlation = (n_rows * both - np.outer(counts, counts)) / np.outer(spread, spread)
