@@ -149,7 +149,7 @@ def test_html_says_what_the_text_says():
     assert "".join("".join(reader.text).split()) == "".join(str(found).split())
 
 
-def test_picture_is_that_of_plot_holes():
+def test_picture_is_that_of_plot_missing():
     plt = pytest.importorskip("matplotlib.pyplot")
     pictures = []
     for draw in (profile(make_frame()).plot, lambda: plot_missing(make_frame())):
