@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 from tritree.errors import (
     ColumnError,
     ColumnMatchWarning,
+    DataError,
     GrowthLimitError,
+    HighCardinalityWarning,
     ModelFileError,
+    ParameterError,
+    SampleWeightError,
+    TargetError,
     UngrownBranchWarning,
+    UnknownCategoryError,
 )
 
 if TYPE_CHECKING:
@@ -23,8 +29,13 @@ if TYPE_CHECKING:
 __all__ = [
     "ColumnError",
     "ColumnMatchWarning",
+    "DataError",
     "GrowthLimitError",
+    "HighCardinalityWarning",
     "ModelFileError",
+    "ParameterError",
+    "SampleWeightError",
+    "TargetError",
     "TrinaryBoostingClassifier",
     "TrinaryBoostingRegressor",
     "TrinaryForestClassifier",
@@ -32,6 +43,7 @@ __all__ = [
     "TrinaryTreeClassifier",
     "TrinaryTreeRegressor",
     "UngrownBranchWarning",
+    "UnknownCategoryError",
     "__version__",
     "load",
     "plot_missing",

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from tritree.errors import ParameterError
+
 __all__ = ["check_max_features", "check_number", "check_truth", "check_verbose", "random_source"]
 
 
@@ -30,7 +32,7 @@ def check_number(
             return
     lower = f"above {least:g}" if open_below else f"of at least {least:g}"
     upper = "" if most == math.inf else f" and {'below' if open_above else 'at most'} {most:g}"
-    raise ValueError(f"{name} must be a number {lower}{upper}{or_else}, got {value!r}")
+    raise ParameterError(name, f"a number {lower}{upper}{or_else}", value)
 
 
 def check_max_features(value: Any, words: tuple[str, ...] = ()) -> None:
@@ -40,18 +42,16 @@ def check_max_features(value: Any, words: tuple[str, ...] = ()) -> None:
     or_else = f", {' or '.join(map(repr, words))}" if words else ""
     try:
         check_number("max_features", value, 0, 1, open_below=True, or_else=or_else)
-    except ValueError as error:
+    except ParameterError as error:
         if isinstance(value, Integral) and int(value) > 1:
-            raise ValueError(
-                f"{error}; give the share of the columns, not their number: 3 of 10 columns is 0.3"
-            ) from None
+            error.hint = "give the share of the columns, not their number: 3 of 10 columns is 0.3"
         raise
 
 
 def check_truth(name: str, value: Any) -> None:
     """Raise a ValueError unless the parameter is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
+        raise ParameterError(name, "True or False", value)
 
 
 def check_verbose(value: Any) -> None:
@@ -65,8 +65,9 @@ def random_source(random_state: Any) -> np.random.RandomState:
     try:
         source: np.random.RandomState = check_random_state(random_state)
     except ValueError:
-        raise ValueError(
-            "random_state must be a whole number of at least 0 and at most 4,294,967,295 (2**32 - 1), a RandomState "
-            f"of NumPy, or None, got {random_state!r}"
+        raise ParameterError(
+            "random_state",
+            "a whole number of at least 0 and at most 4,294,967,295 (2**32 - 1), a RandomState of NumPy, or None",
+            random_state,
         ) from None
     return source

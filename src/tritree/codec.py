@@ -11,7 +11,15 @@ import numpy as np
 
 from tritree import _core
 from tritree.columns import Column, Content, read_column
-from tritree.errors import ColumnError, ColumnMatchWarning, shortened, warn_caller
+from tritree.errors import (
+    ColumnError,
+    ColumnMatchWarning,
+    HighCardinalityWarning,
+    ParameterError,
+    UnknownCategoryError,
+    list_names,
+    warn_caller,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +45,8 @@ _LARGEST_EXACT = 2**53
 class LearnedColumn:
     """What training taught about one column."""
 
-    label: str
+    #: Name, or position in a table without names.
+    name: Any
     content: Content
     #: The categories in sorted order, their position is their number; None if the column is numeric.
     categories: tuple[Any, ...] | None = None
@@ -75,18 +84,16 @@ class LearnedColumn:
         if not unknown.any():
             return
         row = int(np.argmax(unknown))
-        raise ColumnError(
-            f"{self.label} holds {shortened(self.value(column, row))} in row {row}, a category that training never "
-            f"saw (it saw {_some(self.categories)}); make it one of them or missing, or let it tell nothing: "
-            "unknown_category='no_information'"
-        )
+        raise UnknownCategoryError(self.name, row, self.value(column, row), self.categories)
 
     def _check_content(self, column: Column) -> None:
         is_text, was_text = column.content is Content.TEXT, self.content is Content.TEXT
         if is_text != was_text:
             now, then = _WORDS[column.content], _WORDS[self.content]
             raise ColumnError(
-                f"{self.label} holds {now} now and held {then} in training; turn it back into {then}, or fit again"
+                self.name,
+                f"holds {now} now and held {then} in training",
+                f"turn it back into {then}, or fit again",
             )
 
     def _ranks(self, column: Column) -> NDArray[np.float64]:
@@ -101,8 +108,12 @@ class LearnedColumn:
         if NEVER_SEEN in found:
             row = int(np.argmax(found == NEVER_SEEN))
             raise ColumnError(
-                f"{self.label} holds {labels[codes[row]]!r} in row {row}, which is not one of its ordered categories "
-                f"({', '.join(map(repr, self.order))}); make it one of them or missing"
+                self.name,
+                f"holds {labels[codes[row]]!r} in row {row}, which is not one of its ordered categories "
+                f"({', '.join(map(repr, self.order))})",
+                "make it one of them or missing",
+                row=row,
+                value=labels[codes[row]],
             )
         return np.where(found == MISSING, np.nan, found.astype(np.float64))
 
@@ -137,7 +148,7 @@ class Codec:
         chosen = _chosen(categorical_features, table)
         learned, encoded = [], []
         for position in range(table.n_columns):
-            column = read_column(table.column(position), table.label(position))
+            column = read_column(table.column(position), table.name(position))
             known = _learn_column(column, None if chosen is None else position in chosen)
             learned.append(known)
             values = known.encode(column)
@@ -167,7 +178,7 @@ class Codec:
         for learned, position in zip(self.columns, self._positions(table, reader), strict=True):
             yield (
                 learned,
-                None if position is None else read_column(table.column(position), learned.label),
+                None if position is None else read_column(table.column(position), learned.name),
             )
 
     def _positions(self, table: Table, reader: str) -> Sequence[int | None]:
@@ -199,47 +210,44 @@ class Codec:
         extra = [key for key in keys if key not in set(known)]
         if len(absent) == len(known):
             raise ValueError(
-                f"the table has none of the columns of training ({_some(known)}); it has {_some(keys)}"
+                f"the table has none of the columns of training ({list_names(known)}); it has {list_names(keys)}"
             )
         if absent:
-            warn_caller(
-                f"absent from the table, so missing in every row: {_some(absent)}",
-                ColumnMatchWarning,
-            )
+            warn_caller(ColumnMatchWarning(absent=absent))
         if extra:
-            warn_caller(f"not in training, so ignored: {_some(extra)}", ColumnMatchWarning)
+            warn_caller(ColumnMatchWarning(ignored=extra))
         return [position.get(key) for key in known]
 
 
 def _learn_column(column: Column, chosen: bool | None) -> LearnedColumn:
     """Return what a training column teaches; ``chosen`` is None where its type decides whether it is categorical."""
-    label, content = column.label, column.content
+    name, content = column.name, column.content
     if chosen is None:
         categorical = content in (Content.TEXT, Content.BOOLEANS) or column.is_category
         if column.order is not None:
-            return LearnedColumn(label, content, order=_checked_order(column))
+            return LearnedColumn(name, content, order=_checked_order(column))
     else:
         categorical = chosen
     if not categorical or content is Content.NOTHING:
         if content is Content.TEXT:
             raise ColumnError(
-                f"{label} holds text, which can only be categorical; name it in categorical_features, "
-                "use categorical_features='from_dtype', or turn it into numbers"
+                name,
+                "holds text, which can only be categorical",
+                "name it in categorical_features, use categorical_features='from_dtype', or turn it into numbers",
             )
-        return LearnedColumn(label, content)
+        return LearnedColumn(name, content)
     categories = _distinct(column)
     if len(categories) > MAX_CATEGORIES:
         raise ColumnError(
-            f"{label} has {len(categories):,} categories, at most {MAX_CATEGORIES:,} can be told apart; "
-            "join rare ones into one, or drop it if it only names the rows"
+            name,
+            f"has {len(categories):,} categories, at most {MAX_CATEGORIES:,} are supported",
+            "join rare categories",
+            can_drop=True,
         )
     n_observed = int(np.count_nonzero(column.values >= 0))
     if content is Content.TEXT and len(categories) > max(_MANY_NAMES, 0.9 * n_observed):
-        warn_caller(
-            f"{label} has {len(categories):,} categories in {n_observed:,} rows, so it rather names the rows than "
-            "tells about them; drop it, or parse it if it holds numbers or dates"
-        )
-    return LearnedColumn(label, content, categories)
+        warn_caller(HighCardinalityWarning(name, len(categories), n_observed))
+    return LearnedColumn(name, content, categories)
 
 
 def _distinct(column: Column) -> tuple[Any, ...]:
@@ -249,8 +257,8 @@ def _distinct(column: Column) -> tuple[Any, ...]:
     values = np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
     if np.isinf(values).any():
         row = int(np.argmax(np.isinf(column.values)))
-        raise _infinite(column.label, row, float(column.values[row]))
-    _refuse_inexact(column.label, values.tolist())
+        raise _infinite(column.name, row, float(column.values[row]))
+    _refuse_inexact(column.name, values.tolist())
     return tuple(_category(value, column.content) for value in values)
 
 
@@ -261,11 +269,12 @@ def _category(value: Any, content: Content) -> bool | int | float:
     return int(value) if value == np.floor(value) else float(value)
 
 
-def _refuse_inexact(label: str, numbers: Sequence[Any]) -> None:
+def _refuse_inexact(name: Any, numbers: Sequence[Any]) -> None:
     if any(abs(number) >= _LARGEST_EXACT for number in numbers):
         raise ColumnError(
-            f"{label} is categorical with numbers from {_LARGEST_EXACT:,} on, which cannot be told apart; "
-            "turn it into text"
+            name,
+            f"is categorical with numbers from {_LARGEST_EXACT:,} on, which cannot be told apart",
+            "turn it into text",
         )
 
 
@@ -276,15 +285,17 @@ def _checked_order(column: Column) -> tuple[Any, ...]:
     odd = next((label for label in order if not isinstance(label, (str, bool, int, float))), None)
     if odd is not None:
         raise ColumnError(
-            f"{column.label} has {odd!r} of type {type(odd).__name__} among its ordered categories; make all of them "
-            "text or numbers, or drop those that are not used"
+            column.name,
+            f"has {odd!r} of type {type(odd).__name__} among its ordered categories",
+            "make all of them text or numbers, or drop those that are not used",
         )
     if len({isinstance(label, str) for label in order}) > 1:
         raise ColumnError(
-            f"{column.label} has text and numbers among its ordered categories; make all of them text or all of them "
-            "numbers, or drop those that are not used"
+            column.name,
+            "has text and numbers among its ordered categories",
+            "make all of them text or all of them numbers, or drop those that are not used",
         )
-    _refuse_inexact(column.label, [label for label in order if not isinstance(label, str)])
+    _refuse_inexact(column.name, [label for label in order if not isinstance(label, str)])
     return order
 
 
@@ -302,9 +313,11 @@ def _chosen(categorical_features: Any, table: Table) -> set[int] | None:
     if isinstance(categorical_features, str):
         if categorical_features == "from_dtype":
             return None
-        raise ValueError(
-            "categorical_features must be 'from_dtype', None, or a list of names, positions or booleans, "
-            f"got {categorical_features!r}"
+        raise ParameterError(
+            "categorical_features",
+            "'from_dtype', or a list of names, positions or booleans",
+            categorical_features,
+            none_means="no categorical columns",
         )
     if categorical_features is None:
         return set()
@@ -327,7 +340,7 @@ def _position(entry: Any, table: Table) -> int:
             )
         if entry not in table.names:
             raise ValueError(
-                f"categorical_features names {entry!r}, which is not a column of the table ({_some(table.names)})"
+                f"categorical_features names {entry!r}, which is not a column of the table ({list_names(table.names)})"
             )
         return table.names.index(entry)
     if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
@@ -342,14 +355,13 @@ def _position(entry: Any, table: Table) -> int:
     )
 
 
-def _some(names: Sequence[Any], most: int = 10) -> str:
-    shown = ", ".join(shortened(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def _infinite(label: str, row: int, value: float) -> ColumnError:
+def _infinite(name: Any, row: int, value: float) -> ColumnError:
     return ColumnError(
-        f"{label} holds {value} in row {row}; replace infinite values by a large number or by a missing value (NaN)"
+        name,
+        f"holds {value} in row {row}",
+        "replace infinite values by a large number or by a missing value (NaN)",
+        row=row,
+        value=value,
     )
 
 
@@ -360,4 +372,4 @@ def infinite_values_named(codec: Codec) -> Iterator[None]:
         yield
     except _core.BadValue as bad:
         position, row, value = bad.args
-        raise _infinite(codec.columns[position].label, row, value) from None
+        raise _infinite(codec.columns[position].name, row, value) from None

@@ -48,7 +48,8 @@ class Column:
     positions in ``labels``, -1 where missing; every label occurs.
     """
 
-    label: str
+    #: Name, or position in a table without names.
+    name: Any
     content: Content
     values: NDArray[Any]
     is_category: bool
@@ -58,11 +59,11 @@ class Column:
 
 #: What a column holds by NumPy's letter of its type, and what to do about it
 REFUSED = {
-    "M": ("dates", "turn it into a number (days since a date, or year, month and day) or drop it"),
-    "m": ("durations", "turn it into a number (seconds, days) or drop it"),
-    "t": ("times of day", "turn it into a number (seconds since midnight) or drop it"),
-    "S": ("bytes", "decode it to text or drop it"),
-    "V": ("records", "spread it over columns of numbers or text, or drop it"),
+    "M": ("dates", "turn it into a number (days since a date, or year, month and day)"),
+    "m": ("durations", "turn it into a number (seconds, days)"),
+    "t": ("times of day", "turn it into a number (seconds since midnight)"),
+    "S": ("bytes", "decode it to text"),
+    "V": ("records", "spread it over columns of numbers or text"),
 }
 #: The same by the type of a Python object in it
 REFUSED_TYPES = {
@@ -89,23 +90,23 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
-def read_column(raw: RawColumn, label: str) -> Column:
+def read_column(raw: RawColumn, name: Any) -> Column:
     """Return the column with its content, or raise a ColumnError that names it and the remedy."""
     if raw.labels is not None:
         codes, labels = _used(raw.values, raw.labels)
         if not len(labels):
-            return Column(label, Content.NOTHING, codes, raw.is_category, raw.order)
-        content, values = _read_values(labels, label, lambda position: int(np.argmax(codes == position)))
+            return Column(name, Content.NOTHING, codes, raw.is_category, raw.order)
+        content, values = _read_values(labels, name, lambda position: int(np.argmax(codes == position)))
         if content is not Content.TEXT:
             # the place after the last label is that of missing, whose code is -1
             values = np.append(values, np.nan)[codes]
     else:
-        content, values = _read_values(raw.values, label, int)
+        content, values = _read_values(raw.values, name, int)
         if content is Content.TEXT:
             codes, labels = _coded(values)
     if content is Content.TEXT:
-        return Column(label, content, codes, raw.is_category, raw.order, tuple(map(str, labels)))
-    return Column(label, content, values, raw.is_category, raw.order)
+        return Column(name, content, codes, raw.is_category, raw.order, tuple(map(str, labels)))
+    return Column(name, content, values, raw.is_category, raw.order)
 
 
 def _used(codes: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
@@ -131,7 +132,7 @@ def _coded(values: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
 
 
 def _read_values(
-    values: NDArray[Any], label: str, row_of: Callable[[int], int]
+    values: NDArray[Any], name: Any, row_of: Callable[[int], int]
 ) -> tuple[Content, NDArray[Any]]:
     """Return what the values are, and the values: numbers as floats, all else as it is.
 
@@ -139,14 +140,14 @@ def _read_values(
     """
     kind = values.dtype.kind
     if values.ndim != 1:
-        raise ColumnError(f"{label} holds arrays; spread it over columns of numbers or drop it")
+        raise ColumnError(name, "holds arrays", "spread it over columns of numbers", can_drop=True)
     if kind in "Mm" and np.isnat(values).all():
         return Content.NOTHING, values
     if kind in REFUSED:
-        raise _refusal(label, kind)
+        raise _refusal(name, kind)
     if kind == "c":
         raise ColumnError(
-            f"Complex data not supported: {label} holds complex numbers; pass real and imaginary parts"
+            name, "holds complex numbers (Complex data not supported)", "pass real and imaginary parts"
         )
     if kind == "b":
         return Content.BOOLEANS, values.astype(np.float32)
@@ -156,7 +157,7 @@ def _read_values(
         return Content.NUMBERS, _as_floats(values)
     if kind == "U":
         return Content.TEXT, values
-    return _read_objects(values, label, row_of)
+    return _read_objects(values, name, row_of)
 
 
 def _is_empty(values: NDArray[Any]) -> bool:
@@ -174,7 +175,7 @@ def _as_floats(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _read_objects(
-    values: NDArray[Any], label: str, row_of: Callable[[int], int]
+    values: NDArray[Any], name: Any, row_of: Callable[[int], int]
 ) -> tuple[Content, NDArray[Any]]:
     values = values.astype(object)
     listed = values.tolist()
@@ -186,19 +187,24 @@ def _read_objects(
         observed_types.add(float)
     content = _content(observed_types)
     if content is None:
-        raise _mixture(label, listed, observed_types, row_of)
+        raise _mixture(name, listed, observed_types, row_of)
     if content in (Content.NUMBERS, Content.BOOLEANS):
-        return content, _floats_of_objects(listed, label, row_of)
+        return content, _floats_of_objects(listed, name, row_of)
     return content, values
 
 
-def _floats_of_objects(listed: list[Any], label: str, row_of: Callable[[int], int]) -> NDArray[np.float64]:
+def _floats_of_objects(listed: list[Any], name: Any, row_of: Callable[[int], int]) -> NDArray[np.float64]:
     try:
         return np.array([np.nan if is_missing(value) else float(value) for value in listed])
     except OverflowError:
         at = next(i for i, value in enumerate(listed) if is_too_large(value))
+        row = row_of(at)
         raise ColumnError(
-            f"{label} holds {TOO_LARGE} in row {row_of(at)}; replace it by a smaller number or by a missing value (NaN)"
+            name,
+            f"holds {TOO_LARGE} in row {row}",
+            "replace it by a smaller number or by a missing value (NaN)",
+            row=row,
+            value=listed[at],
         ) from None
 
 
@@ -246,30 +252,34 @@ def _is_float(t: type) -> bool:
     return issubclass(t, (float, np.floating)) or t.__name__ == "Decimal"
 
 
-def _refusal(label: str, kind: str) -> ColumnError:
+def _refusal(name: Any, kind: str) -> ColumnError:
     holds, remedy = REFUSED[kind]
-    return ColumnError(f"{label} holds {holds}; {remedy}")
+    return ColumnError(name, f"holds {holds}", remedy, can_drop=True)
 
 
-def _mixture(label: str, values: list[Any], types: set[type], row_of: Callable[[int], int]) -> ColumnError:
+def _mixture(name: Any, values: list[Any], types: set[type], row_of: Callable[[int], int]) -> ColumnError:
     if len(types) == 1:
-        name = next(iter(types)).__name__
-        if name in REFUSED_TYPES:
-            return _refusal(label, REFUSED_TYPES[name])
-        if name in ("list", "tuple", "ndarray", "set", "frozenset", "Series"):
-            return ColumnError(f"{label} holds lists; spread it over columns of numbers or drop it")
-        if name == "Interval":
+        type_name = next(iter(types)).__name__
+        if type_name in REFUSED_TYPES:
+            return _refusal(name, REFUSED_TYPES[type_name])
+        if type_name in ("list", "tuple", "ndarray", "set", "frozenset", "Series"):
+            return ColumnError(name, "holds lists", "spread it over columns of numbers", can_drop=True)
+        if type_name == "Interval":
             return ColumnError(
-                f"{label} holds intervals; number them, for example with pd.cut(..., labels=False), or turn them into "
-                "text"
+                name,
+                "holds intervals",
+                "number them, for example with pd.cut(..., labels=False), or turn them into text",
             )
-        return ColumnError(f"{label} holds objects of type {name}; turn it into numbers or text or drop it")
+        return ColumnError(
+            name, f"holds objects of type {type_name}", "turn it into numbers or text", can_drop=True
+        )
     names = sorted(t.__name__ for t in types)
     examples = []
     for t in sorted(types, key=lambda t: t.__name__)[:2]:
         at = next(i for i, value in enumerate(values) if _is_of(value, t) and not is_missing(value))
         examples.append(f"{values[at]!r} in row {row_of(at)}")
     return ColumnError(
-        f"{label} mixes values of type {', '.join(names)} ({', '.join(examples)}); "
-        "make all of them numbers or all of them text"
+        name,
+        f"mixes values of type {', '.join(names)} ({', '.join(examples)})",
+        "make all of them numbers or all of them text",
     )

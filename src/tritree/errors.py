@@ -1,59 +1,388 @@
-"""The errors and warnings that are tritree's own."""
+"""Errors and warnings of tritree. They carry facts as attributes, so that no code has to parse a message."""
+
+from __future__ import annotations
 
 import sys
 import warnings
 from pathlib import Path
-from types import FrameType
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
 
 __all__ = [
     "ColumnError",
     "ColumnMatchWarning",
+    "DataError",
     "GrowthLimitError",
+    "HighCardinalityWarning",
     "ModelFileError",
+    "ParameterError",
+    "SampleWeightError",
+    "TargetError",
     "UngrownBranchWarning",
+    "UnknownCategoryError",
+    "list_names",
+    "name_column",
     "shortened",
     "warn_caller",
 ]
 
 _PACKAGE = str(Path(__file__).parent)
 
+# Pickling calls an exception's class with its positional arguments and then restores its attributes: arguments without
+# a default must be positional.
 
-class ColumnError(ValueError, TypeError):
-    """A column that cannot be learned from: a kind, a value or a number of categories the tree has no use for."""
+
+class DataError(ValueError):
+    """Data that cannot be learned from or predicted. The base class of errors about columns, targets and weights.
+
+    Attributes
+    ----------
+    subject : str
+        What the message is about, such as ``"column 'age'"``, ``"y"`` or ``"sample_weight"``.
+    problem : str
+        What is wrong with it, such as ``"holds inf in row 3"``.
+    remedy : str
+        What to do about it; empty if there is nothing to suggest.
+    row : int or None
+        Position of the first row with the problem.
+    value : object
+        The value in that row.
+    argument : str or None
+        Name of the arguments that hold the data, such as ``"X_val"``, if they are not those for training.
+    """
+
+    def __init__(
+        self, subject: str, problem: str, remedy: str = "", *, row: int | None = None, value: Any = None
+    ) -> None:
+        self.subject = subject
+        self.problem = problem
+        self.remedy = remedy
+        self.row = row
+        self.value = value
+        self.argument: str | None = None
+
+    def __str__(self) -> str:
+        text = f"{self.subject} {self.problem}".lstrip()
+        text = f"{text}; {self.remedy}" if self.remedy else text
+        return text if self.argument is None else f"in {self.argument}: {text}"
+
+
+class ColumnError(DataError, TypeError):
+    """A column that cannot be used: an unsupported type or value, or too many categories.
+
+    Attributes
+    ----------
+    column : object
+        Name of the column, its position if the table has no names; None if the error is about the whole table.
+    can_drop : bool
+        Whether dropping the column is another remedy, which the message suggests last.
+    """
+
+    def __init__(
+        self,
+        column: Any,
+        problem: str,
+        remedy: str = "",
+        *,
+        row: int | None = None,
+        value: Any = None,
+        can_drop: bool = False,
+    ) -> None:
+        super().__init__("" if column is None else name_column(column), problem, remedy, row=row, value=value)
+        self.column = column
+        self.can_drop = can_drop
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}, or drop it" if self.can_drop else super().__str__()
+
+
+class UnknownCategoryError(ColumnError):
+    """A category that was not seen in training, where ``unknown_category="error"``.
+
+    Attributes
+    ----------
+    categories : sequence
+        The categories that were seen in training.
+    """
+
+    def __init__(self, column: Any, row: int, value: Any, categories: Sequence[Any]) -> None:
+        super().__init__(
+            column,
+            f"holds {shortened(value)} in row {row}, a category that training never saw (it saw "
+            f"{list_names(categories)})",
+            "make it one of them or missing, or let it tell nothing: unknown_category='no_information'",
+            row=row,
+            value=value,
+        )
+        self.categories = categories
+
+
+class TargetError(DataError):
+    """A target that cannot be learned: missing or infinite values, text in a regression, a single class."""
+
+    def __init__(
+        self, problem: str, remedy: str = "", *, row: int | None = None, value: Any = None, name: str = "y"
+    ) -> None:
+        super().__init__(name, problem, remedy, row=row, value=value)
+
+
+class SampleWeightError(DataError):
+    """Sample weights that are negative, not finite, or not one per row."""
+
+    def __init__(self, problem: str, remedy: str = "", *, row: int | None = None, value: Any = None) -> None:
+        super().__init__("sample_weight", problem, remedy, row=row, value=value)
+
+
+class ParameterError(ValueError):
+    """A parameter with a value that it cannot have.
+
+    Attributes
+    ----------
+    name : str
+        Name of the parameter.
+    requirement : str
+        What the parameter must be, such as ``"an integer of at least 1"``; None, if allowed, is not mentioned.
+    value : object
+        The value that was passed.
+    none_means : str or None
+        What None stands for, such as ``"no limit"``; None if the parameter cannot be None.
+    hint : str
+        How to obtain what was probably intended; may be empty.
+    """
+
+    def __init__(
+        self, name: str, requirement: str, value: Any, *, none_means: str | None = None, hint: str = ""
+    ) -> None:
+        self.name = name
+        self.requirement = requirement
+        self.value = value
+        self.none_means = none_means
+        self.hint = hint
+
+    def __str__(self) -> str:
+        none = "" if self.none_means is None else f", or None ({self.none_means})"
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{self.name} must be {self.requirement}{none}, got {self.value!r}{hint}"
 
 
 class GrowthLimitError(RuntimeError):
-    """Growing on would pass the number of nodes that was allowed; what was grown stays."""
+    """Growing all branches would exceed ``max_nodes``, or the model has more nodes already. What was grown stays.
+
+    Attributes
+    ----------
+    n_nodes : int
+        Number of nodes that the model has.
+    max_nodes : int
+        The limit.
+    n_ungrown : int
+        Number of branches that are still to be grown.
+    n_nodes_in_full : int or None
+        Upper bound of the number of nodes of the fully grown tree; None if it is beyond counting, or not known.
+    n_trees : int
+        Number of trees that have these nodes.
+    remedy : str
+        What to do about it.
+    """
+
+    def __init__(
+        self,
+        n_nodes: int,
+        max_nodes: int,
+        remedy: str,
+        *,
+        n_ungrown: int = 0,
+        n_nodes_in_full: int | None = None,
+        n_trees: int = 1,
+    ) -> None:
+        self.n_nodes = n_nodes
+        self.max_nodes = max_nodes
+        self.remedy = remedy
+        self.n_ungrown = n_ungrown
+        self.n_nodes_in_full = n_nodes_in_full
+        self.n_trees = n_trees
+
+    def __str__(self) -> str:
+        model = "the tree has" if self.n_trees == 1 else "the trees have"
+        if not self.n_ungrown:
+            return f"{model} {self.n_nodes:,} nodes, more than max_nodes={self.max_nodes:,}; {self.remedy}"
+        in_full = "far more" if self.n_nodes_in_full is None else f"up to {self.n_nodes_in_full:,} nodes"
+        return (
+            f"{model} {self.n_nodes:,} nodes and {self.n_ungrown:,} branches still to grow, which would pass "
+            f"max_nodes={self.max_nodes:,}; in full it may have {in_full}; {self.remedy}"
+        )
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, or not a whole one; nothing in it was run."""
+    """A file that is not a model, or a damaged one. Nothing in it was run.
+
+    Attributes
+    ----------
+    reason : str
+        What is wrong with the file.
+    path : path-like or None
+        The file.
+    """
+
+    def __init__(self, reason: str, path: Any = None) -> None:
+        super().__init__(reason, path)
+        self.reason = reason
+        self.path = path
+
+    def __str__(self) -> str:
+        return self.reason if self.path is None else f"{self.path}: {self.reason}"
 
 
 class ColumnMatchWarning(UserWarning):
-    """Columns of a table to predict that are absent, or that training did not have."""
+    """Columns of training that a table to predict lacks, or columns of it that training did not have.
+
+    Attributes
+    ----------
+    absent : sequence
+        Names of columns that the table lacks; they are missing in every row.
+    ignored : sequence
+        Names of columns that training did not have; they are ignored.
+    """
+
+    def __init__(self, absent: Sequence[Any] = (), ignored: Sequence[Any] = ()) -> None:
+        super().__init__(absent, ignored)
+        self.absent = absent
+        self.ignored = ignored
+
+    def __str__(self) -> str:
+        parts = []
+        if self.absent:
+            parts.append(f"absent from the table, so missing in every row: {list_names(self.absent)}")
+        if self.ignored:
+            parts.append(f"not in training, so ignored: {list_names(self.ignored)}")
+        return "; ".join(parts)
+
+
+class HighCardinalityWarning(UserWarning):
+    """A text column with nearly as many categories as rows: it probably identifies the rows.
+
+    Attributes
+    ----------
+    column : object
+        Name of the column, its position if the table has no names.
+    n_categories, n_rows : int
+        Numbers of categories, and of rows in which the column is observed.
+    """
+
+    def __init__(self, column: Any, n_categories: int, n_rows: int) -> None:
+        super().__init__(column, n_categories, n_rows)
+        self.column = column
+        self.n_categories = n_categories
+        self.n_rows = n_rows
+
+    def __str__(self) -> str:
+        return (
+            f"{name_column(self.column)} has {self.n_categories:,} categories in {self.n_rows:,} rows, so it probably "
+            "identifies the rows; drop it, or parse it if it holds numbers or dates"
+        )
 
 
 class UngrownBranchWarning(UserWarning):
-    """Rows met a third branch that a detached tree can no longer grow and got their node's value."""
+    """Rows reached a third branch that is not grown, and got the value of the node above it.
+
+    Attributes
+    ----------
+    cause : {"detached", "node_limit", "export"}
+        Why the branch is not grown: the rows to grow from are gone, the tree has as many nodes as it may have, or a
+        model without any third branch is exported to where it cannot grow.
+    model : {"tree", "tree of a forest", "ensemble"}
+        What predicted, or is exported.
+    n_hits : int
+        How many times a row reached such a branch; 0 if ``cause`` is "export".
+    destination : {"", "file", "onnx"}
+        Where a model is exported to; empty unless ``cause`` is "export".
+    """
+
+    def __init__(
+        self,
+        cause: Literal["detached", "node_limit", "export"],
+        model: Literal["tree", "tree of a forest", "ensemble"],
+        n_hits: int = 0,
+        destination: Literal["", "file", "onnx"] = "",
+    ) -> None:
+        super().__init__(cause, model, n_hits, destination)
+        self.cause = cause
+        self.model = model
+        self.n_hits = n_hits
+        self.destination = destination
+
+    def __str__(self) -> str:
+        if self.cause == "export":
+            what, when = _DESTINATIONS[self.destination]
+            return (
+                f"no third branch has been grown so far, and {what} cannot grow any: a row with a hole gets "
+                f"the value of the node where it is met; call grow_for() {when}, with rows like those to come"
+            )
+        rows = "row" if self.n_hits == 1 else "rows"
+        hits = (
+            f"{self.n_hits:,} times a row met a third branch that was not grown, and got the value of the node: "
+            if self.model == "ensemble"
+            else f"{self.n_hits:,} {rows} met a third branch "
+        )
+        return hits + _CAUSES[self.cause, self.model]
 
 
-def shortened(value: object, most: int = 80) -> str:
-    """Return a value as a message shows it: a name of thousands of characters would hide what is wrong with it."""
+#: Where a model is exported to, and when ``grow_for`` must be called.
+_DESTINATIONS = {"file": ("the model in the file", "first"), "onnx": ("the exported model", "before")}
+
+_NOT_GROWN_IN_TIME = (
+    "that was not grown while the training rows were there and got the value of the node above it; call "
+)
+#: Why a branch is not grown and what to do about it, by cause and model.
+_CAUSES = {
+    ("detached", "tree"): _NOT_GROWN_IN_TIME
+    + "grow_all() before detach() or save(training_rows=False) to have every branch",
+    ("detached", "tree of a forest"): _NOT_GROWN_IN_TIME
+    + "grow_for() of the forest before that, with rows like these",
+    ("detached", "ensemble"): "the rows to grow from are gone (detach(), or a file saved without them); call "
+    "grow_for() before that, with rows like these",
+    (
+        "node_limit",
+        "tree of a forest",
+    ): "that is not grown and got the value of the node above it: the tree has all "
+    "the nodes that its forest allows; call grow_all() to have every branch of this tree, or raise max_third_nodes of "
+    "the forest",
+    ("node_limit", "ensemble"): "a tree has all the nodes it may have; raise max_third_nodes",
+}
+
+
+def shortened(value: object, max_length: int = 80) -> str:
+    """Return the repr of a value for a message, truncated: a name of thousands of characters would bury it."""
     text = repr(value)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
-def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn where the package was called from, however deep inside it the reason was found."""
+def name_column(column: Any) -> str:
+    """Return how messages refer to a column, given its name or position."""
+    return f"column {shortened(column)}"
+
+
+def list_names(names: Sequence[Any], max_names: int = 10) -> str:
+    """Return names for a message, separated by commas; only the first ones if there are many."""
+    shown = ", ".join(shortened(name) for name in names[:max_names])
+    return shown if len(names) <= max_names else f"{shown} and {len(names) - max_names} more"
+
+
+def warn_caller(warning: str | Warning) -> None:
+    """Warn at the line that called the package, however deep inside it the reason was found.
+
+    A text is a `UserWarning`.
+    """
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_inside(frame):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(warning, stacklevel=level)
 
 
 def _is_inside(frame: FrameType) -> bool:
-    """Return whether a frame is the package's, or of what scikit-learn wraps around its methods."""
+    """Return whether a frame belongs to the package, or to a wrapper that scikit-learn puts around its methods."""
     wrappers = ("sklearn.base", "sklearn.callback")
     return frame.f_code.co_filename.startswith(_PACKAGE) or frame.f_globals.get("__name__", "").startswith(
         wrappers

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.errors import ModelFileError
+from tritree.errors import ModelFileError, ParameterError, name_column
 from tritree.restore import PARTS, Fields, check_description, first_line, restore
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def save(model: BaseTrinaryTree, path: Any, training_rows: bool | None) -> None:
     """Write a fitted estimator to a file; see its method ``save``."""
     tree = model._tree.model
     if training_rows not in (None, True, False):
-        raise ValueError(f"training_rows must be True, False or None, got {training_rows!r}")
+        raise ParameterError("training_rows", "True, False or None", training_rows)
     if training_rows is None:
         training_rows = not tree.is_detached and tree.n_ungrown > 0
     elif training_rows and tree.is_detached:
@@ -95,8 +95,8 @@ def describe_estimator(model: TabularEstimator, kind: str) -> dict[str, Any]:
         "columns": [
             {
                 "content": column.content.value,
-                "categories": _plain(column.categories, column.label),
-                "order": _plain(column.order, column.label),
+                "categories": _plain(column.categories, name_column(column.name)),
+                "order": _plain(column.order, name_column(column.name)),
             }
             for column in codec.columns
         ],
@@ -228,9 +228,10 @@ def load(path: Any) -> Any:
     try:
         return restore(*_read(path))
     except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from error.__cause__
+        error.path = path
+        raise
     except MemoryError as error:
-        raise ModelFileError(f"{path}: it asks for more memory than there is") from error
+        raise ModelFileError("it asks for more memory than there is", path) from error
 
 
 def _read(path: Path) -> tuple[Fields, dict[str, NDArray[Any]]]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tritree import _core
 from tritree.codec import MAX_CATEGORIES
+from tritree.errors import ParameterError
 
 __all__ = [
     "STRATEGIES",
@@ -46,9 +47,11 @@ def count_threads(n_jobs: Any) -> int:
     if n_jobs is None:
         return _share_of_processors()
     if not _is_int(n_jobs) or n_jobs == 0:
-        raise ValueError(
-            "n_jobs must be a number of threads, None or -1 (all processors), -2 (all but one) and so on, "
-            f"got {n_jobs!r}"
+        raise ParameterError(
+            "n_jobs",
+            "a number of threads, -1 for all processors, -2 for all but one and so on",
+            n_jobs,
+            none_means="all processors",
         )
     return min(int(n_jobs), _MOST_THREADS) if n_jobs > 0 else max(1, _processors() + 1 + int(n_jobs))
 
@@ -99,7 +102,7 @@ class Parameters:
         check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
         check_int("max_surrogates", self.max_surrogates, 0)
         if not isinstance(self.split_on_missing, (bool, np.bool_)):
-            raise ValueError(f"split_on_missing must be True or False, got {self.split_on_missing!r}")
+            raise ParameterError("split_on_missing", "True or False", self.split_on_missing)
         count_threads(self.n_jobs)
 
     @property
@@ -128,7 +131,7 @@ def _is_int(value: Any) -> bool:
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Raise a ValueError unless the parameter is one of its choices."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise ParameterError(name, f"one of {', '.join(map(repr, choices))}", value)
 
 
 def check_int(
@@ -139,5 +142,4 @@ def check_int(
         return
     if not _is_int(value) or value < least or (most is not None and value > most):
         upper = "" if most is None else f" and at most {most:,}"
-        none = "" if or_none is None else f", or None ({or_none})"
-        raise ValueError(f"{name} must be a whole number of at least {least}{upper}{none}, got {value!r}")
+        raise ParameterError(name, f"a whole number of at least {least}{upper}", value, none_means=or_none)

@@ -11,7 +11,7 @@ import numpy as np
 from tritree import _core
 from tritree.codec import Codec, LearnedColumn
 from tritree.columns import Content
-from tritree.errors import ModelFileError
+from tritree.errors import ModelFileError, name_column
 from tritree.estimators.growing_tree import GrowingTree
 
 if TYPE_CHECKING:
@@ -171,21 +171,22 @@ def _read_codec(fields: Fields) -> Codec:
             raise ModelFileError("its column names do not fit its columns")
     learned = []
     for position, column in enumerate(columns):
-        label = f"column {position}" if names is None else f"column {names[position]!r}"
-        learned.append(_read_column(Fields(column, label), label))
+        name = position if names is None else names[position]
+        learned.append(_read_column(Fields(column, name_column(name)), name))
     return Codec(tuple(learned), None if names is None else tuple(names))
 
 
-def _read_column(fields: Fields, label: str) -> LearnedColumn:
+def _read_column(fields: Fields, name: Any) -> LearnedColumn:
+    label = name_column(name)
     content = fields.take("content", str)
     if content not in [known.value for known in Content]:
         raise ModelFileError(f"{label} holds nothing that is known ({content[:40]!r})")
-    labels = {name: fields.take_or_none(name, list) for name in ("categories", "order")}
-    for name, found in labels.items():
+    labels = {entry: fields.take_or_none(entry, list) for entry in ("categories", "order")}
+    for entry, found in labels.items():
         if found is not None:
-            _check_labels(found, f"{name} of {label}")
+            _check_labels(found, f"{entry} of {label}")
             if any(not isinstance(item, str) and abs(item) >= 2**53 for item in found):
-                raise ModelFileError(f"{name} of {label} are numbers that cannot be told apart")
+                raise ModelFileError(f"{entry} of {label} are numbers that cannot be told apart")
     categories, order = (None if found is None else tuple(found) for found in labels.values())
     if categories is not None:
         is_text = content == Content.TEXT.value
@@ -195,7 +196,7 @@ def _read_column(fields: Fields, label: str) -> LearnedColumn:
             raise ModelFileError(f"the categories of {label} are not in their order")
     elif content == Content.TEXT.value and order is None:
         raise ModelFileError(f"{label} holds text without categories")
-    return LearnedColumn(label, Content(content), categories, order)
+    return LearnedColumn(name, Content(content), categories, order)
 
 
 def _are_alike(names: list[Any]) -> bool:

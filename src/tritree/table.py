@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.utils import check_array
 
-from tritree.errors import ColumnError, shortened, warn_caller
+from tritree.errors import ColumnError, warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,9 +56,9 @@ class Table:
         """Return the column at a position."""
         return self._column(position)
 
-    def label(self, position: int) -> str:
-        """Return how a message speaks of the column at a position."""
-        return f"column {position}" if self.keys is None else f"column {shortened(self.keys[position])}"
+    def name(self, position: int) -> Any:
+        """Return the name of the column at a position; the position itself if the table has no names."""
+        return position if self.keys is None else self.keys[position]
 
 
 def read_table(X: Any) -> Table:
@@ -69,7 +69,9 @@ def read_table(X: Any) -> Table:
         return _read_any(X)
     except nw.exceptions.DuplicateError as error:
         details = " ".join(str(error).split())
-        raise ColumnError(f"column names occur more than once; rename or drop columns ({details})") from None
+        raise ColumnError(
+            None, f"column names occur more than once ({details})", "rename or drop columns"
+        ) from None
 
 
 def _is_matrix(X: Any) -> bool:
@@ -240,5 +242,5 @@ def _read_array(X: Any) -> Table:
         X = np.asarray(X, dtype=object) if array.dtype.kind not in "fiub" else array
     array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
     if array.dtype.names is not None:
-        raise ColumnError("a structured array is not a table of columns; pass a data frame made from it")
+        raise ColumnError(None, "a structured array is not a table", "pass a data frame made from it")
     return Table(array.shape[0], array.shape[1], None, lambda j: RawColumn(array[:, j]))

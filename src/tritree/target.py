@@ -10,7 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from tritree.columns import REFUSED, REFUSED_TYPES, TOO_LARGE, is_missing, is_too_large
-from tritree.errors import shortened
+from tritree.errors import ParameterError, SampleWeightError, TargetError, shortened
 from tritree.table import read_vector
 
 if TYPE_CHECKING:
@@ -29,19 +29,20 @@ def read_numbers(y: Any, n_rows: int, reader: str) -> NDArray[np.float64]:
         numbers = np.ascontiguousarray(values, dtype=np.float64)
     except OverflowError:
         row = next(i for i, value in enumerate(values.tolist()) if is_too_large(value))
-        raise ValueError(
-            f"y holds {TOO_LARGE} in row {row}; drop such rows or replace it by a smaller number"
+        raise TargetError(
+            f"holds {TOO_LARGE} in row {row}", "drop such rows or replace it by a smaller number", row=row
         ) from None
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"y must hold numbers to be learned by a regression ({error}); use {_for_classes(reader)} for classes"
+        raise TargetError(
+            f"must hold numbers to be learned by a regression ({error})",
+            f"use {_for_classes(reader)} for classes",
         ) from None
     finite = np.isfinite(numbers)
     if not finite.all():
         row = int(np.argmin(finite))
         if np.isnan(numbers[row]):
-            raise _missing_response(row)
-        raise _infinite_response(numbers[row], row)
+            raise _missing_target(row)
+        raise _infinite_target(numbers[row], row)
     return numbers
 
 
@@ -64,14 +65,14 @@ def _plain_labels(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind == "T":
         return np.array(values.tolist(), dtype=str)
     if values.dtype.kind == "S":
-        raise ValueError(f"y holds bytes ({_shown(values[0])} in row 0); decode them to text")
+        raise _bytes(values[0], 0)
     if values.dtype.kind != "O":
         return values
     listed = values.tolist()
     types = set(map(type, listed))
     if any(issubclass(t, bytes) for t in types):
         row = next(i for i, value in enumerate(listed) if isinstance(value, bytes))
-        raise ValueError(f"y holds bytes ({_shown(listed[row])} in row {row}); decode them to text")
+        raise _bytes(listed[row], row)
     truths = {t for t in types if issubclass(t, (bool, np.bool_))}
     if truths and types - truths:  # NumPy would take all of them for numbers
         raise _mixed(types)
@@ -79,9 +80,15 @@ def _plain_labels(values: NDArray[Any]) -> NDArray[Any]:
     return np.array(listed) if whole else values
 
 
-def _mixed(types: set[type]) -> ValueError:
+def _bytes(value: Any, row: int) -> TargetError:
+    return TargetError(
+        f"holds bytes ({_shown(value)} in row {row})", "decode them to text", row=row, value=value
+    )
+
+
+def _mixed(types: set[type]) -> TargetError:
     names = ", ".join(sorted(t.__name__ for t in types))
-    return ValueError(f"y mixes labels of type {names}; make all of them one type")
+    return TargetError(f"mixes labels of type {names}", "make all of them one type")
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
@@ -92,28 +99,30 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     if isinstance(given, np.ndarray) and given.dtype == object:
         holes = [is_missing(value) for value in given.ravel().tolist()]
         if any(holes):
-            raise ValueError(
-                f"sample_weight is missing in row {holes.index(True)}; give every row a weight, 0 if it is not to count"
+            row = holes.index(True)
+            raise SampleWeightError(
+                f"is missing in row {row}", "give every row a weight, 0 if it is not to count", row=row
             )
     try:
         if np.asarray(given).dtype.kind in "US":
             raise TypeError("it holds text")
         weights = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must hold one number per row ({error})") from None
+        raise SampleWeightError(f"must hold one number per row ({error})") from None
     weights = np.full(n_rows, float(weights)) if weights.ndim == 0 else np.ascontiguousarray(weights)
     if weights.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight has shape {weights.shape}, X has {n_rows} rows; give one weight per row"
-        )
+        raise SampleWeightError(f"has shape {weights.shape}, X has {n_rows} rows", "give one weight per row")
     good = np.isfinite(weights) & (weights >= 0)
     if not good.all():
         row = int(np.argmin(good))
-        raise ValueError(
-            f"sample_weight holds {weights[row]} in row {row}; weights must be finite and not negative"
+        raise SampleWeightError(
+            f"holds {weights[row]} in row {row}",
+            "weights must be finite and not negative",
+            row=row,
+            value=float(weights[row]),
         )
     if not weights.any():
-        raise ValueError("all weights in sample_weight are zero; at least one row must count")
+        raise SampleWeightError("is zero in every row", "at least one row must have a positive weight")
     return weights
 
 
@@ -132,9 +141,7 @@ def weigh_classes(
         _refuse_unknown_class(class_weight, classes.tolist())
         class_weight = {label: class_weight.get(label, 1.0) for label in classes.tolist()}
     elif not isinstance(class_weight, str) or class_weight != "balanced":
-        raise ValueError(
-            f"class_weight must be None, 'balanced' or a dict of class to weight, got {class_weight!r}"
-        )
+        raise ParameterError("class_weight", "None, 'balanced' or a dict of class to weight", class_weight)
     of_class: NDArray[np.float64] = compute_sample_weight(class_weight, labels)
     if not of_class.any():
         raise ValueError("class_weight gives every class of y the weight 0; at least one must count")
@@ -162,7 +169,7 @@ def _read(y: Any, n_rows: int, reader: str) -> NDArray[Any]:
     plain = type(y) is np.ndarray and y.ndim == 1  # as most are: no library to be asked
     values: NDArray[Any] = y if plain else column_or_1d(_unmixed(read_vector(y)), warn=True)
     if values.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y holds complex numbers")
+        raise TargetError("holds complex numbers (Complex data not supported)")
     _refuse_dates_and_records(values)
     if len(values) != n_rows:
         raise ValueError(
@@ -207,7 +214,9 @@ def _refuse_dates_and_records(values: NDArray[Any]) -> None:
         "m": "turn them into numbers (seconds, days)",
         "V": "pass one of their fields",
     }[kind]
-    raise ValueError(f"y holds {REFUSED[kind][0]} ({_shown(values[row])} in row {row}); {remedy}")
+    raise TargetError(
+        f"holds {REFUSED[kind][0]} ({_shown(values[row])} in row {row})", remedy, row=row, value=values[row]
+    )
 
 
 def _for_classes(reader: str) -> str:
@@ -219,9 +228,11 @@ def _refuse_text(values: NDArray[Any], for_classes: str) -> None:
     is_text = [isinstance(value, (str, bytes)) for value in values.tolist()]
     if any(is_text):
         row = is_text.index(True)
-        raise ValueError(
-            f"y must hold numbers to be learned by a regression, and holds text ({_shown(values[row])} in row {row}); "
-            f"turn it into numbers, for example with y.astype(float), or use {for_classes} for classes"
+        raise TargetError(
+            f"must hold numbers to be learned by a regression, and holds text ({_shown(values[row])} in row {row})",
+            f"turn it into numbers, for example with y.astype(float), or use {for_classes} for classes",
+            row=row,
+            value=values[row],
         )
 
 
@@ -240,7 +251,7 @@ def _refuse_missing(values: NDArray[Any]) -> None:
     else:
         return
     if holes.any():
-        raise _missing_response(int(np.argmax(holes)))
+        raise _missing_target(int(np.argmax(holes)))
 
 
 def _refuse_too_large(values: NDArray[Any], reader: str) -> None:
@@ -257,10 +268,13 @@ def _refuse_too_large(values: NDArray[Any], reader: str) -> None:
     value = values.tolist()[row]
     beyond = is_too_large(value)
     if not beyond and np.isinf(float(value)):
-        raise _infinite_response(value, row)
-    raise ValueError(
-        f"y holds {TOO_LARGE if beyond else repr(value)} in row {row}, which is too large for a class; drop such rows "
-        f"or turn the classes into text, or use {reader.replace('Classifier', 'Regressor')} for numbers"
+        raise _infinite_target(value, row)
+    raise TargetError(
+        f"holds {TOO_LARGE if beyond else repr(value)} in row {row}, which is too large for a class",
+        "drop such rows or turn the classes into text, or use "
+        f"{reader.replace('Classifier', 'Regressor')} for numbers",
+        row=row,
+        value=value,
     )
 
 
@@ -269,11 +283,13 @@ def _fits_64_bits(value: Any) -> bool:
     return not isinstance(plain, (int, float)) or -(2**63) <= plain < 2**64
 
 
-def _infinite_response(value: Any, row: int) -> ValueError:
-    return ValueError(f"y holds {value} in row {row}; drop such rows or replace infinite values")
+def _infinite_target(value: Any, row: int) -> TargetError:
+    return TargetError(
+        f"holds {value} in row {row}", "drop such rows or replace infinite values", row=row, value=value
+    )
 
 
-def _missing_response(row: int) -> ValueError:
-    return ValueError(
-        f"y is missing in row {row} (NaN or None); drop the rows without a response before fitting"
+def _missing_target(row: int) -> TargetError:
+    return TargetError(
+        f"is missing in row {row} (NaN or None)", "drop the rows without a target before fitting", row=row
     )

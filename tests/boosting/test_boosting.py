@@ -511,7 +511,7 @@ def test_responses_that_the_loss_is_not_for_are_refused() -> None:
         TrinaryBoostingRegressor(loss="poisson").fit(X, np.where(np.arange(len(y)) == 3, -1.0, y))
     with pytest.raises(ValueError, match="loss='gamma' is not for zero or negative"):
         TrinaryBoostingRegressor(loss="gamma").fit(X, np.zeros(len(y)))
-    with pytest.raises(ValueError, match="all of y is zero"):
+    with pytest.raises(ValueError, match="y is zero in every row"):
         TrinaryBoostingRegressor(loss="poisson").fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match="one class only, 'a'"):
         TrinaryBoostingClassifier().fit(X, ["a"] * len(y))

@@ -54,7 +54,7 @@ def test_one_heavy_row_does_not_silence_the_others() -> None:
 
 def test_counts_that_are_zero_wherever_they_have_weight_are_refused() -> None:
     y = np.array([0.0, 0.0, 0.0, 4.0] * 10)
-    with pytest.raises(ValueError, match="all of y that has a weight is zero; loss='poisson'"):
+    with pytest.raises(ValueError, match="y is zero in every row that has a weight; loss='poisson'"):
         TrinaryBoostingRegressor(loss="poisson").fit(X[:40], y, (y == 0).astype(float))
 
 

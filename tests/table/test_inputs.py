@@ -457,7 +457,9 @@ def test_names_that_a_file_has_turned_into_text_are_matched_as_the_numbers_they_
 
 
 def test_text_column_that_names_the_rows_is_told() -> None:
-    with pytest.warns(UserWarning, match="'id' has 240 categories in 240 rows, so it rather names the rows"):
+    with pytest.warns(
+        UserWarning, match="'id' has 240 categories in 240 rows, so it probably identifies the rows"
+    ):
         learned(pd.DataFrame({"id": [f"P{i}" for i in range(N)], "x": np.arange(N, dtype=float)}))
 
 

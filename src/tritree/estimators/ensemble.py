@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -142,28 +142,16 @@ class ManyTrees(TabularEstimator):
         self._trees.detach()
         return self
 
-    def _tell_nothing_grown(self, what: str, before: str) -> None:
+    def _tell_nothing_grown(self, destination: Literal["file", "onnx"]) -> None:
         """Warn before a model is taken elsewhere, where it cannot grow, if it would know nothing of rows with holes."""
         can_grow = self.missing in THIRD_BRANCHES and self._trees.n_nodes > self._trees.n_trees
         if can_grow and not self._trees.n_grown:
-            warn_caller(
-                f"no third branch has been grown so far, and {what} cannot grow any: a row with a hole gets "
-                f"the value of the node where it is met; call grow_for() {before}, with rows like those to come",
-                UngrownBranchWarning,
-            )
+            warn_caller(UngrownBranchWarning("export", "ensemble", destination=destination))
 
     def _tell_cut_short(self) -> None:
         n = self._trees.n_cut_short
         if not n or self._told_cut_short:
             return
         self._told_cut_short = True
-        why = (
-            "the rows to grow from are gone (detach(), or a file saved without them); call grow_for() before that, "
-            "with rows like these"
-            if self._trees.is_detached
-            else "a tree has all the nodes it may have; raise max_third_nodes"
-        )
-        warn_caller(
-            f"{n:,} times a row met a third branch that was not grown, and got the value of the node: {why}",
-            UngrownBranchWarning,
-        )
+        cause: Literal["detached", "node_limit"] = "detached" if self._trees.is_detached else "node_limit"
+        warn_caller(UngrownBranchWarning(cause, "ensemble", n))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tritree.codec import infinite_values_named
-from tritree.errors import GrowthLimitError
+from tritree.errors import GrowthLimitError, ParameterError
 from tritree.estimators.ensemble import ManyTrees
 from tritree.inspection.explain_ensemble import Answers
 from tritree.inspection.reliance import reliance
@@ -50,7 +50,7 @@ class ViewableTrees(ManyTrees):
         chosen = best
         if class_of_interest is not None:
             if class_of_interest not in labels:
-                raise ValueError(f"class_of_interest must be one of {labels}, got {class_of_interest!r}")
+                raise ParameterError("class_of_interest", f"one of {labels}", class_of_interest)
             chosen = np.full_like(best, labels.index(class_of_interest))
         return Answers(labels, [labels[number] for number in best], values, chosen)
 
@@ -127,6 +127,8 @@ class ViewableTrees(ManyTrees):
         check_int("max_nodes", max_nodes, 1)
         if (n := self._trees.n_nodes) > max_nodes:
             raise GrowthLimitError(
-                f"the trees have {n:,} nodes, more than max_nodes={max_nodes:,}; raise max_nodes, or fit fewer or "
-                f"smaller trees ({remedy})"
+                n,
+                max_nodes,
+                f"raise max_nodes, or fit fewer or smaller trees ({remedy})",
+                n_trees=self._trees.n_trees,
             )

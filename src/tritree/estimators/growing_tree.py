@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -98,9 +98,12 @@ class GrowingTree:
                 room = max_nodes - self.model.n_nodes
                 if room <= 0:
                     raise GrowthLimitError(
-                        f"the tree has {self.model.n_nodes:,} nodes and {ungrown:,} branches still to grow, which "
-                        f"would pass max_nodes={max_nodes:,}; {self._in_full()}; raise max_nodes, lower max_depth, or "
-                        "leave the rest to grow on demand (what was grown stays, and predictions are right either way)"
+                        self.model.n_nodes,
+                        max_nodes,
+                        "raise max_nodes, lower max_depth, or leave the rest to grow on demand (what was grown stays, "
+                        "and predictions are right either way)",
+                        n_ungrown=ungrown,
+                        n_nodes_in_full=self._n_nodes_in_full(),
                     )
                 begin = time.perf_counter()
                 ungrown = self.model.grow_some(min(step, room), n_threads)
@@ -120,33 +123,22 @@ class GrowingTree:
             step = min(room, _MOST_NODES)  # Ctrl-C is heard between two of them
             self.model.grow_branches(nodes[:step], sides[:step], n_threads)
 
-    def _in_full(self) -> str:
-        """Return in words how large the tree may become."""
+    def _n_nodes_in_full(self) -> int | None:
+        """Return an upper bound of the number of nodes of the fully grown tree; None if it is astronomical."""
         settings = self.model.settings
         # a daughter has fewer rows than its node, by as many as a leaf must have
         depth = min(settings["max_depth"], int(self.snapshot().rows[0]) // settings["min_samples_leaf"])
         if depth > _MOST_DEPTH:
-            return "in full it may have far more"
-        return f"in full it may have up to {most_nodes(self.model.n_columns, depth):,} nodes"
+            return None
+        return most_nodes(self.model.n_columns, depth)
 
     def _tell_cut_short(self) -> None:
         if self._told_cut_short or not self.model.n_cut_short:
             return
         self._told_cut_short = True
-        n = self.model.n_cut_short
-        remedy = (
-            "grow_all() before detach() or save(training_rows=False) to have every branch"
-            if self.member is None
-            else "grow_for() of the forest before that, with rows like these"
-        )
-        why = (
-            "that was not grown while the training rows were there and got the value of the node above it; call "
-            f"{remedy}"
-            if self.model.is_detached
-            else "that is not grown and got the value of the node above it: the tree has all the nodes that its forest "
-            "allows; call grow_all() to have every branch of this tree, or raise max_third_nodes of the forest"
-        )
-        warn_caller(f"{n:,} {'row' if n == 1 else 'rows'} met a third branch {why}", UngrownBranchWarning)
+        cause: Literal["detached", "node_limit"] = "detached" if self.model.is_detached else "node_limit"
+        model: Literal["tree", "tree of a forest"] = "tree" if self.member is None else "tree of a forest"
+        warn_caller(UngrownBranchWarning(cause, model, self.model.n_cut_short))
 
 
 def _fewest_holes(tree: _core.Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -455,14 +455,13 @@ class ViewableTree(BaseTrinaryTree):
             try:
                 self.grow_all(max_nodes)
             except GrowthLimitError as error:
-                raise GrowthLimitError(
-                    f"{str(error).partition('; raise')[0]}; raise max_nodes, lower max_depth, export what the rows you "
-                    "expect need (predict them, then detach()), or fit with missing='mia', 'majority' or 'surrogate', "
-                    "whose trees are small"
-                ) from None
+                error.remedy = (
+                    "raise max_nodes, lower max_depth, export what the rows you expect need (predict them, then "
+                    "detach()), or fit with missing='mia', 'majority' or 'surrogate', whose trees are small"
+                )
+                raise
         if self.n_nodes_ > max_nodes:
             raise GrowthLimitError(
-                f"the tree has {self.n_nodes_:,} nodes, more than max_nodes={max_nodes:,}; raise max_nodes, or fit "
-                "a smaller tree with a lower max_depth"
+                self.n_nodes_, max_nodes, "raise max_nodes, or fit a smaller tree with a lower max_depth"
             )
         return draw_onnx(self.to_dict())

@@ -104,7 +104,7 @@ def read_any_column(table: Table, position: int) -> Column | RawColumn:
     """Return a column, unparsed if the estimators refuse it, such as dates and lists."""
     raw = table.column(position)
     try:
-        return read_column(raw, table.label(position))
+        return read_column(raw, table.name(position))
     except ColumnError:
         return raw
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.columns import Content, read_column
-from tritree.errors import shortened
+from tritree.errors import name_column, shortened
 from tritree.lab.punch import in_memory, punch
 from tritree.lab.scores import (
     NOISE,
@@ -134,7 +134,7 @@ def ampute(
     given = _given(read, chosen, response, settings)
     holes = {}
     for position in chosen:
-        column = read_column(read.column(position), read.label(position))
+        column = read_column(read.column(position), read.name(position))
         noise = stream(seed, NOISE, position).permutation(read.n_rows)
         rows = np.flatnonzero(~np.isnan(numbers_of(column)))
         score = _score(column, position, noise, given, settings)
@@ -270,10 +270,10 @@ def _drivers(table: Table, chosen: list[int], seed: int) -> list[NDArray[np.floa
     whole = sorted(set(range(table.n_columns)) - set(chosen))
     drivers = []
     for position in whole:
-        column = read_column(table.column(position), table.label(position))
+        column = read_column(table.column(position), table.name(position))
         drivers.append(normal_scores(in_seeded_order(column, stream(seed, ORDER, position))))
     if not any(driver.any() for driver in drivers):
-        which = ", ".join(table.label(position) for position in whole[:_MOST_NAMES])
+        which = ", ".join(name_column(table.name(position)) for position in whole[:_MOST_NAMES])
         raise ValueError(
             f"mechanism='mar' needs a column that varies among those that stay whole ({which}); leave another one out "
             "of columns"

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tritree import _core
 from tritree.checks import random_source
 from tritree.codec import Codec, infinite_values_named
+from tritree.errors import TargetError
 from tritree.estimators.boosting.callbacks import CallbackSupport, FitWatch
 from tritree.estimators.boosting.parameters import Parameters
 from tritree.estimators.boosting.rounds import Patience, Validation
@@ -141,7 +142,12 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         if classes is not None and found is not None:
             unknown = [label for label in found.tolist() if label not in classes.tolist()]
             if unknown:
-                raise ValueError(f"y_val holds the class {unknown[0]!r}, which y does not; drop such rows")
+                raise TargetError(
+                    f"holds the class {unknown[0]!r}, which y does not",
+                    "drop such rows",
+                    value=unknown[0],
+                    name="y_val",
+                )
             numbers = np.searchsorted(classes, found)[numbers.astype(np.intp)].astype(np.float64)
         with said_of("X_val and y_val"):
             weight = self._weigh(classes, numbers, sample_weight)
@@ -284,7 +290,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
             was, now = self._started_with[name], getattr(self, name)
             raise ValueError(f"{name} was {was!r} in fit and is {now!r} now; set it back, or fit again")
         if background_rows is False and not self._ensemble.is_detached:
-            self._tell_nothing_grown("the model in the file", "first")
+            self._tell_nothing_grown("file")
         save(self, path, background=background_rows)
 
     def _restore(self, fields: Any, arrays: Any, codec: Codec, n_classes: int) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from tritree.errors import TargetError
 from tritree.estimators.boosting.base import BaseTrinaryBoosting
 from tritree.estimators.boosting.callbacks import with_callbacks
 from tritree.estimators.boosting.losses import REGRESSION_LOSSES, class_loss, regression_loss
@@ -30,9 +31,11 @@ def _refuse_extreme(y: NDArray[np.float64], loss: str) -> None:
     row, most = int(np.abs(y).argmax()), float(np.abs(y).max())
     if most > 0 and not 1 / _EXTREME < most < _EXTREME:
         too = "large" if most > 1 else "small"
-        raise ValueError(
-            f"y holds {y[row]:g} in row {row}, the largest in size, which is too {too} for loss={loss!r}; give it in "
-            "another unit"
+        raise TargetError(
+            f"holds {y[row]:g} in row {row}, the largest in size, which is too {too} for loss={loss!r}",
+            "give it in another unit",
+            row=row,
+            value=float(y[row]),
         )
 
 
@@ -222,8 +225,11 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
         bad = numbers < 0 if self.loss == "poisson" else numbers <= 0
         if least is not None and bad.any():
             row = int(np.argmax(bad))
-            raise ValueError(
-                f"y holds {numbers[row]} in row {row}; loss={self.loss!r} is not for {least} numbers"
+            raise TargetError(
+                f"holds {numbers[row]} in row {row}",
+                f"loss={self.loss!r} is not for {least} numbers",
+                row=row,
+                value=float(numbers[row]),
             )
         if n_rows and self.loss in ("squared_error", "poisson"):
             _refuse_extreme(numbers, self.loss)
@@ -380,7 +386,9 @@ random_state, n_jobs
     def _loss_of(self, parameters: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
         assert classes is not None
         if len(classes) < 2:
-            raise ValueError(f"y has one class only, {classes.tolist()[0]!r}; there is nothing to tell apart")
+            raise TargetError(
+                f"has one class only, {classes.tolist()[0]!r}", "a classifier needs at least two classes"
+            )
         if len(classes) > 2 and parameters["monotonic_cst"] is not None:
             raise ValueError(f"monotonic_cst is for two classes, and y has {len(classes)}; leave it out")
         return class_loss(len(classes))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree import _core
-from tritree.errors import ModelFileError
+from tritree.errors import ModelFileError, ParameterError
 from tritree.files import describe_estimator, write_model
 from tritree.parameters import THIRD_BRANCHES
 from tritree.restore import first_line
@@ -28,7 +28,7 @@ def save(model: BaseTrinaryBoosting, path: Any, *, background: bool | None) -> N
     """Write a fitted estimator to a file; see its method ``save``."""
     ensemble = model._ensemble
     if background not in (None, True, False):
-        raise ValueError(f"background_rows must be True, False or None, got {background!r}")
+        raise ParameterError("background_rows", "True, False or None", background)
     if background and ensemble.is_detached and model.missing in THIRD_BRANCHES:
         raise ValueError("background_rows=True, but detach() has dropped them; use background_rows=False")
     state = ensemble.state(with_background=background is not False)

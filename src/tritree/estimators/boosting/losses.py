@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, log_softmax, softmax, xlogy
 
+from tritree.errors import TargetError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -94,7 +96,7 @@ def _log_mean_count(y: Numbers, weight: Numbers | None) -> Numbers:
     mean = _mean(y, weight)
     if not mean > 0:
         which = "" if weight is None else " that has a weight"
-        raise ValueError(f"all of y{which} is zero; loss='poisson' needs a number above it")
+        raise TargetError(f"is zero in every row{which}", "loss='poisson' needs a number above it")
     return np.log(mean)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from tritree import _core
 from tritree.checks import check_max_features, check_number, check_truth, check_verbose
 from tritree.codec import MAX_CATEGORIES
+from tritree.errors import ParameterError, name_column
 from tritree.parameters import THIRD_BRANCHES, UNKNOWN_CATEGORY, check_choice, check_int, count_threads
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Parameters:
         if not isinstance(stopping, (bool, np.bool_)) and (
             not isinstance(stopping, str) or stopping != "auto"
         ):
-            raise ValueError(f"early_stopping must be True, False or 'auto', got {v['early_stopping']!r}")
+            raise ParameterError("early_stopping", "True, False or 'auto'", v["early_stopping"])
         check_truth("warm_start", v["warm_start"])
         check_verbose(v["verbose"])
         count_threads(v["n_jobs"])
@@ -130,7 +131,7 @@ def directions(constraints: Any, codec: Codec) -> list[int]:
     """Return per column 1 if answers must not fall with it, -1 if they must not rise, else 0; [] if all are free."""
     if constraints is None:
         return []
-    names = [column.label for column in codec.columns]
+    names = [name_column(column.name) for column in codec.columns]
     if hasattr(constraints, "items"):
         if codec.keys is None:
             raise ValueError(
@@ -145,10 +146,11 @@ def directions(constraints: Any, codec: Codec) -> list[int]:
         array = np.asarray(constraints, dtype=object)
         if array.ndim == 0:  # a text would be taken for a list of its letters
             example = constraints if isinstance(constraints, str) else "name"
-            raise ValueError(
-                "monotonic_cst must be a dict of column names or a list with one entry per column, got "
-                f"{constraints!r}; write {{{example!r}: 1}} for a column whose answers must not fall, -1 if they must "
-                "not rise"
+            raise ParameterError(
+                "monotonic_cst",
+                "a dict of column names or a list with one entry per column",
+                constraints,
+                hint=f"write {{{example!r}: 1}} for a column whose answers must not fall, -1 if they must not rise",
             )
         listed = list(array.tolist())
         if len(listed) != len(names):
@@ -158,7 +160,7 @@ def directions(constraints: Any, codec: Codec) -> list[int]:
     found = []
     for name, column, value in zip(names, codec.columns, listed, strict=True):
         if isinstance(value, (list, dict)) or value not in _DIRECTIONS:
-            raise ValueError(f"monotonic_cst of {name} must be 1, -1 or 0, got {value!r}")
+            raise ParameterError(f"monotonic_cst of {name}", "1, -1 or 0", value)
         if _DIRECTIONS[value] and column.categories is not None and column.order is None:
             raise ValueError(f"monotonic_cst binds {name}, whose categories have no order; give it 0")
         found.append(_DIRECTIONS[value])

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from tritree import _core
-from tritree.errors import ColumnError
+from tritree.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,8 +41,9 @@ def said_of(what: str) -> Iterator[None]:
     """Let errors about rows say which rows they mean."""
     try:
         yield
-    except ColumnError as error:
-        raise ColumnError(f"in {what}: {error}") from None
+    except DataError as error:
+        error.argument = what
+        raise
     except ValueError as error:
         raise ValueError(f"in {what}: {error}") from None
 

@@ -203,7 +203,7 @@ class ViewableBoosting(ViewableTrees):
         from tritree.inspection.onnx_sum import draw_onnx_sum
 
         self._check_size(max_nodes, "max_iter, max_depth, max_third_nodes")
-        self._tell_nothing_grown("the exported model", "before")
+        self._tell_nothing_grown("onnx")
         trees = Trees(self._ensemble)
         classes = self._labels()
         described = (

@@ -200,7 +200,7 @@ class BaseTrinaryForest(ViewableForest):
 
         check_is_fitted(self)
         if training_rows is False and not self._members.is_detached:
-            self._tell_nothing_grown("the model in the file", "first")
+            self._tell_nothing_grown("file")
         save(self, path, training_rows=training_rows)
 
     def _restore(self, fields: Any, arrays: Any, codec: Codec, n_classes: int) -> None:

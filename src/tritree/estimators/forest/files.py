@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree import _core
-from tritree.errors import ModelFileError
+from tritree.errors import ModelFileError, ParameterError
 from tritree.estimators.forest.members import Members, Table
 from tritree.files import describe_estimator, write_model
 from tritree.restore import PARTS, Fields, check_tree, first_line, read_importances
@@ -29,7 +29,7 @@ def save(model: BaseTrinaryForest, path: Any, *, training_rows: bool | None) -> 
     """Write a fitted forest to a file; see its method ``save``."""
     members = model._members
     if training_rows not in (None, True, False):
-        raise ValueError(f"training_rows must be True, False or None, got {training_rows!r}")
+        raise ParameterError("training_rows", "True, False or None", training_rows)
     if training_rows and members.table is None:
         raise ValueError(
             "training_rows=True, but this forest has none: its strategy never needs them again, or detach() has "

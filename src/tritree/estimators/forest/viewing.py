@@ -198,7 +198,7 @@ class ViewableForest(ViewableTrees):
         from tritree.inspection.onnx_sum import draw_onnx_mean
 
         self._check_size(max_nodes, "n_estimators, max_depth, min_samples_leaf, max_third_nodes")
-        self._tell_nothing_grown("the exported model", "before")
+        self._tell_nothing_grown("onnx")
         classes, missing = self._labels(), self._members.models[0].settings["missing"]
         described = (
             describe(tree, self._codec, classes, missing=missing, n_grown=0, detached=True)
