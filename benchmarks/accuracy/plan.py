@@ -85,7 +85,7 @@ def scenario(family: str, mechanism: str) -> Scenario:
 
     Examples
     --------
-    >>> scenario("shift", "im").described()["training"]["mechanism"], scenario("shift", "mcar").name
+    >>> scenario("shift", "im").to_dict()["training"]["mechanism"], scenario("shift", "mcar").name
     ('mcar', 'shift: mcar')
     """
     name = f"{family}{_BETWEEN}{mechanism}"

@@ -1,4 +1,4 @@
-"""Holes made on purpose: how many, where, and in what kind of table."""
+"""Amputation: how many values are removed, which ones, and from what kinds of tables."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tritree import ColumnError
 from tritree.inspection.missing_patterns import summarise_missing
 from tritree.lab import ampute
-from tritree.lab.ampute import MECHANISMS
-from tritree.lab.scores import highest
+from tritree.lab.ampute import MECHANISMS, highest
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -30,7 +29,7 @@ def numbers(n_rows=N, n_columns=4):
     )
 
 
-def response(n_rows=N):
+def target(n_rows=N):
     return np.random.default_rng(8).normal(size=n_rows)
 
 
@@ -67,35 +66,35 @@ def missing(table):
     return [column["missing"] for column in summarise_missing(table)["columns"]]
 
 
-def holes(array):
+def is_nan(array):
     return np.isnan(array.astype(float))
 
 
-# how many
+# number of missing cells
 
 
 @ALL
 @KINDS
 @pytest.mark.parametrize("rate", RATES)
-def test_share_is_exact_in_every_column_that_gets_holes(kind, mechanism, rate):
-    counts = missing(ampute(TABLES[kind], rate, mechanism, response=response()))
-    wanted = {math.floor(rate * N)} | ({0} if mechanism == "mar" else set())
-    assert set(counts) == wanted
+def test_missing_rate_is_exact_in_every_amputed_column(kind, mechanism, rate):
+    counts = missing(ampute(TABLES[kind], rate, mechanism, target=target()))
+    expected = {math.floor(rate * N)} | ({0} if mechanism == "mar" else set())
+    assert set(counts) == expected
 
 
 @pytest.mark.parametrize(
-    ("n", "rate", "wanted"), [(210, 0.1, 21), (210, 0.299, 62), (100, 0.29, 29), (9, 0.1, 0)]
+    ("n", "rate", "expected"), [(210, 0.1, 21), (210, 0.299, 62), (100, 0.29, 29), (9, 0.1, 0)]
 )
-def test_cells_are_removed_whole(n, rate, wanted):
-    assert missing(ampute(numbers(n), rate))[0] == wanted
+def test_number_of_missing_cells_is_rounded_down(n, rate, expected):
+    assert missing(ampute(numbers(n), rate))[0] == expected
 
 
 @ALL
-def test_holes_of_a_higher_rate_contain_those_of_a_lower_one(mechanism):
-    table = np.round(numbers(), 1)  # with equals in it
+def test_cells_missing_at_a_lower_rate_are_missing_at_a_higher_one(mechanism):
+    table = np.round(numbers(), 1)  # with ties
     before = np.zeros(table.shape, dtype=bool)
     for rate in RATES:
-        now = holes(ampute(table, rate, mechanism, response=response(), seed=3))
+        now = is_nan(ampute(table, rate, mechanism, target=target(), seed=3))
         assert now[before].all()
         before = now
 
@@ -103,7 +102,7 @@ def test_holes_of_a_higher_rate_contain_those_of_a_lower_one(mechanism):
 def test_cells_that_are_missing_already_stay_so_and_are_not_counted():
     table = numbers()
     table[:100, 0] = np.nan
-    result = holes(ampute(table, 0.5))
+    result = is_nan(ampute(table, 0.5))
     assert result[:100, 0].all()
     assert result[100:, 0].sum() == 150
     assert result[:, 1].sum() == 200
@@ -112,10 +111,10 @@ def test_cells_that_are_missing_already_stay_so_and_are_not_counted():
 def test_column_without_values_stays_as_it_is():
     table = numbers()
     table[:, 1] = np.nan
-    assert holes(ampute(table, 0.5, "im"))[:, 1].all()
+    assert is_nan(ampute(table, 0.5, "im"))[:, 1].all()
 
 
-def test_only_the_columns_asked_for_get_holes():
+def test_only_the_selected_columns_are_amputed():
     assert missing(ampute(TABLES["pandas"], 0.5, columns=["text", "number"])) == [0, 200, 200, 0, 0]
 
 
@@ -134,43 +133,43 @@ def test_tuple_may_be_the_name_of_a_column():
     assert missing(ampute(frame, 0.5, columns=("a", 2))) == [0, 200]
 
 
-# where
+# which cells
 
 
 @ALL
-def test_same_seed_gives_the_same_holes_and_another_seed_others(mechanism):
+def test_same_seed_gives_the_same_missing_cells_and_another_seed_others(mechanism):
     table = make_mixed()
-    first, again, other = (ampute(table, 0.3, mechanism, response=response(), seed=s) for s in (1, 1, 2))
+    first, again, other = (ampute(table, 0.3, mechanism, target=target(), seed=s) for s in (1, 1, 2))
     assert first.equals(again)
     assert not first.equals(other)
 
 
-def test_same_holes_in_every_library():
+def test_same_cells_are_missing_in_every_library():
     frames = [ampute(TABLES[kind], 0.3, "im") for kind in ("pandas", "pandas-nullable", "polars", "pyarrow")]
     summaries = [summarise_missing(frame) for frame in frames]
     assert all(summary == summaries[0] for summary in summaries)
 
 
-def test_random_holes_of_a_column_do_not_depend_on_other_columns():
+def test_mcar_of_a_column_does_not_depend_on_other_columns():
     table = numbers()
-    assert np.array_equal(holes(ampute(table, 0.3))[:, :2], holes(ampute(table[:, :2], 0.3)))
+    assert np.array_equal(is_nan(ampute(table, 0.3))[:, :2], is_nan(ampute(table[:, :2], 0.3)))
 
 
-def test_random_holes_of_two_columns_have_nothing_in_common():
-    result = holes(ampute(np.zeros((20_000, 2)), 0.5))
+def test_mcar_of_two_columns_is_independent():
+    result = is_nan(ampute(np.zeros((20_000, 2)), 0.5))
     assert abs(np.corrcoef(result.T)[0, 1]) < 0.03
 
 
-def test_noise_has_nothing_in_common_with_data_made_with_the_same_seed():
+def test_noise_is_independent_of_data_made_with_the_same_seed():
     data = np.random.default_rng(5).permutation(20_000).astype(float)[:, None]
-    result = holes(ampute(data, 0.5, seed=5))[:, 0]
+    result = is_nan(ampute(data, 0.5, seed=5))[:, 0]
     assert abs(np.corrcoef(result, data[:, 0])[0, 1]) < 0.03
 
 
 @pytest.mark.parametrize("direction", ["largest", "smallest"])
-def test_informative_holes_take_the_largest_or_smallest_values_first(direction):
+def test_im_removes_the_largest_or_smallest_values_first(direction):
     table = numbers()
-    result = holes(ampute(table, 0.3, "im", direction=direction))
+    result = is_nan(ampute(table, 0.3, "im", direction=direction))
     for values, gone in zip(table.T, result.T, strict=True):
         if direction == "largest":
             assert values[gone].min() > values[~gone].max()
@@ -178,16 +177,16 @@ def test_informative_holes_take_the_largest_or_smallest_values_first(direction):
             assert values[gone].max() < values[~gone].min()
 
 
-def test_informative_holes_are_random_among_equal_values():
+def test_im_is_random_among_equal_values():
     table = np.repeat([0.0, 1.0], 5000)[:, None]
-    result = holes(ampute(table, 0.25, "im"))[:, 0]
+    result = is_nan(ampute(table, 0.25, "im"))[:, 0]
     assert not result[:5000].any()
     assert 1150 < result[5000:7500].sum() < 1350
 
 
 @pytest.mark.parametrize("kind", ["pandas", "pandas-nullable", "polars", "pyarrow"])
 @pytest.mark.parametrize("column", ["text", "category", "yes"])
-def test_informative_holes_take_one_category_after_the_other(kind, column):
+def test_im_removes_one_category_after_the_other(kind, column):
     values = make_mixed()[column].astype(str).to_numpy()
     for rate in (0.2, 0.5, 0.8):
         gone = is_missing(ampute(TABLES[kind], rate, "im", columns=[column])[column])
@@ -216,7 +215,7 @@ def test_ordered_categories_go_in_their_order(labels):
 
 
 def log_odds_slope(score, gone):
-    """Return how much the log-odds of a hole rise per unit of a score, by Newton's steps of a logistic regression."""
+    """Return the slope of a logistic regression of missingness on a score, by Newton's method."""
     design, beta = np.column_stack([np.ones(len(score)), score]), np.zeros(2)
     for _ in range(25):
         p = 1 / (1 + np.exp(-design @ beta))
@@ -225,58 +224,58 @@ def log_odds_slope(score, gone):
 
 
 @pytest.mark.parametrize("strength", [0.0, 1.0, 3.0])
-def test_log_odds_of_holes_rise_with_the_value_by_the_strength(strength):
+def test_log_odds_of_missing_rise_with_the_value_by_the_strength(strength):
     values = np.random.default_rng(3).normal(size=(20_000, 1))
-    gone = holes(ampute(values, 0.3, "mnar", strength=strength))[:, 0]
+    gone = is_nan(ampute(values, 0.3, "mnar", strength=strength))[:, 0]
     assert log_odds_slope(values[:, 0], gone) == pytest.approx(strength, abs=0.15)
 
 
 def test_smallest_values_are_more_likely_to_go_if_asked():
     values = np.random.default_rng(3).normal(size=(20_000, 1))
-    gone = holes(ampute(values, 0.3, "mnar", direction="smallest", strength=1.0))[:, 0]
+    gone = is_nan(ampute(values, 0.3, "mnar", direction="smallest", strength=1.0))[:, 0]
     assert log_odds_slope(values[:, 0], gone) == pytest.approx(-1, abs=0.15)
 
 
-def test_log_odds_of_holes_rise_with_the_response_by_the_strength():
+def test_log_odds_of_missing_rise_with_the_target_by_the_strength():
     y = np.random.default_rng(4).normal(size=20_000)
-    gone = holes(ampute(np.zeros((20_000, 2)), 0.4, "predictive", response=y, strength=2.0))
+    gone = is_nan(ampute(np.zeros((20_000, 2)), 0.4, "predictive", target=y, strength=2.0))
     assert log_odds_slope(y, gone[:, 0]) == pytest.approx(2, abs=0.15)
     assert log_odds_slope(y, gone[:, 1]) == pytest.approx(2, abs=0.15)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_holes_at_random_depend_on_whole_columns_and_on_them_alone(seed):
+def test_mar_depends_on_complete_columns_only(seed):
     table = np.random.default_rng(6).normal(size=(20_000, 3))
-    gone = holes(ampute(table, 0.3, "mar", columns=[0], strength=2.0, seed=seed))
+    gone = is_nan(ampute(table, 0.3, "mar", columns=[0], strength=2.0, seed=seed))
     assert not gone[:, 1:].any()
     slopes = [log_odds_slope(values, gone[:, 0]) for values in table.T]
     assert abs(slopes[0]) < 0.1
     assert max(np.abs(slopes[1:])) > 0.5
 
 
-@pytest.mark.parametrize(("n_columns", "n_whole"), [(2, 1), (3, 1), (4, 1), (6, 2), (9, 3)])
-def test_third_of_the_columns_stays_whole_to_decide_about_the_others(n_columns, n_whole):
+@pytest.mark.parametrize(("n_columns", "n_complete"), [(2, 1), (3, 1), (4, 1), (6, 2), (9, 3)])
+def test_mar_leaves_a_third_of_the_columns_complete(n_columns, n_complete):
     counts = missing(ampute(numbers(n_columns=n_columns), 0.3, "mar"))
-    assert counts.count(0) == n_whole
-    assert counts.count(120) == n_columns - n_whole
+    assert counts.count(0) == n_complete
+    assert counts.count(120) == n_columns - n_complete
 
 
-def test_hole_of_a_deciding_column_counts_as_average():
+def test_missing_cell_of_a_complete_column_scores_as_average():
     table = np.column_stack([np.zeros(4000), np.repeat([-1.0, np.nan, 1.0, np.nan], 1000)])
-    gone = holes(ampute(table, 0.5, "mar", columns=[0]))[:, 0]
+    gone = is_nan(ampute(table, 0.5, "mar", columns=[0]))[:, 0]
     low, average, high = sorted([gone[:1000].mean(), gone[1000:2000].mean(), gone[2000:3000].mean()])
     assert low < 0.3 < average < 0.7 < high
     assert gone[1000:2000].mean() == average
 
 
-# in what kind of table
+# types of tables
 
 
 @KINDS
 @ALL
 def test_table_is_of_the_same_kind_and_what_is_observed_has_not_changed(kind, mechanism):
     table = TABLES[kind]
-    result = ampute(table, 0.3, mechanism, response=response())
+    result = ampute(table, 0.3, mechanism, target=target())
     assert type(result) is type(table)
     before, after = (pd.DataFrame(t) if kind == "numpy" else as_pandas(t) for t in (table, result))
     assert list(before) == list(after)
@@ -303,7 +302,7 @@ def test_copy_of_pandas_can_be_changed_without_changing_the_table():
 
 
 @pytest.mark.parametrize("kind", ["pandas-nullable", "polars", "pyarrow"])
-def test_types_of_columns_stay_where_they_have_room_for_holes(kind):
+def test_types_of_columns_stay_if_they_allow_missing_values(kind):
     table = TABLES[kind]
     result = ampute(table, 0.5)
     if kind == "pandas-nullable":
@@ -312,7 +311,7 @@ def test_types_of_columns_stay_where_they_have_room_for_holes(kind):
         assert result.schema == table.schema
 
 
-def test_pandas_makes_floats_of_whole_numbers_with_holes_and_keeps_categories():
+def test_pandas_makes_floats_of_integers_with_missing_values_and_keeps_categories():
     result = ampute(make_mixed(), 0.5).dtypes
     assert result["whole"] == np.dtype(np.float64)
     assert result["category"] == make_mixed().dtypes["category"]
@@ -322,7 +321,7 @@ def test_pandas_keeps_its_index_even_with_equal_labels():
     frame = pd.DataFrame(numbers(), index=np.repeat(["a", "b"], N // 2))
     result = ampute(frame, 0.5)
     assert result.index.equals(frame.index)
-    assert np.array_equal(holes(result.to_numpy()), holes(ampute(numbers(), 0.5)))
+    assert np.array_equal(is_nan(result.to_numpy()), is_nan(ampute(numbers(), 0.5)))
 
 
 @pytest.mark.parametrize(
@@ -379,38 +378,38 @@ def test_lazy_frame_is_collected_with_a_warning():
     assert isinstance(result, pl.DataFrame)
 
 
-# what cannot be
+# errors
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("parameters", "message"),
     [
-        ({"rate": 20}, r"rate must be a share from 0 to 1, got 20; 20 percent is 0\.2"),
+        ({"rate": 20}, r"rate must be a fraction from 0 to 1, got 20; 20 percent is 0\.2"),
         ({"rate": -0.1}, r"from 0 to 1, got -0\.1"),
         ({"rate": float("nan")}, "from 0 to 1, got nan"),
         ({"rate": "0.1"}, "from 0 to 1, got '0.1'"),
         ({"rate": True}, "from 0 to 1, got True"),
         ({"mechanism": "random"}, "one of 'mcar', 'im', 'mar', 'mnar', 'predictive', got 'random'"),
         ({"direction": "up"}, "one of 'largest', 'smallest', got 'up'"),
-        ({"strength": -1}, "strength .* at least 0, and finite, got -1"),
+        ({"strength": -1}, "strength .* finite number of at least 0, got -1"),
         ({"strength": float("inf")}, "strength .* got inf"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"seed": None}, "seed must be a whole number of at least 0, got None"),
-        ({"columns": ["txt"]}, "columns has 'txt', which is no column of the table; did you mean 'text'"),
+        ({"columns": ["txt"]}, "columns has 'txt', which is not a column of the table; did you mean 'text'"),
         ({"columns": ["zzz"]}, "it has 'whole', 'number', 'text', 'category', 'yes'"),
-        ({"columns": [5]}, "columns has position 5, and the table's go from 0 to 4"),
-        ({"columns": [True]}, "columns has True, which is no column"),
-        ({"mechanism": "predictive"}, "needs the response; pass it as response="),
-        ({"mechanism": "predictive", "response": [1, 2]}, r"shape \(2,\), and the table has 400 rows"),
-        ({"mechanism": "predictive", "response": "whole"}, "got 'whole'; pass the column, not its name"),
-        ({"mechanism": "predictive", "response": [1.0] * 399 + [None]}, "missing in row 399; drop"),
-        ({"mechanism": "predictive", "response": [None] * 400}, "holds missing values only"),
+        ({"columns": [5]}, "columns has position 5; valid positions are 0 to 4"),
+        ({"columns": [True]}, "columns has True, which is not a column"),
+        ({"mechanism": "predictive"}, "needs the target; pass it as target="),
+        ({"mechanism": "predictive", "target": [1, 2]}, r"shape \(2,\), and the table has 400 rows"),
+        ({"mechanism": "predictive", "target": "whole"}, "got 'whole'; pass the column, not its name"),
+        ({"mechanism": "predictive", "target": [1.0] * 399 + [None]}, "missing in row 399; drop"),
+        ({"mechanism": "predictive", "target": [None] * 400}, "holds only missing values"),
         ({"mechanism": "mar", "columns": [0, 1, 2, 3, 4]}, "columns has all of the table's; leave one out"),
     ],
 )
-def test_setting_that_cannot_be_is_named_with_what_it_may_be(settings, message):
+def test_invalid_parameter_is_named_with_its_valid_values(parameters, message):
     with pytest.raises(ValueError, match=message):
-        ampute(make_mixed(), **({"rate": 0.5} | settings))
+        ampute(make_mixed(), **({"rate": 0.5} | parameters))
 
 
 def test_columns_must_be_a_list():
@@ -419,22 +418,22 @@ def test_columns_must_be_a_list():
 
 
 def test_array_has_no_column_names():
-    with pytest.raises(ValueError, match="an array has no column names; give positions from 0 to 3"):
+    with pytest.raises(ValueError, match="an array has no column names; pass positions from 0 to 3"):
         ampute(numbers(), 0.5, columns=["a"])
 
 
-def test_one_column_alone_cannot_be_missing_at_random():
-    with pytest.raises(ValueError, match="the table has only one; add a column, or take 'mnar'"):
+def test_mar_needs_two_columns():
+    with pytest.raises(ValueError, match="the table has only one; add a column, or use 'mnar'"):
         ampute(numbers(n_columns=1), 0.5, "mar")
 
 
-def test_column_that_does_not_vary_cannot_decide():
+def test_mar_needs_a_complete_column_that_varies():
     frame = make_mixed().assign(same=1)[["number", "same"]]
     with pytest.raises(ValueError, match=r"a column that varies among .* \(column 'same'\)"):
         ampute(frame, 0.5, "mar", columns=["number"])
 
 
-def test_dates_are_refused_only_where_they_are_to_get_holes():
+def test_dates_are_refused_only_in_amputed_columns():
     frame = make_mixed().assign(joined=pd.date_range("2020", periods=N))
     with pytest.raises(ColumnError, match="column 'joined' holds dates"):
         ampute(frame, 0.5)
@@ -446,18 +445,18 @@ def test_equal_column_names_are_refused():
         ampute(pd.DataFrame(numbers(n_columns=2), columns=["a", "a"]), 0.5)
 
 
-def test_what_is_no_table_is_refused_with_a_remedy():
+def test_stream_is_refused_with_a_remedy():
     class Stream:
         def __arrow_c_stream__(self, requested_schema=None):
             return pa.table({"a": [1, 2]}).__arrow_c_stream__(requested_schema)
 
     with pytest.raises(
-        TypeError, match="a Stream cannot be given holes here; turn it into a NumPy array or a frame"
+        TypeError, match="values of a Stream cannot be set to missing; convert it to a NumPy array or a frame"
     ):
         ampute(Stream(), 0.5)
 
 
-# the choice of rows, and its slow twin
+# the choice of rows, and its reference implementation
 
 
 @given(st.lists(st.integers(-2, 2), min_size=1, max_size=30), st.data())
@@ -466,8 +465,8 @@ def test_highest_rows_are_those_that_sorting_finds(scores, data):
     rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))))
     n_rows = data.draw(st.integers(0, len(rows)))
     found = highest(np.array(scores, dtype=float), noise, rows, n_rows)
-    wanted = sorted(rows, key=lambda row: (scores[row], noise[row]))[len(rows) - n_rows :]
-    assert sorted(found) == sorted(wanted)
+    expected = sorted(rows, key=lambda row: (scores[row], noise[row]))[len(rows) - n_rows :]
+    assert sorted(found) == sorted(expected)
 
 
 def test_half_a_million_rows_take_well_under_a_second_of_processor_time():

@@ -82,6 +82,6 @@ def holes(
 
 def profile_of(frame: Any) -> Any:
     """Return the profile of a table: it has ``__str__``, ``to_dict`` and ``plot``."""
-    from tritree.lab.profile import profile
+    from tritree.lab.missing_profile import profile_missing
 
-    return profile(frame)
+    return profile_missing(frame)

@@ -1,4 +1,4 @@
-"""A laboratory for missing values: make holes in a table, see where holes are, and what comes of them.
+"""Experiments with missing values: amputation of tables, profiles of missing values, comparison of methods.
 
 Needs ``pip install tritree[lab]``.
 """
@@ -6,16 +6,16 @@ Needs ``pip install tritree[lab]``.
 from typing import TYPE_CHECKING, Any
 
 try:
-    import pandas as pd  # noqa: F401 - whoever lacks it is told so here, once
+    import pandas as pd  # noqa: F401 - so that the error says what to install
 except ImportError as error:
     raise ImportError(
-        f"the laboratory needs pandas, which cannot be imported ({error}); pip install tritree[lab]"
+        f"tritree.lab needs pandas, which cannot be imported ({error}); pip install tritree[lab]"
     ) from error
 
 from tritree.lab.ampute import ampute
 from tritree.lab.data import Dataset
 from tritree.lab.experiment import Experiment
-from tritree.lab.profile import Profile, profile
+from tritree.lab.missing_profile import MissingProfile, profile_missing
 from tritree.lab.ranks import compare_methods, mean_ranks
 from tritree.lab.scenarios import in_both, in_test, shifted
 from tritree.lab.trial import Folds
@@ -27,13 +27,13 @@ __all__ = [
     "Dataset",
     "Experiment",
     "Folds",
-    "Profile",
+    "MissingProfile",
     "ampute",
     "compare_methods",
     "in_both",
     "in_test",
     "mean_ranks",
-    "profile",
+    "profile_missing",
     "shifted",
     "write_report",
 ]

@@ -1,4 +1,4 @@
-"""Holes made in a table on purpose, by a mechanism that is known."""
+"""Amputation: values of a table removed on purpose, by a known missingness mechanism."""
 
 from __future__ import annotations
 
@@ -9,23 +9,11 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import logit, ndtri
 
 from tritree.columns import Content, read_column
 from tritree.errors import name_column, shortened
-from tritree.lab.punch import in_memory, punch
-from tritree.lab.scores import (
-    NOISE,
-    ORDER,
-    WEIGHTS,
-    WHOLE,
-    combined,
-    highest,
-    in_seeded_order,
-    log_odds,
-    normal_scores,
-    numbers_of,
-    stream,
-)
+from tritree.lab.set_missing import collected, set_missing
 from tritree.parameters import check_choice, check_int
 from tritree.table import RawColumn, read_table, read_vector
 
@@ -35,15 +23,20 @@ if TYPE_CHECKING:
     from tritree.columns import Column
     from tritree.table import Table
 
-__all__ = ["DIRECTIONS", "MECHANISMS", "ampute"]
+    Floats = NDArray[np.float64]
 
-#: What holes may depend on.
+__all__ = ["DIRECTIONS", "MECHANISMS", "ampute", "check_mechanism", "highest"]
+
+#: Missingness mechanisms.
 MECHANISMS = ("mcar", "im", "mar", "mnar", "predictive")
-#: Which values may go first.
+#: Which values are removed first.
 DIRECTIONS = ("largest", "smallest")
 
-_ROUNDING = 1e-6  # by how much a product may be off, in cells
-_MOST_NAMES = 8  # columns that a message lists
+_ROUNDING = 1e-6  # rounding error allowed in rate * n, in cells
+_MAX_NAMES = 8  # column names listed in an error message
+
+# Each purpose has its own stream of random numbers, so that none shifts another.
+_NOISE, _ORDER, _WEIGHTS, _DRIVERS = range(4)
 
 
 def ampute(
@@ -52,66 +45,67 @@ def ampute(
     mechanism: str = "mcar",
     columns: Any = None,
     *,
-    response: Any = None,
+    target: Any = None,
     direction: str = "largest",
     strength: float = 3.0,
     seed: int = 0,
 ) -> Any:
-    """Return a copy of a table with holes: in each column an exact share of its values, chosen by a mechanism.
+    """Return a copy of a table in which an exact fraction of each column's values is missing.
 
-    Every column gives each of its rows a score, and noise that depends on the seed and on the column's position. The
-    ``floor(rate * n)`` of its ``n`` observed cells with the highest sum lose their value. So the share is exact in
-    each column, and with the same seed the holes of a higher rate contain those of a lower one.
+    Each column gives every row a score, plus noise that depends on the seed and the column's position. The
+    ``floor(rate * n)`` of its ``n`` observed cells with the highest sum become missing. So the missing rate is exact
+    in each column, and with the same seed the cells missing at a lower rate are also missing at a higher one.
 
     Parameters
     ----------
     table : table of shape (n_rows, n_columns)
         A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads.
     rate : float
-        The share of each column's observed cells that lose their value, from 0 to 1. Cells that are missing already
-        stay so and are not counted.
+        Missing rate: the fraction of each column's observed cells to remove, from 0 to 1. Cells that are already
+        missing stay missing and are not counted.
     mechanism : {"mcar", "im", "mar", "mnar", "predictive"}, default="mcar"
-        What the score of a row is:
+        Missingness mechanism, which determines the score of a row:
 
-        - "mcar", missing completely at random: nothing, only the noise counts;
-        - "im", the informative missingness of the paper: the value itself, and noise decides among equals only. The
-          largest values go first; categories go one after the other;
-        - "mar", missing at random: a random combination of the columns that stay whole;
-        - "mnar", missing not at random: the value itself, smoothly;
-        - "predictive": the response, smoothly.
+        - "mcar", missing completely at random: no score, only the noise counts;
+        - "im", informative missingness as in the paper: the value itself; noise only breaks ties. The largest values
+          are removed first; categories are removed one after the other;
+        - "mar", missing at random: a random linear combination of the columns that stay complete;
+        - "mnar", missing not at random: the value itself, with noise;
+        - "predictive": the target, with noise.
 
-        In the last three the log-odds of a hole are linear in the score.
+        For the last three, the log-odds of being missing are linear in the score.
     columns : list of names or positions, default=None
-        The columns that get holes. None is all of them, except that with "mar" a random third of them, at least one,
-        stays whole and decides about the others. With "mar" and columns given, all other columns decide.
-    response : array-like of shape (n_rows,), default=None
-        What "predictive" looks at; other mechanisms do not. Classes that are text or booleans are put in a random
-        order.
+        Columns to remove values from. If None, all columns; except that with "mar" a random third of them, at least
+        one, stays complete and determines what is missing in the others. With "mar" and ``columns``, all other
+        columns determine it.
+    target : array-like of shape (n_rows,), default=None
+        Target that "predictive" depends on; the other mechanisms ignore it. Classes that are text or booleans are
+        ranked in a random order.
     direction : {"largest", "smallest"}, default="largest"
-        Which values go first, or are more likely to: of the column with "im" and "mnar", of the response with
-        "predictive". It has no meaning for "mcar" and "mar", nor for categories without an order.
+        Which values are removed first, or with higher probability: values of the column for "im" and "mnar", of the
+        target for "predictive". Ignored by "mcar" and "mar", and for categories without an order.
     strength : float, default=3.0
-        By how much the log-odds of a hole rise with each standard deviation of the score ("mar", "mnar",
-        "predictive"). 0 is as good as "mcar".
+        Increase of the log-odds of being missing per standard deviation of the score ("mar", "mnar", "predictive").
+        0 is equivalent to "mcar".
     seed : int, default=0
-        Of everything that is random; 0 or more.
+        Seed for the noise, the order of categories, and the choice and weights of the columns behind "mar".
 
     Returns
     -------
     table
-        Of the same kind. In a NumPy array whole numbers become floats, and text and booleans become objects, with NaN
-        for missing. In a frame a column is what its library makes of such a column with missing cells. A lazy frame is
-        collected, and lists of rows become an array.
+        Table of the same type. In a NumPy array, integers become floats, and text and booleans become objects, with
+        NaN for missing values. In a frame, the library chooses the dtype of a column with missing values. A lazy
+        frame is collected; lists of rows become an array.
 
     See Also
     --------
-    profile : Tells where the holes of a table are.
+    profile_missing : Summarise the missing values of a table.
 
     Notes
     -----
-    "mnar" and "predictive" score a value by its rank: the normal quantile of its rank among the observed ones. So do
-    the columns that decide in "mar"; one of their own missing cells counts as average. Text, booleans and categories
-    without an order are ranked in a random order. Ordered categories are ranked in theirs.
+    "mnar" and "predictive" score a value by the normal quantile of its rank among the observed values, and "mar"
+    scores its complete columns likewise; a missing cell in one of those scores 0, the average. Text, booleans and
+    unordered categories are ranked in a random order, ordered categories in theirs.
 
     Examples
     --------
@@ -126,81 +120,79 @@ def ampute(
     >>> np.isnan(ampute(table, 0.25)).sum(axis=0)
     array([1, 1])
     """
-    settings = _Settings(mechanism, direction, strength, seed)
-    settings.check(rate)
-    table = in_memory(table)
+    if not _is_number(rate) or not 0 <= rate <= 1:
+        remedy = f"; {rate:g} percent is {rate / 100:g}" if _is_number(rate) and 1 < rate <= 100 else ""
+        raise ValueError(f"rate must be a fraction from 0 to 1, got {rate!r}{remedy}")
+    check_mechanism(mechanism, direction, strength)
+    check_int("seed", seed, 0)
+    how = _Mechanism(mechanism, 1.0 if direction == "largest" else -1.0, strength, seed)
+    table = collected(table)
     read = read_table(table)
-    chosen = _chosen(read, columns, settings)
-    given = _given(read, chosen, response, settings)
-    holes = {}
-    for position in chosen:
+    amputed = _amputed_columns(read, columns, how)
+    shared = _shared_scores(read, amputed, target, how)
+    missing = {}
+    for position in amputed:
         column = read_column(read.column(position), read.name(position))
-        noise = stream(seed, NOISE, position).permutation(read.n_rows)
-        rows = np.flatnonzero(~np.isnan(numbers_of(column)))
-        score = _score(column, position, noise, given, settings)
-        holes[position] = highest(score, noise, rows, _share(rate, len(rows)))
-    return punch(table, holes)
+        noise = _random(seed, _NOISE, position).permutation(read.n_rows)
+        observed = np.flatnonzero(~np.isnan(_numbers(column)))
+        score = _score(column, position, noise, shared, how)
+        n_missing = math.floor(rate * len(observed) + _ROUNDING)
+        missing[position] = highest(score, noise, observed, n_missing)
+    return set_missing(table, missing)
 
 
-def _share(rate: float, n: int) -> int:
-    """Return how many of n cells a rate is, in whole ones; 0.29 of 100 is 29, though a computer has a little less."""
-    return math.floor(rate * n + _ROUNDING)
-
-
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """How holes come about."""
-
-    mechanism: str
-    direction: str
-    strength: float
-    seed: int
-
-    @property
-    def sign(self) -> float:
-        """Return what makes the values that go first the highest."""
-        return 1.0 if self.direction == "largest" else -1.0
-
-    def check(self, rate: Any) -> None:
-        """Raise a ValueError naming the first setting that cannot be, and what it may be."""
-        if not _is_number(rate) or not 0 <= rate <= 1:
-            remedy = f"; {rate:g} percent is {rate / 100:g}" if _is_number(rate) and 1 < rate <= 100 else ""
-            raise ValueError(f"rate must be a share from 0 to 1, got {rate!r}{remedy}")
-        check_choice("mechanism", self.mechanism, MECHANISMS)
-        check_choice("direction", self.direction, DIRECTIONS)
-        if not _is_number(self.strength) or not 0 <= self.strength < math.inf:
-            raise ValueError(f"strength must be a number of at least 0, and finite, got {self.strength!r}")
-        check_int("seed", self.seed, 0)
+def check_mechanism(mechanism: Any, direction: Any, strength: Any) -> None:
+    """Raise a ValueError naming the first invalid parameter of a mechanism and its valid values."""
+    check_choice("mechanism", mechanism, MECHANISMS)
+    check_choice("direction", direction, DIRECTIONS)
+    if not _is_number(strength) or not 0 <= strength < math.inf:
+        raise ValueError(f"strength must be a finite number of at least 0, got {strength!r}")
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
-def _chosen(table: Table, columns: Any, settings: _Settings) -> list[int]:
-    """Return the positions of the columns that get holes, in their order."""
+@dataclass(frozen=True, slots=True)
+class _Mechanism:
+    name: str
+    sign: float  # -1 if the smallest values are removed first
+    strength: float
+    seed: int
+
+
+def _random(seed: int, *key: int) -> np.random.Generator:
+    """Return the random numbers for one purpose; independent of ``np.random.default_rng(seed)``."""
+    return np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=key))
+
+
+# The columns
+
+
+def _amputed_columns(table: Table, columns: Any, how: _Mechanism) -> list[int]:
+    """Return the positions of the columns that values are removed from, in ascending order."""
     everything = set(range(table.n_columns))
-    is_mar = settings.mechanism == "mar"
+    is_mar = how.name == "mar"
     if columns is None:
         if is_mar and table.n_columns == 1:
             raise ValueError(
-                "mechanism='mar' needs a column that stays whole and decides about the others, and the table has only "
-                "one; add a column, or take 'mnar', which looks at the column itself"
+                "mechanism='mar' needs a column that stays complete and determines what is missing in the others, and "
+                "the table has only one; add a column, or use 'mnar', which depends on the column itself"
             )
-        n_whole = max(1, round(table.n_columns / 3)) if is_mar else 0
-        order = stream(settings.seed, WHOLE).permutation(table.n_columns).tolist()
-        return sorted(everything - set(order[:n_whole]))
-    chosen = {_position(table, column) for column in _listed(table, columns)}
-    if is_mar and chosen == everything:
+        n_complete = max(1, round(table.n_columns / 3)) if is_mar else 0
+        order = _random(how.seed, _DRIVERS).permutation(table.n_columns).tolist()
+        return sorted(everything - set(order[:n_complete]))
+    amputed = {_position(table, column) for column in _as_list(table, columns)}
+    if is_mar and amputed == everything:
         raise ValueError(
-            "mechanism='mar' needs a column that stays whole and decides about the others, and columns has all of the "
-            "table's; leave one out"
+            "mechanism='mar' needs a column that stays complete and determines what is missing in the others, and "
+            "columns has all of the table's; leave one out"
         )
-    return sorted(chosen)
+    return sorted(amputed)
 
 
-def _listed(table: Table, columns: Any) -> list[Any]:
-    """Return the columns asked for as a list, also if it is one that was."""
+def _as_list(table: Table, columns: Any) -> list[Any]:
+    """Return the columns as a list, also if a single one was passed."""
     is_name = isinstance(columns, tuple) and columns in (table.keys or [])
     if is_name or isinstance(columns, (str, Integral)):
         return [columns]
@@ -211,94 +203,166 @@ def _listed(table: Table, columns: Any) -> list[Any]:
 
 
 def _position(table: Table, column: Any) -> int:
-    """Return where a column stands, given its name or its position."""
+    """Return the position of a column from its name or position."""
     keys = table.keys or []
     if column in keys:
         return keys.index(column)
     is_position = isinstance(column, Integral) and not isinstance(column, bool)
-    # where names are whole numbers themselves, a number is a name
+    # if column names are integers, an integer is a name
     if is_position and not any(isinstance(key, Integral) for key in keys):
         if -table.n_columns <= column < table.n_columns:
             return int(column) % table.n_columns
-        raise ValueError(f"columns has position {column}, and the table's go from 0 to {table.n_columns - 1}")
+        raise ValueError(f"columns has position {column}; valid positions are 0 to {table.n_columns - 1}")
     if not keys:
         raise ValueError(
-            f"columns has {shortened(column)}, and an array has no column names; give positions from 0 to "
+            f"columns has {shortened(column)}, but an array has no column names; pass positions from 0 to "
             f"{table.n_columns - 1}"
         )
     near = get_close_matches(str(column), map(str, keys), n=3)
-    names = [repr(name) for name in near] or [shortened(key) for key in keys[:_MOST_NAMES]]
-    more = ", …" if not near and len(keys) > _MOST_NAMES else ""
-    remedy = "did you mean" if near else "it has"
-    end = "?" if near else ""
-    raise ValueError(
-        f"columns has {shortened(column)}, which is no column of the table; {remedy} {', '.join(names)}{more}{end}"
-    )
+    if near:
+        hint = f"did you mean {', '.join(map(repr, near))}?"
+    else:
+        more = ", …" if len(keys) > _MAX_NAMES else ""
+        hint = f"it has {', '.join(map(shortened, keys[:_MAX_NAMES]))}{more}"
+    raise ValueError(f"columns has {shortened(column)}, which is not a column of the table; {hint}")
+
+
+# The scores
 
 
 def _score(
-    column: Column,
-    position: int,
-    noise: NDArray[np.int64],
-    given: list[NDArray[np.float64]],
-    settings: _Settings,
-) -> NDArray[np.float64] | None:
-    """Return how high each row of a column scores, noise included; None where noise is all there is."""
-    seed, strength = settings.seed, settings.strength
-    match settings.mechanism:
+    column: Column, position: int, noise: NDArray[np.int64], shared: list[Floats], how: _Mechanism
+) -> Floats | None:
+    """Return the score of each row including noise, or None if only the noise counts."""
+    match how.name:
         case "mcar":
             return None
         case "mar":
-            return log_odds(combined(given, stream(seed, WEIGHTS, position)), strength, noise)
+            combined = _linear_combination(shared, _random(how.seed, _WEIGHTS, position))
+            return _with_logistic_noise(combined, how.strength, noise)
         case "predictive":
-            return log_odds(settings.sign * given[0], strength, noise)
-    values = settings.sign * in_seeded_order(column, stream(seed, ORDER, position))
-    return values if settings.mechanism == "im" else log_odds(normal_scores(values), strength, noise)
+            return _with_logistic_noise(how.sign * shared[0], how.strength, noise)
+    values = how.sign * _ordered(column, _random(how.seed, _ORDER, position))
+    return values if how.name == "im" else _with_logistic_noise(_normal_scores(values), how.strength, noise)
 
 
-def _given(table: Table, chosen: list[int], response: Any, settings: _Settings) -> list[NDArray[np.float64]]:
-    """Return the scores that all columns have in common: of the columns that stay whole, or of the response."""
-    if settings.mechanism == "mar" and chosen:
-        return _drivers(table, chosen, settings.seed)
-    if settings.mechanism == "predictive":
-        return [_response_scores(response, table.n_rows, settings.seed)]
-    return []
-
-
-def _drivers(table: Table, chosen: list[int], seed: int) -> list[NDArray[np.float64]]:
-    """Return the scores of the columns that stay whole and decide about the others."""
-    whole = sorted(set(range(table.n_columns)) - set(chosen))
-    drivers = []
-    for position in whole:
+def _shared_scores(table: Table, amputed: list[int], target: Any, how: _Mechanism) -> list[Floats]:
+    """Return the scores shared by all columns: of the complete columns for "mar", of the target for "predictive"."""
+    if how.name == "predictive":
+        return [_target_scores(target, table.n_rows, how.seed)]
+    if how.name != "mar" or not amputed:
+        return []
+    complete = sorted(set(range(table.n_columns)) - set(amputed))
+    scores = []
+    for position in complete:
         column = read_column(table.column(position), table.name(position))
-        drivers.append(normal_scores(in_seeded_order(column, stream(seed, ORDER, position))))
-    if not any(driver.any() for driver in drivers):
-        which = ", ".join(name_column(table.name(position)) for position in whole[:_MOST_NAMES])
+        scores.append(_normal_scores(_ordered(column, _random(how.seed, _ORDER, position))))
+    if not any(score.any() for score in scores):
+        which = ", ".join(name_column(table.name(position)) for position in complete[:_MAX_NAMES])
         raise ValueError(
-            f"mechanism='mar' needs a column that varies among those that stay whole ({which}); leave another one out "
-            "of columns"
+            f"mechanism='mar' needs a column that varies among those that stay complete ({which}); leave another one "
+            "out of columns"
         )
-    return drivers
+    return scores
 
 
-def _response_scores(response: Any, n_rows: int, seed: int) -> NDArray[np.float64]:
-    """Return the normal scores of the response."""
-    if response is None:
-        raise ValueError("mechanism='predictive' needs the response; pass it as response=")
-    if isinstance(response, str):
+def _target_scores(target: Any, n_rows: int, seed: int) -> Floats:
+    if target is None:
+        raise ValueError("mechanism='predictive' needs the target; pass it as target=")
+    if isinstance(target, str):
         raise ValueError(
-            f"response must hold one value per row, got {shortened(response)}; pass the column, not its name"
+            f"target must hold one value per row, got {shortened(target)}; pass the column, not its name"
         )
-    values = np.asarray(read_vector(response))
+    values = np.asarray(read_vector(target))
     if values.ndim != 1 or len(values) != n_rows:
         raise ValueError(
-            f"response has shape {values.shape}, and the table has {n_rows} rows; give one value per row"
+            f"target has shape {values.shape}, and the table has {n_rows} rows; pass one value per row"
         )
-    column = read_column(RawColumn(values), "the response")
+    column = read_column(RawColumn(values), "the target")
     if column.content is Content.NOTHING:
-        raise ValueError("response holds missing values only; give one value per row")
-    numbers = in_seeded_order(column, stream(seed, ORDER))
+        raise ValueError("target holds only missing values; pass one value per row")
+    numbers = _ordered(column, _random(seed, _ORDER))
     missing = np.isnan(numbers)
     if missing.any():
-        raise ValueError(f"response is missing in row {int(np.argmax(missing))}; drop such rows first")
-    return normal_scores(numbers)
+        raise ValueError(f"target is missing in row {int(np.argmax(missing))}; drop such rows first")
+    return _normal_scores(numbers)
+
+
+def _numbers(column: Column) -> Floats:
+    """Return a column as numbers, NaN where missing; text and ordered categories as positions in their order."""
+    if column.content is Content.NOTHING:
+        return np.full(len(column.values), np.nan)
+    if column.content is Content.TEXT:
+        order = sorted(column.labels) if column.order is None else map(str, column.order)
+        position = {label: i for i, label in enumerate(order)}
+        # the code of missing is -1: the last element
+        positions: Floats = np.array([*map(position.__getitem__, column.labels), np.nan])[column.values]
+        return positions
+    if column.order is not None:
+        labels = np.array([float(label) for label in column.order])
+        by_size = np.argsort(labels)
+        found = by_size[np.searchsorted(labels[by_size], column.values).clip(max=len(labels) - 1)]
+        return np.where(np.isnan(column.values), np.nan, found)
+    return np.asarray(column.values, dtype=np.float64)
+
+
+def _ordered(column: Column, random: np.random.Generator) -> Floats:
+    """Return a column as numbers; unordered categories are numbered in a random order."""
+    numbers = _numbers(column)
+    is_category = column.is_category or column.content in (Content.TEXT, Content.BOOLEANS)
+    if not is_category or column.order is not None:
+        return numbers
+    observed = ~np.isnan(numbers)
+    distinct, inverse = np.unique(numbers[observed], return_inverse=True)
+    numbers = np.full(len(numbers), np.nan)
+    numbers[observed] = random.permutation(len(distinct))[inverse]
+    return numbers
+
+
+def _normal_scores(numbers: Floats) -> Floats:
+    """Return the normal quantiles of the ranks of numbers: ties share theirs, missing values get 0, the average."""
+    observed = ~np.isnan(numbers)
+    scores = np.zeros(len(numbers))
+    if observed.any():
+        _, inverse, count = np.unique(numbers[observed], return_inverse=True, return_counts=True)
+        middle = (np.cumsum(count) - count / 2) / count.sum()
+        scores[observed] = ndtri(middle)[inverse]
+    return scores
+
+
+def _linear_combination(scores: list[Floats], random: np.random.Generator) -> Floats:
+    """Return a random linear combination of scores, with mean 0 and standard deviation 1."""
+    weights = random.normal(size=len(scores))
+    total = np.zeros(len(scores[0]))
+    for weight, score in zip(weights, scores, strict=True):
+        total += weight * score
+    total -= total.mean()
+    deviation = total.std()
+    return total / deviation if deviation > 0 else total
+
+
+def _with_logistic_noise(score: Floats, strength: float, noise: NDArray[np.int64]) -> Floats:
+    """Return scores plus logistic noise: the log-odds of being among the highest are linear in the score."""
+    noisy: Floats = strength * score + logit((noise + 0.5) / len(noise))
+    return noisy
+
+
+def highest(
+    score: Floats | None, noise: NDArray[np.int64], rows: NDArray[np.intp], n: int
+) -> NDArray[np.intp]:
+    """Return the ``n`` rows with the highest score; noise breaks ties, and decides alone if there is no score.
+
+    Noise has no ties, so a larger ``n`` returns a superset.
+    """
+    if n == 0:
+        return rows[:0]
+    if score is None:
+        return rows[_largest(noise[rows], n)]
+    score = score[rows]
+    threshold = np.partition(score, len(rows) - n)[len(rows) - n]
+    above, tied = rows[score > threshold], rows[score == threshold]
+    return np.concatenate([above, tied[_largest(noise[tied], n - len(above))]])
+
+
+def _largest(noise: NDArray[np.int64], n: int) -> NDArray[np.intp]:
+    return np.argpartition(noise, len(noise) - n)[len(noise) - n :]

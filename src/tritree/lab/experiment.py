@@ -220,7 +220,7 @@ class Experiment:
         versions = versions_of(self._methods.of_others)
         return {
             "datasets": [dataset.name for dataset in self.datasets],
-            "scenarios": {scenario.name: scenario.described() for scenario in self.scenarios},
+            "scenarios": {scenario.name: scenario.to_dict() for scenario in self.scenarios},
             "rates": list(self.rates),
             "methods": self._methods.names,
             "seeds": list(self.seeds),  # type: ignore[arg-type]

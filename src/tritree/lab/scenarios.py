@@ -1,4 +1,4 @@
-"""Where an experiment has its holes: in training and test, in test only, or other ones in test than in training."""
+"""Scenarios: where and how values go missing: in training and test, in test only, or by another mechanism in test."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from tritree.lab.ampute import ampute
+from tritree.lab.ampute import ampute, check_mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tritree.lab.data import Dataset
+    from tritree.lab.dataset import Dataset
 
 __all__ = ["Amputation", "Scenario", "in_both", "in_test", "shifted"]
 
 _STRENGTH = 3.0
-_WITH_DIRECTION = ("im", "mnar", "predictive")  # the mechanisms that look at it
-_WITH_STRENGTH = ("mar", "mnar", "predictive")
+_USES_DIRECTION = ("im", "mnar", "predictive")
+_USES_STRENGTH = ("mar", "mnar", "predictive")
 
 
 @dataclass(frozen=True, slots=True)
 class Amputation:
-    """How holes are made: what the parameters of `ampute` are, but for the rate and the seed.
+    """How values are removed: the parameters of `ampute` without the missing rate and the seed.
 
     Examples
     --------
-    >>> Amputation("mnar", columns=["income"]).described()
+    >>> Amputation("mnar", columns=["income"]).to_dict()
     {'mechanism': 'mnar', 'columns': ['income'], 'direction': 'largest', 'strength': 3.0}
     """
 
@@ -36,92 +36,91 @@ class Amputation:
     strength: float = _STRENGTH
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", _listed(self.columns))
-        # ampute itself says what cannot be, and before hundreds of cells would
-        ampute([[0, 1], [1, 0]], 0.0, self.mechanism, [0], response=[0, 1], **self._how())
-
-    def _how(self) -> dict[str, Any]:
-        return {"direction": self.direction, "strength": self.strength}
+        object.__setattr__(self, "columns", _as_tuple(self.columns))
+        check_mechanism(self.mechanism, self.direction, self.strength)
 
     def check(self, dataset: Dataset) -> None:
-        """Raise a ValueError if the holes are to be in a column that a data set does not have."""
+        """Raise a ValueError if the data set lacks one of the columns."""
         try:
-            ampute(dataset.X.iloc[:1], 0.0, columns=self._names())
+            ampute(dataset.X.iloc[:1], 0.0, columns=self._columns())
         except ValueError as error:
             raise ValueError(f"data set {dataset.name!r}: {error}") from None
 
-    def _names(self) -> list[Any] | None:
+    def _columns(self) -> list[Any] | None:
         return None if self.columns is None else list(self.columns)
 
-    def punch(self, dataset: Dataset, rate: float, seed: int) -> Any:
-        """Return the data set's table with holes."""
-        response = dataset.y if self.mechanism == "predictive" else None
+    def apply(self, dataset: Dataset, rate: float, seed: int) -> Any:
+        """Return the data set's features with missing values."""
         return ampute(
-            dataset.X, rate, self.mechanism, self._names(), response=response, seed=seed, **self._how()
+            dataset.X,
+            rate,
+            self.mechanism,
+            self._columns(),
+            target=dataset.y if self.mechanism == "predictive" else None,
+            direction=self.direction,
+            strength=self.strength,
+            seed=seed,
         )
 
-    def described(self) -> dict[str, Any]:
-        """Return how holes are made as plain data; a parameter that the mechanism does not look at is left out."""
-        columns = "all" if self.columns is None else [_plain(name) for name in self.columns]
-        said: dict[str, Any] = {"mechanism": self.mechanism, "columns": columns}
-        if self.mechanism in _WITH_DIRECTION:
-            said["direction"] = self.direction
-        if self.mechanism in _WITH_STRENGTH:
-            said["strength"] = float(self.strength)
-        return said
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameters that the mechanism uses, as plain data."""
+        names = self._columns()
+        columns = "all" if names is None else [n if isinstance(n, (str, int)) else repr(n) for n in names]
+        parameters: dict[str, Any] = {"mechanism": self.mechanism, "columns": columns}
+        if self.mechanism in _USES_DIRECTION:
+            parameters["direction"] = self.direction
+        if self.mechanism in _USES_STRENGTH:
+            parameters["strength"] = float(self.strength)
+        return parameters
 
 
-def _listed(columns: Any) -> tuple[Any, ...] | None:
-    """Return the names or positions of columns, also if it is one that was given."""
+def _as_tuple(columns: Any) -> tuple[Any, ...] | None:
+    """Return names or positions of columns as a tuple, also if a single one was passed."""
     if columns is None:
         return None
     if isinstance(columns, (str, Integral)):
         columns = (columns,)
     try:
-        listed = tuple(int(name) if isinstance(name, Integral) else name for name in columns)
+        names = tuple(int(name) if isinstance(name, Integral) else name for name in columns)
     except TypeError:
         raise TypeError(f"columns must be a list of names or positions, got {columns!r}") from None
-    if not listed:
+    if not names:
         raise ValueError(
-            "columns is empty; name those that are to get holes, or leave it out for all of them"
+            "columns is empty; name the columns to remove values from, or leave it out for all of them"
         )
-    return listed
-
-
-def _plain(name: Any) -> Any:
-    return name if isinstance(name, (str, int)) else repr(name)
+    return names
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Amputation in the rows of training and in those of the test; None leaves them complete."""
+    """Amputation of the training rows and of the test rows; None leaves the rows as they are."""
 
     name: str
     train: Amputation | None
     test: Amputation | None
 
     def check(self, dataset: Dataset) -> None:
-        """Raise a ValueError if a data set lacks a column that is to get holes."""
-        for part in (self.train, self.test):
-            if part is not None:
-                part.check(dataset)
+        """Raise a ValueError if the data set lacks a column that values are to be removed from."""
+        for amputation in (self.train, self.test):
+            if amputation is not None:
+                amputation.check(dataset)
 
     def tables(self, dataset: Dataset, rate: float, seed: int) -> tuple[Any, Any]:
-        """Return the whole table twice: as training sees it, and as the test does.
+        """Return the data set's features twice: for training and for the test.
 
-        Amputation are made before the rows are parted into folds, so that the share of them is that of the whole table.
+        Values are removed before the rows are split into folds, so the missing rate is exact in the whole table.
         """
         if rate == 0:
             return dataset.X, dataset.X
-        parts = {part for part in (self.train, self.test) if part is not None}
-        made = {part: part.punch(dataset, rate, seed) for part in parts}
-        return tuple(dataset.X if part is None else made[part] for part in (self.train, self.test))
+        amputed = {how: how.apply(dataset, rate, seed) for how in {self.train, self.test} if how is not None}
+        train, test = (dataset.X if how is None else amputed[how] for how in (self.train, self.test))
+        return train, test
 
-    def described(self) -> dict[str, Any]:
-        """Return where holes are, and how they are made, as plain data."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the amputation of the training and of the test rows, as plain data."""
         return {
-            part: "complete" if holes is None else holes.described()
-            for part, holes in (("training", self.train), ("test", self.test))
+            rows: "complete" if how is None else how.to_dict()
+            for rows, how in (("training", self.train), ("test", self.test))
         }
 
 
@@ -133,22 +132,22 @@ def in_both(
     strength: float = _STRENGTH,
     name: str | None = None,
 ) -> Scenario:
-    """Return the scenario with the same holes in training and test.
+    """Return the scenario with values missing by the same mechanism in training and test.
 
     Parameters
     ----------
     mechanism, columns, direction, strength
-        How holes are made; see `ampute`.
+        How values are removed; see `ampute`.
     name : str, optional
-        What to call it; the mechanism if not given. An experiment needs a name of its own for each of its scenarios.
+        Name of the scenario, unique in an experiment. By default the mechanism.
 
     Examples
     --------
-    >>> in_both("im", direction="smallest", name="the smallest first").name
-    'the smallest first'
+    >>> in_both("im", direction="smallest", name="smallest first").name
+    'smallest first'
     """
-    holes = Amputation(mechanism, direction, columns, strength)
-    return Scenario(mechanism if name is None else name, holes, holes)
+    how = Amputation(mechanism, direction, columns, strength)
+    return Scenario(mechanism if name is None else name, how, how)
 
 
 def in_test(
@@ -159,24 +158,24 @@ def in_test(
     strength: float = _STRENGTH,
     name: str | None = None,
 ) -> Scenario:
-    """Return the scenario with complete training rows: fields go missing in production only.
+    """Return the scenario with complete training rows: values go missing in production only.
 
     Parameters
     ----------
     mechanism, columns, direction, strength
-        How holes are made; see `ampute`.
+        How values are removed; see `ampute`.
     name : str, optional
-        What to call it; the mechanism and ``_test`` if not given.
+        Name of the scenario, unique in an experiment. By default the mechanism followed by ``_test``.
 
     Examples
     --------
-    What if the income is not asked for any more?
+    What if the income is no longer collected?
 
-    >>> in_test(columns=["income"]).described()
+    >>> in_test(columns=["income"]).to_dict()
     {'training': 'complete', 'test': {'mechanism': 'mcar', 'columns': ['income']}}
     """
-    holes = Amputation(mechanism, direction, columns, strength)
-    return Scenario(f"{mechanism}_test" if name is None else name, None, holes)
+    how = Amputation(mechanism, direction, columns, strength)
+    return Scenario(f"{mechanism}_test" if name is None else name, None, how)
 
 
 def shifted(
@@ -188,16 +187,16 @@ def shifted(
     strength: float = _STRENGTH,
     name: str | None = None,
 ) -> Scenario:
-    """Return the scenario in which holes are made in another way once the tree is in use.
+    """Return the scenario in which the missingness mechanism of the test differs from that of training.
 
     Parameters
     ----------
     train, test : str or Amputation
-        The mechanisms; or holes in full, where training and test differ in more.
+        Mechanisms; or amputations, if training and test differ in other parameters.
     columns, direction, strength
-        How holes are made by a mechanism that is given by its name; see `ampute`.
+        How values are removed by a mechanism given as str; see `ampute`.
     name : str, optional
-        What to call it; the two mechanisms with an arrow between them if not given.
+        Name of the scenario, unique in an experiment. By default the two mechanisms with an arrow between them.
 
     Examples
     --------
@@ -205,7 +204,7 @@ def shifted(
     'mcar → mnar'
     """
     before, after = (
-        part if isinstance(part, Amputation) else Amputation(part, direction, columns, strength)
-        for part in (train, test)
+        how if isinstance(how, Amputation) else Amputation(how, direction, columns, strength)
+        for how in (train, test)
     )
     return Scenario(f"{before.mechanism} → {after.mechanism}" if name is None else name, before, after)

@@ -81,7 +81,7 @@ class Trial:
     def description(self) -> dict[str, Any]:
         """Return the cell as plain data: what makes no difference is left out, so that it is looked up only once."""
         holes = [
-            None if self.rate == 0 or part is None else part.described()
+            None if self.rate == 0 or part is None else part.to_dict()
             for part in (self.scenario.train, self.scenario.test)
         ]
         return {

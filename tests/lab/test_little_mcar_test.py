@@ -1,4 +1,4 @@
-"""Little's test agrees with R, with a slow twin, and with what chance does."""
+"""Little's MCAR test agrees with R, with a reference implementation, and is calibrated."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pytest
 from lab.airquality import columns as air_quality
 
 from tritree.lab import ampute
-from tritree.lab.little import MOST_COLUMNS, MOST_PATTERNS, MOST_ROWS, little_test
+from tritree.lab.little_mcar_test import MAX_COLUMNS, MAX_PATTERNS, MAX_ROWS, little_mcar_test
 
 
 def little(columns):
-    return little_test(list(columns), list(columns.values()))
+    return little_mcar_test(list(columns), list(columns.values()))
 
 
 def named(array):
@@ -58,38 +58,38 @@ def test_many_patterns_agree_with_estimates_of_lavaan():
     assert (result.degrees_of_freedom, result.n_patterns) == (69, 18)
 
 
-# a slow twin, row by row
+# reference implementation, row by row
 
 
 def slow_statistic(values):
-    """Return the statistic with means and covariances that were improved row by row, step by step, for long."""
+    """Return the statistic with means and covariances of 400 plain EM steps."""
     n_rows = len(values)
     mean, covariance = np.nanmean(values, axis=0), np.diag(np.nanvar(values, axis=0))
     for _ in range(400):
-        filled, unknown = np.empty_like(values), np.zeros_like(covariance)
+        filled, residual = np.empty_like(values), np.zeros_like(covariance)
         for i, row in enumerate(values):
             seen = ~np.isnan(row)
-            slopes = np.linalg.solve(covariance[np.ix_(seen, seen)], covariance[seen]).T
-            filled[i] = mean + slopes @ (row[seen] - mean[seen])
-            unknown += covariance - slopes @ covariance[seen]
+            regression = np.linalg.solve(covariance[np.ix_(seen, seen)], covariance[seen]).T
+            filled[i] = mean + regression @ (row[seen] - mean[seen])
+            residual += covariance - regression @ covariance[seen]
         mean = filled.mean(axis=0)
-        covariance = ((filled - mean).T @ (filled - mean) + unknown) / n_rows
+        covariance = ((filled - mean).T @ (filled - mean) + residual) / n_rows
     statistic = 0.0
     for pattern in np.unique(~np.isnan(values), axis=0):
         rows = values[(~np.isnan(values) == pattern).all(axis=1)][:, pattern]
-        off = rows.mean(axis=0) - mean[pattern]
-        statistic += len(rows) * off @ np.linalg.solve(covariance[np.ix_(pattern, pattern)], off)
+        deviation = rows.mean(axis=0) - mean[pattern]
+        statistic += len(rows) * deviation @ np.linalg.solve(covariance[np.ix_(pattern, pattern)], deviation)
     return statistic
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_statistic_is_that_of_the_slow_twin(seed):
+def test_statistic_is_that_of_the_reference(seed):
     values = ampute(correlated(60, 3, seed), 0.25, seed=seed)
     values = values[~np.isnan(values).all(axis=1)]
     assert little(named(values)).statistic == pytest.approx(slow_statistic(values), rel=1e-5)
 
 
-# what chance does
+# calibration
 
 
 def p_values(mechanism, n=200):
@@ -101,17 +101,17 @@ def p_values(mechanism, n=200):
     )
 
 
-def test_p_values_are_about_uniform_where_holes_are_completely_at_random():
+def test_p_values_are_about_uniform_under_mcar():
     found = np.sort(p_values("mcar"))
     expected = (np.arange(len(found)) + 0.5) / len(found)
     assert np.abs(found - expected).max() < 1.36 / np.sqrt(len(found))  # Kolmogorov-Smirnov, 5 %
 
 
-def test_p_values_are_small_where_holes_depend_on_an_observed_column():
+def test_p_values_are_small_under_mar():
     assert (p_values("mar", 30) < 0.001).all()
 
 
-# what leaves the result alone
+# invariance
 
 
 def test_units_of_columns_do_not_matter():
@@ -135,36 +135,36 @@ def test_order_of_rows_does_not_matter():
 @pytest.mark.parametrize(
     ("extra", "reason"),
     [
-        (lambda columns: columns["Temp"] * 2 - columns["Wind"], "follows from the columns before it"),
-        (lambda columns: columns["Ozone"] * -3, "follows from the columns before it"),
+        (lambda columns: columns["Temp"] * 2 - columns["Wind"], "a linear combination of columns before it"),
+        (lambda columns: columns["Ozone"] * -3, "a linear combination of columns before it"),
         (lambda columns: np.ones(153), "all observed values are equal"),
         (lambda columns: np.append(columns["Day"][1:], np.inf), "holds infinite values"),
         (lambda columns: np.full(153, np.nan), "no value is observed"),
     ],
 )
-def test_column_that_tells_nothing_is_left_out_with_its_reason(extra, reason):
+def test_unusable_column_is_excluded_with_its_reason(extra, reason):
     columns = air_quality()
     result = little(columns | {"extra": extra(columns)})
     assert result.left_out == {"extra": reason}
     assert result.statistic == pytest.approx(little(columns).statistic, rel=1e-6)
 
 
-# where there is no test
+# no test possible
 
 
 @pytest.mark.parametrize(
     ("array", "reason"),
     [
         (np.empty((5, 0)), "no numeric column with values"),
-        (correlated(20, 2), "no holes"),
-        (np.where(np.arange(20)[:, None] < 5, np.nan, correlated(20, 2)), "no patterns to compare"),
+        (correlated(20, 2), "only one missing pattern"),
+        (np.where(np.arange(20)[:, None] < 5, np.nan, correlated(20, 2)), "no means to compare"),
         (np.where(np.eye(2)[np.arange(20) % 2] > 0, np.nan, correlated(20, 2)), "no two patterns"),
         (np.ones((9, 2)), "no numeric column varies"),
         (ampute(correlated(4, 4), 0.25), "too few for 4 columns"),
-        (ampute(correlated(100, 20), 0.4), "look at fewer columns"),
+        (ampute(correlated(100, 20), 0.4), "use fewer columns"),
     ],
 )
-def test_reason_is_told_where_there_is_no_test(array, reason):
+def test_reason_is_given_if_there_is_no_test(array, reason):
     result = little(named(array))
     assert reason in result.reason
     assert (result.statistic, result.degrees_of_freedom, result.p_value) == (None, None, None)
@@ -173,23 +173,23 @@ def test_reason_is_told_where_there_is_no_test(array, reason):
 # limits
 
 
-def test_rows_beyond_the_limit_are_left_out_and_told():
-    result = little(named(ampute(correlated(MOST_ROWS + 5, 2), 0.2, columns=[0])))
-    assert result.n_rows == MOST_ROWS
-    assert result.remarks == ("a random 100,000 of 100,005 rows were looked at",)
+def test_rows_beyond_the_limit_are_sampled_with_a_remark():
+    result = little(named(ampute(correlated(MAX_ROWS + 5, 2), 0.2, columns=[0])))
+    assert result.n_rows == MAX_ROWS
+    assert result.remarks == ("a random 100,000 of 100,005 rows were used",)
 
 
-def test_columns_with_the_fewest_holes_are_left_out_beyond_the_limit():
-    values = correlated(300, MOST_COLUMNS + 2)
+def test_columns_with_the_fewest_missing_values_are_excluded_beyond_the_limit():
+    values = correlated(300, MAX_COLUMNS + 2)
     values[:40, -1] = values[20:60, -2] = np.nan
     result = little(named(values))
-    assert len(result.columns) == MOST_COLUMNS
+    assert len(result.columns) == MAX_COLUMNS
     assert {"x30", "x31"} <= set(result.columns)
-    assert result.left_out == dict.fromkeys(["x28", "x29"], "only 30 columns are looked at")
+    assert result.left_out == dict.fromkeys(["x28", "x29"], "only 30 columns are used")
 
 
-def test_rarest_patterns_are_left_out_beyond_the_limit():
+def test_rarest_patterns_are_excluded_beyond_the_limit():
     result = little(named(ampute(correlated(4000, 10), 0.3)))
-    assert result.n_patterns == MOST_PATTERNS
+    assert result.n_patterns == MAX_PATTERNS
     assert "only the 500 most frequent of" in result.remarks[0]
     assert result.p_value > 0.01

@@ -1,0 +1,336 @@
+"""Summary of the missing values of a table, as plain data, text, HTML and a figure."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from html import escape
+from itertools import combinations
+from math import sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tritree.columns import Column, Content
+from tritree.inspection.formatting import as_name, as_percent, count, pad, width_of
+from tritree.inspection.missing_patterns import missing_cells, read_any_column, summarise_missing
+from tritree.lab.little_mcar_test import LittleMCARTest, little_mcar_test
+from tritree.lab.set_missing import collected
+from tritree.parameters import check_int
+from tritree.table import read_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ColumnMissing", "MissingPair", "MissingPattern", "MissingProfile", "profile_missing"]
+
+_MAX_COLUMNS, _MAX_PATTERNS, _MAX_PAIRS = 30, 15, 10  # lines of the tables in text and HTML
+_NAME_WIDTH, _MAX_NAMES = 30, 6  # characters of a name, and names in a line
+_MIN_CORRELATION = 0.1  # pairs below it are not shown,
+_MIN_Z = 3.0  # nor pairs below so many standard errors
+_SIGNIFICANT = 0.05  # p-value
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMissing:
+    """Number and fraction of the missing cells of a column."""
+
+    name: str
+    missing: int
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPattern:
+    """Number and fraction of the rows in which exactly these columns are missing."""
+
+    columns: tuple[str, ...]
+    rows: int
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPair:
+    """Correlation of the missingness indicators of two columns."""
+
+    columns: tuple[str, str]
+    correlation: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MissingProfile:
+    """Summary of the missing values of a table, made by `profile_missing`; prints as text, and as HTML in notebooks."""
+
+    n_rows: int
+    n_columns: int
+    #: Number of rows without missing values.
+    complete_rows: int
+    #: All columns, in the order of the table.
+    columns: tuple[ColumnMissing, ...]
+    #: Number of distinct patterns; the most frequent ones are listed, most frequent first.
+    n_patterns: int
+    patterns: tuple[MissingPattern, ...]
+    #: Pairs of columns that are missing in some rows but not in all, highest correlation first.
+    together: tuple[MissingPair, ...]
+    #: Little's test of missing completely at random.
+    mcar_test: LittleMCARTest
+    _summary: dict[str, Any] = field(compare=False)
+
+    def __repr__(self) -> str:
+        return f"<MissingProfile: {_headline(self.to_dict())}>"
+
+    def __str__(self) -> str:
+        return _as_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        return _as_html(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the profile as plain data that ``json.dumps`` accepts.
+
+        Examples
+        --------
+        >>> from tritree.lab import profile_missing
+        >>> profile_missing([[1.0, None], [2.0, 3.0]]).to_dict()["columns"][1]
+        {'name': 'x1', 'missing': 1, 'fraction': 0.5}
+        """
+        test = self.mcar_test
+        return {
+            "n_rows": self.n_rows,
+            "n_columns": self.n_columns,
+            "complete_rows": self.complete_rows,
+            "columns": [asdict(column) for column in self.columns],
+            "n_patterns": self.n_patterns,
+            "patterns": [asdict(p) | {"columns": list(p.columns)} for p in self.patterns],
+            "together": [asdict(p) | {"columns": list(p.columns)} for p in self.together],
+            "mcar_test": asdict(test) | {"columns": list(test.columns), "remarks": list(test.remarks)},
+        }
+
+    def plot(self, ax: Any = None, *, max_patterns: int = 20, max_columns: int = 30) -> Any:
+        """Return an ``Axes`` with the figure that ``tritree.plot_missing`` draws of the table; needs matplotlib."""
+        from tritree.inspection.axes import check_axes
+        from tritree.inspection.missing_plot import draw_missing
+
+        check_int("max_patterns", max_patterns, 1)
+        check_int("max_columns", max_columns, 1)
+        check_axes(ax)
+        patterns = {"patterns": self._summary["patterns"][:max_patterns]}
+        return draw_missing(self._summary | patterns, ax, max_columns)
+
+
+def profile_missing(table: Any) -> MissingProfile:
+    """Return a summary of a table's missing values: per column, patterns, pairs of columns, and Little's MCAR test.
+
+    Parameters
+    ----------
+    table : table of shape (n_rows, n_columns)
+        A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads. A cell is missing
+        if the estimators treat it so; columns that they refuse, such as dates, are counted as well.
+
+    Returns
+    -------
+    MissingProfile
+        With ``n_rows``, ``n_columns``, ``complete_rows``, ``columns``, ``patterns`` (the 100 most frequent of
+        ``n_patterns``), ``together`` (pairs of the 200 columns with the most missing values) and ``mcar_test``.
+        ``print`` shows it, ``to_dict()`` returns plain data, ``plot()`` draws it.
+
+    See Also
+    --------
+    ampute : Remove values of a table by a missingness mechanism.
+
+    Notes
+    -----
+    Little's test compares the means of rows with different missing patterns; a small ``p_value`` indicates that
+    values are not missing completely at random. A large one proves nothing: missingness that depends on the missing
+    values alone, or on other things than means, can escape it. The test assumes normal distributions and uses numeric
+    columns only, at most 100,000 rows, 30 columns and 500 patterns. ``mcar_test`` has what it was computed on, or the
+    reason why it was not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tritree.lab import ampute, profile_missing
+    >>> table = np.random.default_rng(0).normal(size=(1000, 3)) @ [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
+    >>> profile_missing(ampute(table, 0.2, columns=[0, 1])).mcar_test.p_value > 0.05
+    True
+    >>> profile_missing(ampute(table, 0.2, "mar", columns=[0, 1])).mcar_test.p_value < 0.001
+    True
+    """
+    table = collected(table)
+    summary = summarise_missing(table)
+    names, n_rows = [column["name"] for column in summary["columns"]], summary["rows"]
+    complete_rows, numeric = _complete_rows_and_numeric_columns(table)
+    return MissingProfile(
+        n_rows=n_rows,
+        n_columns=len(names),
+        complete_rows=complete_rows,
+        columns=tuple(
+            ColumnMissing(column["name"], column["missing"], column["missing"] / n_rows)
+            for column in summary["columns"]
+        ),
+        n_patterns=summary["n_patterns"],
+        patterns=tuple(
+            MissingPattern(tuple(names[j] for j in one["columns"]), one["rows"], one["rows"] / n_rows)
+            for one in summary["patterns"]
+        ),
+        together=_pairs(summary["together"], names),
+        mcar_test=little_mcar_test([names[j] for j in numeric], list(numeric.values())),
+        _summary=summary,
+    )
+
+
+def _complete_rows_and_numeric_columns(table: Any) -> tuple[int, dict[int, NDArray[np.float64]]]:
+    """Return the number of complete rows, and the numeric columns by position."""
+    read = read_table(table)
+    complete = np.ones(read.n_rows, dtype=bool)
+    numeric = {}
+    for position in range(read.n_columns):
+        column = read_any_column(read, position)
+        complete &= ~missing_cells(column)
+        if isinstance(column, Column) and column.content is Content.NUMBERS and not column.is_category:
+            numeric[position] = np.asarray(column.values, dtype=np.float64)
+    return int(np.count_nonzero(complete)), numeric
+
+
+def _pairs(together: dict[str, Any], names: list[str]) -> tuple[MissingPair, ...]:
+    """Return all pairs of columns with their correlations, highest first."""
+    columns, correlation = together["columns"], together["correlation"]
+    pairs = [
+        MissingPair((names[columns[a]], names[columns[b]]), correlation[a][b])
+        for a, b in combinations(range(len(columns)), 2)
+    ]
+    return tuple(sorted(pairs, key=lambda pair: -pair.correlation))
+
+
+# Text and HTML show the same sections
+
+
+class _Section(NamedTuple):
+    """A table with its title; ``rest`` says what is not shown."""
+
+    title: str
+    headings: list[str]
+    lines: list[list[str]]
+    rest: str
+
+
+_TEST_TITLE = "Little's test of missing completely at random"
+
+
+def _as_text(profile: dict[str, Any]) -> str:
+    parts = [_headline(profile)]
+    for title, headings, lines, rest in _sections(profile):
+        body = _aligned([headings, *lines])
+        parts.append("\n".join([title, *(f"  {line}" for line in [*body, *filter(None, [rest])])]))
+    parts.append("\n".join([_TEST_TITLE, *(f"  {line}" for line in _test_lines(profile["mcar_test"]))]))
+    return "\n\n".join(parts)
+
+
+def _as_html(profile: dict[str, Any]) -> str:
+    """Return the profile as HTML; names are escaped."""
+    parts = [f"<p>{escape(_headline(profile))}</p>"]
+    for title, headings, lines, rest in _sections(profile):
+        head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in lines
+        )
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        more = f"<p>{escape(rest)}</p>" if rest else ""
+        parts.append(f"<h4>{escape(title)}</h4>{table}{more}")
+    test = "<br>".join(map(escape, _test_lines(profile["mcar_test"])))
+    parts.append(f"<h4>{escape(_TEST_TITLE)}</h4><p>{test}</p>")
+    return "<div>" + "\n".join(parts) + "</div>"
+
+
+def _aligned(lines: list[list[str]]) -> list[str]:
+    """Return lines of cells in columns: the last one aligned to the left, the others to the right."""
+    widths = [max(map(width_of, cells)) for cells in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            pad(cell, width, right=place < len(line) - 1)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def _headline(profile: dict[str, Any]) -> str:
+    """Return the size of the table and the number of missing cells in one line."""
+    n_rows, n_columns = profile["n_rows"], profile["n_columns"]
+    missing = sum(column["missing"] for column in profile["columns"])
+    size = f"{count(n_rows, 'row')} × {count(n_columns, 'column')}"
+    if not missing:
+        return f"{size}: no cell is missing"
+    cells = f"{count(missing, 'cell')} ({as_percent(missing / (n_rows * n_columns))}) missing"
+    complete = profile["complete_rows"]
+    rows = f"{count(complete, 'row')} ({as_percent(complete / n_rows)}) complete"
+    return f"{size}: {cells}, {rows}, {count(profile['n_patterns'], 'pattern')}"
+
+
+def _sections(profile: dict[str, Any]) -> list[_Section]:
+    """Return the tables that are not empty."""
+    sections = [_columns_section(profile), _patterns_section(profile), _pairs_section(profile)]
+    return [section for section in sections if section.lines]
+
+
+def _columns_section(profile: dict[str, Any]) -> _Section:
+    incomplete = sorted((c for c in profile["columns"] if c["missing"]), key=lambda c: -c["missing"])
+    lines = [
+        [f"{c['missing']:,}", as_percent(c["fraction"]), as_name(c["name"], _NAME_WIDTH)]
+        for c in incomplete[:_MAX_COLUMNS]
+    ]
+    rest = []
+    if len(incomplete) > _MAX_COLUMNS:
+        rest.append(f"… {count(len(incomplete) - _MAX_COLUMNS, 'more column')} with fewer missing values")
+    if len(incomplete) < profile["n_columns"]:
+        rest.append(f"{count(profile['n_columns'] - len(incomplete), 'complete column')}")
+    return _Section("Missing cells", ["cells", "fraction", "column"], lines, ", ".join(rest))
+
+
+def _patterns_section(profile: dict[str, Any]) -> _Section:
+    is_incomplete = any(column["missing"] for column in profile["columns"])
+    shown = profile["patterns"][:_MAX_PATTERNS] if is_incomplete else []
+    lines = [[f"{p['rows']:,}", as_percent(p["fraction"]), _names(p["columns"])] for p in shown]
+    n_more = profile["n_patterns"] - len(shown)
+    rest = f"… {count(n_more, 'more pattern')}" if n_more else ""
+    return _Section("Patterns", ["rows", "fraction", "missing columns"], lines, rest)
+
+
+def _pairs_section(profile: dict[str, Any]) -> _Section:
+    least = max(_MIN_CORRELATION, _MIN_Z / sqrt(profile["n_rows"]))
+    notable = [pair for pair in profile["together"] if abs(pair["correlation"]) >= least]
+    strongest = sorted(notable, key=lambda pair: -abs(pair["correlation"]))[:_MAX_PAIRS]
+    lines = [[f"{pair['correlation']:+.2f}", _names(pair["columns"])] for pair in strongest]
+    n_more = len(notable) - len(strongest)
+    rest = f"… {count(n_more, 'more pair')}, less correlated" if n_more else ""
+    return _Section("Columns missing together", ["correlation", "columns"], lines, rest)
+
+
+def _names(names: list[str]) -> str:
+    if not names:
+        return "none"
+    shown = [as_name(name, _NAME_WIDTH) for name in names[:_MAX_NAMES]]
+    more = [f"… {len(names) - _MAX_NAMES} more"] if len(names) > _MAX_NAMES else []
+    return ", ".join(shown + more)
+
+
+def _test_lines(test: dict[str, Any]) -> list[str]:
+    """Return the result of the test, what it was computed on, and what it means."""
+    if test["statistic"] is None:
+        lines = [f"not computed: {test['reason']}"]
+    else:
+        p = test["p_value"]
+        value = f"p = {p:.2g}" if p >= 1e-15 else "p < 1e-15"
+        degrees = count(test["degrees_of_freedom"], "degree")
+        lines = [
+            f"{value} (chi-square {test['statistic']:,.2f} with {degrees} of freedom)",
+            f"on {count(len(test['columns']), 'numeric column')}, {count(test['n_rows'], 'row')} and "
+            f"{count(test['n_patterns'], 'pattern')}",
+            "Values are not missing completely at random: the means differ between missing patterns."
+            if p < _SIGNIFICANT
+            else "No evidence that missingness depends on observed values; it may still depend on the missing ones.",
+        ]
+    lines += test["remarks"]
+    reasons: dict[str, list[str]] = {}
+    for name, reason in test["left_out"].items():
+        reasons.setdefault(reason, []).append(name)
+    return lines + [f"excluded ({reason}): {_names(names)}" for reason, names in reasons.items()]
