@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
-from benchmarks import surroundings
-from benchmarks.arguments import positive, whole
+from benchmarks import builds, environment, memory
+from benchmarks.arguments import integer_from
 from benchmarks.cases import CASES
 from benchmarks.report import Report, print_report, to_json, write_readme
 from benchmarks.results import Row
@@ -24,34 +27,37 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parent
 ROUNDS, QUICK_ROUNDS = 7, 3
-WIDTH = 100  # that the tables need at least
+#: Processes per build of a comparison of builds, and the rounds in each.
+PAIRS, QUICK_PAIRS, ROUNDS_PER_PROCESS = 5, 3, 3
+MIN_WIDTH = 100  # of the tables
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was asked for, and report; return 1 if a benchmark failed, and 130 after Ctrl-C.
+    """Run benchmarks and report; return 1 if a benchmark failed, and 130 after Ctrl-C.
 
-    A reach that is missed is no failure.
+    A goal that is missed is not a failure.
     """
-    asked = parse(arguments)
-    if asked.list:
+    options = parse(arguments)
+    if options.list:
         for name, case in CASES.items():
             print(f"{name:<18}{(case.__doc__ or '').splitlines()[0]}")
         return 0
-    names = list(dict.fromkeys(asked.names)) or list(CASES)
+    names = list(dict.fromkeys(options.names)) or list(CASES)
+    if options.against:
+        return compare_builds(names, options)
+    builds.activate()
     begin = time.perf_counter()
-    rows, finished = run_all(names, asked)
-    report = Report(about(asked, names, finished, time.perf_counter() - begin), rows)
+    rows, finished = run_all(names, options)
+    report = Report(about(options, names, finished, time.perf_counter() - begin), rows)
 
-    kind = "quick" if asked.quick else "full"
+    kind = "quick" if options.quick else "full"
     part = "" if set(names) == set(CASES) else "-part"
-    file = asked.json or FOLDER / "results" / f"{kind}{part}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(to_json(report), encoding="utf-8")
-    # what was measured is safe now, whatever becomes of the printing
+    file = options.json or FOLDER / "results" / f"{kind}{part}.json"
+    write_json(file, to_json(report))
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    print_report(report, Console(width=max(Console().width, WIDTH)))
+    print_report(report, wide_console())
     print(f"All measurements are in {file}.")
-    if asked.write_readme:
+    if options.write_readme:
         print(update_readme(report, FOLDER / "README.md"))
     if not finished:
         return 130  # as of any program that Ctrl-C has ended
@@ -59,46 +65,62 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return what was asked for on the command line."""
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(
-        "python -m benchmarks", description="Measure tritree beside other libraries."
+        "python -m benchmarks", description="Compare the speed and memory of tritree with other libraries."
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run; all of them by default")
-    parser.add_argument("--list", action="store_true", help="list the benchmarks and end")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows; ends within three minutes")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run (default: all)")
+    parser.add_argument("--list", action="store_true", help="list the benchmarks and exit")
+    parser.add_argument("--quick", action="store_true", help="use a tenth of the rows; takes a few minutes")
     parser.add_argument(
-        "--rounds", type=positive, help=f"rounds at most; {ROUNDS}, or {QUICK_ROUNDS} if quick"
+        "--rounds",
+        type=integer_from(1),
+        help=f"maximum number of rounds (default: {ROUNDS}, or {QUICK_ROUNDS} with --quick); with --against, "
+        f"number of processes per build (default: {PAIRS}, or {QUICK_PAIRS} with --quick)",
     )
-    parser.add_argument("--seed", type=whole, default=0, help="of the tables that are drawn; 0")
-    parser.add_argument("--threads", type=positive, help="for every library; all processors")
+    parser.add_argument("--seed", type=integer_from(0), default=0, help="seed of the data (default: 0)")
+    parser.add_argument(
+        "--threads", type=integer_from(1), help="threads of every library (default: all processors)"
+    )
     parser.add_argument(
         "--json",
         type=Path,
         metavar="FILE",
-        help="where results go; full.json and the like in benchmarks/results",
+        help="file for the results (default: full.json, quick.json, ... in benchmarks/results)",
     )
     parser.add_argument(
         "--write-readme",
         action="store_true",
-        help="put the tables of a full run of everything into README.md",
+        help="write the tables of a full run of all benchmarks to README.md",
     )
-    asked = parser.parse_args(arguments)
-    unknown = [name for name in asked.names if name not in CASES]
+    parser.add_argument("--tritree-only", action="store_true", help="leave other libraries out")
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="FOLDER",
+        help="compare with another build of tritree: FOLDER holds the package, or is the site-packages of its install",
+    )
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in CASES]
     if unknown:
-        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(CASES)}")
-    if asked.json and asked.json.is_dir():
-        parser.error(f"argument --json: {asked.json} is a folder; name a file")
-    asked.rounds = asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS)
-    asked.threads = asked.threads or surroundings.processors()
-    return asked
+        parser.error(f"unknown benchmark {', '.join(unknown)}; choose from {', '.join(CASES)}")
+    if options.json and options.json.is_dir():
+        parser.error(f"argument --json: {options.json} is a folder; name a file")
+    if options.against and not options.against.is_dir():
+        parser.error(f"argument --against: there is no folder {options.against}")
+    if options.rounds is None:
+        full, quick = (PAIRS, QUICK_PAIRS) if options.against else (ROUNDS, QUICK_ROUNDS)
+        options.rounds = quick if options.quick else full
+    options.threads = options.threads or environment.processors()
+    return options
 
 
-def run_all(names: Sequence[str], asked: argparse.Namespace) -> tuple[list[Row], bool]:
-    """Return the rows of the benchmarks, and whether all were finished; Ctrl-C keeps the rows it has."""
+def run_all(names: Sequence[str], options: argparse.Namespace) -> tuple[list[Row], bool]:
+    """Return the rows of the benchmarks, and whether all were finished; after Ctrl-C, the rows so far."""
     rows: list[Row] = []
     console = Console(file=sys.stderr)
     columns = (TextColumn("{task.description:<18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # drawn between turns only: a thread of its own would take part in the timing
+    # refreshed between samples only: a refreshing thread would disturb the timing
     with Progress(*columns, console=console, auto_refresh=False, disable=not console.is_terminal) as progress:
         everything = progress.add_task("benchmarks", total=len(names))
         current = progress.add_task("", total=None)
@@ -106,7 +128,14 @@ def run_all(names: Sequence[str], asked: argparse.Namespace) -> tuple[list[Row],
         def tick(done: int, total: int) -> None:
             progress.update(current, completed=done, total=total, refresh=True)
 
-        run = Run(threads=asked.threads, rounds=asked.rounds, seed=asked.seed, quick=asked.quick, tick=tick)
+        run = Run(
+            n_threads=options.threads,
+            rounds=options.rounds,
+            seed=options.seed,
+            quick=options.quick,
+            tritree_only=options.tritree_only,
+            tick=tick,
+        )
         try:
             for name in names:
                 progress.update(current, description=name, completed=0, total=None, refresh=True)
@@ -119,46 +148,116 @@ def run_all(names: Sequence[str], asked: argparse.Namespace) -> tuple[list[Row],
     return rows, True
 
 
-def run_one(name: str, run: Run, keep: Callable[[Row], None]) -> None:
-    """Keep the rows of a benchmark; where it fails, a row that says so, so that others still run."""
+def run_one(name: str, run: Run, add: Callable[[Row], None]) -> None:
+    """Add the rows of a benchmark; if it fails, add a row with the error, so that the others still run."""
+    measures_memory = memory.obstacle() is None
     try:
         for row in CASES[name](run):
-            keep(row)
+            if measures_memory:
+                row.peak_memory = memory.peak()
+                memory.reset_peak()
+            add(row)
     except Exception as error:
-        keep(Row(name, "failed", failed=True, notes=[f"Failed: {type(error).__name__}: {error}"]))
+        add(Row(name, "failed", failed=True, notes=[f"Failed: {type(error).__name__}: {error}"]))
 
 
-def about(asked: argparse.Namespace, names: Sequence[str], finished: bool, seconds: float) -> dict[str, Any]:
-    """Return where, when and how the run was made."""
+def about(
+    options: argparse.Namespace, names: Sequence[str], finished: bool, seconds: float
+) -> dict[str, Any]:
+    """Return date, commit, options, machine and versions of the run."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "commit": surroundings.commit(),
+        "commit": environment.commit(),
         "finished": finished,
         "seconds": seconds,
-        "settings": {
+        "options": {
             "names": list(names),
             "everything": set(names) == set(CASES),
-            "quick": asked.quick,
-            "rounds": asked.rounds,
-            "seed": asked.seed,
-            "threads": asked.threads,
+            "quick": options.quick,
+            "rounds": options.rounds,
+            "seed": options.seed,
+            "threads": options.threads,
+            "tritree_only": options.tritree_only,
         },
-        "machine": surroundings.machine(),
-        "versions": surroundings.versions(),
+        "machine": environment.machine(),
+        "versions": environment.versions(),
+        "core": builds.location(),
     }
 
 
 def update_readme(report: Report, path: Path) -> str:
-    """Put the report into the README if it is of a full run of everything; return what was done."""
-    how = report.about["settings"]
-    if how["quick"] or not report.about["finished"] or set(how["names"]) != set(CASES):
-        return f"{path.name} is left as it is: only a full run of every benchmark goes there."
-    if any(not row.measurements for row in report.rows):
-        return f"{path.name} is left as it is: a benchmark failed, or its table or peers were absent."
+    """Write a full run of all benchmarks to the README; return what was done."""
+    options = report.about["options"]
+    if options["quick"] or not report.about["finished"] or set(options["names"]) != set(CASES):
+        return f"{path.name} is unchanged: it shows only full runs of all benchmarks."
+    if options["tritree_only"] or any(not row.measurements for row in report.rows):
+        return (
+            f"{path.name} is unchanged: a benchmark failed, or its data or the other libraries were absent."
+        )
     if any(row.disturbance for row in report.rows):
-        return f"{path.name} is left as it is: other processes disturbed this run."
+        return f"{path.name} is unchanged: other processes disturbed this run."
     write_readme(report, path)
     return f"{path.name} shows this run."
+
+
+def compare_builds(names: Sequence[str], options: argparse.Namespace) -> int:
+    """Compare this build of tritree with another one and print the ratios; return 1 if a benchmark failed."""
+    rounds = [
+        "--rounds",
+        str(ROUNDS_PER_PROCESS),
+        "--threads",
+        str(options.threads),
+        "--seed",
+        str(options.seed),
+    ]
+    arguments = [*rounds, "--quick"] if options.quick else rounds
+    comparisons: list[builds.Comparison] = []
+    notes: list[str] = []
+    finished, failed = True, False
+    try:
+        for found, remarks, any_failed in builds.compare_builds(
+            names, options.against, arguments, options.rounds
+        ):
+            comparisons += found
+            notes += remarks
+            failed |= any_failed
+    except KeyboardInterrupt:
+        finished = False
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in builds.HEADINGS:
+        table.add_column(heading, no_wrap=heading not in ("work", "measured"))
+    for each in comparisons:
+        table.add_row(*each.cells())
+    console = wide_console()
+    console.print(table)
+    console.print(
+        "this / other: ratio of the medians over processes; below 1, this build is faster or smaller. range: ratios of "
+        "single pairs of processes. fastest: ratio of the minima, which other processes disturb least.",
+        highlight=False,
+    )
+    for note in dict.fromkeys(notes):
+        console.print(note, highlight=False)
+    if options.json:
+        content = {
+            "against": str(options.against),
+            "rows": [each.as_dict() for each in comparisons],
+            "notes": notes,
+        }
+        write_json(options.json, json.dumps(content, indent=2) + "\n")
+    if not finished:
+        return 130
+    return 1 if failed else 0
+
+
+def wide_console() -> Console:
+    """Return a console that is wide enough for the tables."""
+    return Console(width=max(Console().width, MIN_WIDTH))
+
+
+def write_json(file: Path, text: str) -> None:
+    """Write a file and create its folder."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

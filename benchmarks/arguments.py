@@ -1,28 +1,22 @@
-"""Numbers on the command line of a benchmark."""
+"""Types of command line arguments."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-__all__ = ["positive", "several", "whole"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-
-def positive(text: str) -> int:
-    """Return a whole number from 1 on."""
-    return _number(text, 1)
-
-
-def several(text: str) -> int:
-    """Return a whole number from 2 on."""
-    return _number(text, 2)
+__all__ = ["integer_from"]
 
 
-def whole(text: str) -> int:
-    """Return a whole number from 0 on."""
-    return _number(text, 0)
+def integer_from(minimum: int) -> Callable[[str], int]:
+    """Return the argument type of integers that are not less than ``minimum``."""
 
+    def integer(text: str) -> int:
+        if not text.strip().isdecimal() or int(text) < minimum:
+            raise argparse.ArgumentTypeError(f"{text} is not an integer >= {minimum}")
+        return int(text)
 
-def _number(text: str, least: int) -> int:
-    if not text.strip().isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from {least} on")
-    return int(text)
+    return integer

@@ -1,4 +1,4 @@
-"""The tables that are measured on: drawn afresh by seed, or read where real ones are at hand."""
+"""Benchmark data: synthetic tables, and a real one where its file is available."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ DATA = Path(os.environ.get("TRITREE_DATA", PROJECT.parent / "shared" / "data"))
 
 
 def numbers(
-    n_rows: int, n_columns: int, *, seed: int, holes: float = 0.0, spread: bool = False
+    n_rows: int, n_columns: int, *, seed: int, missing: float = 0.0, spread: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a table of normal numbers, a share of its cells missing, and a response to find something in.
+    """Return a table of normal numbers, a fraction ``missing`` of its cells missing, and a target.
 
-    The response has a jump, a bend, an interaction, a wave and noise, over the first columns as far as there are
-    any. It follows the complete table, so holes hide part of what it depends on. With ``spread`` it follows every
-    column, each a little less than the one before, and a product: then no branch is like another.
+    The target is a step, an absolute value, an interaction, a sine and noise over the first columns. It is computed
+    from the complete table. With ``spread`` it depends on every column with decreasing coefficients and on a product,
+    so that all branches differ.
     """
-    chance = np.random.default_rng(seed)
-    X = chance.standard_normal((n_rows, n_columns))
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, n_columns))
     y = X @ np.linspace(2.0, 0.1, n_columns) + X[:, 0] * X[:, 1] if spread else _signal(X)
-    y += chance.standard_normal(n_rows)
-    if holes:
-        X[chance.random(X.shape) < holes] = np.nan
+    y += rng.standard_normal(n_rows)
+    if missing:
+        X[rng.random(X.shape) < missing] = np.nan
     return X, y
 
 
 def classes(
     n_rows: int, n_columns: int, n_classes: int, *, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return a table of normal numbers and classes of equal size, ordered by a noisy response."""
+    """Return a table of normal numbers and classes of equal size: quantiles of a noisy target."""
     X, y = numbers(n_rows, n_columns, seed=seed)
     edges = np.quantile(y, np.linspace(0, 1, n_classes + 1)[1:-1])
     return X, np.searchsorted(edges, y)
 
 
 def categories(n_rows: int, n_categories: int, *, seed: int) -> tuple[Any, NDArray[np.float64]]:
-    """Return a frame of one column of equally frequent categories, each with a mean of its own, and a response."""
+    """Return a frame of one column of equally frequent categories, and a target with one mean per category."""
     import pandas as pd
 
-    chance = np.random.default_rng(seed)
-    codes = chance.integers(n_categories, size=n_rows)
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(n_categories, size=n_rows)
     names = [f"c{i:04}" for i in range(n_categories)]
-    y = chance.standard_normal(n_categories)[codes] + chance.standard_normal(n_rows)
+    y = rng.standard_normal(n_categories)[codes] + rng.standard_normal(n_rows)
     return pd.DataFrame({"category": pd.Categorical.from_codes(codes, names)}), y
 
 
 def black_friday(*, every: int = 1) -> tuple[Any, NDArray[np.float64]] | None:
-    """Return the Black Friday table, text as categories, and its response; None where the file is absent.
+    """Return the Black Friday table, text columns as categories, and its target; None if the file is absent.
 
     Parameters
     ----------
     every : int, default=1
-        Take one row in this many.
+        Take every n-th row.
     """
     import pandas as pd
 
@@ -78,7 +78,7 @@ def black_friday(*, every: int = 1) -> tuple[Any, NDArray[np.float64]] | None:
 
 
 def frame(X: NDArray[np.float64]) -> Any:
-    """Return the table as a pandas frame with names of columns."""
+    """Return the table as a pandas frame with column names."""
     import pandas as pd
 
     return pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])

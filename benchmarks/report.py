@@ -1,7 +1,4 @@
-"""A run's rows as tables on the terminal, as JSON, and as a section of the README.
-
-All are drawn from the same cells, so they cannot disagree.
-"""
+"""A run as tables on the terminal, as JSON, and as a section of the README, all made from the same cells."""
 
 from __future__ import annotations
 
@@ -19,10 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "print_report", "quantity", "to_json", "to_markdown", "write_readme"]
 
-BEGIN, END = "<!-- the last run begins -->", "<!-- the last run ends -->"
-HEADINGS = ("benchmark", "work", "tritree", "beside", "result", "reach", "met")
-LEGEND = "A result in x is tritree's median divided by that of the fastest peer, which is beside it."
-QUICK = "This was a quick run: a tenth of the rows and few rounds. The reaches are meant for a full one."
+BEGIN, END = "<!-- results of the last full run: begin -->", "<!-- results of the last full run: end -->"
+HEADINGS = ("benchmark", "work", "tritree", "fastest other", "result", "goal", "met")
+LEGEND = "A result in x is the ratio of tritree's median to that of the fastest other library."
+QUICK = "This was a quick run: a tenth of the rows and few rounds. The goals are for full runs."
 SCALES = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
     "B": ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
@@ -31,27 +28,27 @@ SCALES = {
 
 @dataclass(frozen=True)
 class Report:
-    """A run: where, when and how it was made, and its rows."""
+    """A run: its date, options and environment, and its rows."""
 
     about: dict[str, Any]
     rows: list[Row]
 
     @property
     def headline(self) -> str:
-        """How the run was run, in a line."""
-        how = self.about["settings"]
-        kind = "Quick run (a tenth of the rows)" if how["quick"] else "Full run"
-        if not how["everything"]:
-            kind += f" of {', '.join(how['names'])} only"
+        """Date, commit and options in one line."""
+        options = self.about["options"]
+        kind = "Quick run (a tenth of the rows)" if options["quick"] else "Full run"
+        if not options["everything"]:
+            kind += f" of {', '.join(options['names'])} only"
         left = "" if self.about["finished"] else ", INTERRUPTED"
         return (
-            f"{kind}, {self.about['date']}{left}, commit {self.about['commit']}: {how['threads']} threads, "
-            f"at most {how['rounds']} rounds, seed {how['seed']}, {self.about['seconds']:.0f} s in all."
+            f"{kind}, {self.about['date']}{left}, commit {self.about['commit']}: {options['threads']} threads, "
+            f"at most {options['rounds']} rounds, seed {options['seed']}, {self.about['seconds']:.0f} s in total."
         )
 
     @property
-    def surroundings(self) -> list[str]:
-        """The machine, and the versions of everything, in a line each."""
+    def environment(self) -> list[str]:
+        """The machine and the versions of all packages, one line each."""
         versions = ", ".join(f"{name} {version}" for name, version in self.about["versions"].items())
         machine = self.about["machine"]
         return [
@@ -61,23 +58,23 @@ class Report:
 
     @property
     def conclusion(self) -> str:
-        """How many reaches are met, in a line."""
+        """Number of goals that are met, in one line."""
         calm = [row for row in self.rows if not row.disturbance]
         met = [verdict.met for row in calm for verdict in row.verdicts if verdict.met is not None]
         left = len(self.rows) - len(calm)
-        doubt = (
-            f" Not judged, because other processes were busy meanwhile: {left} of {len(self.rows)} tables."
+        caveat = (
+            f" Not judged, because other processes were busy: {left} of {len(self.rows)} tables."
             if left
             else ""
         )
         failed = [row.case for row in self.rows if row.failed]
-        doubt += f" FAILED: {', '.join(failed)}." if failed else ""
-        judged = f"{sum(met)} of {len(met)} reaches are met." if met else "No reach was judged."
-        return judged + doubt
+        caveat += f" FAILED: {', '.join(failed)}." if failed else ""
+        judged = f"{sum(met)} of {len(met)} goals are met." if met else "No goal was judged."
+        return judged + caveat
 
 
 def quantity(value: float, unit: str) -> str:
-    """Return a number with its unit, three digits of it; seconds and bytes in a handy multiple."""
+    """Return a number with three significant digits and its unit; seconds and bytes with a prefix."""
     factor, name = next(
         ((factor, name) for factor, name in SCALES.get(unit, ()) if abs(value) >= factor), (1.0, unit)
     )
@@ -88,31 +85,31 @@ def quantity(value: float, unit: str) -> str:
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Print what was found: first the verdicts, then every contender, then where it was found."""
+    """Print the verdicts, then all candidates, then the environment."""
     from rich import box
     from rich.table import Table
 
     table = Table(
-        title="tritree beside its peers", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
+        title="tritree and other libraries", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
-    for heading in HEADINGS:  # what is long may break, numbers may not
-        breaks = heading in ("work", "beside")
-        table.add_column(heading, no_wrap=not breaks, min_width=21 if breaks else None)
+    for heading in HEADINGS:  # text may wrap, numbers may not
+        wraps = heading in ("work", "fastest other")
+        table.add_column(heading, no_wrap=not wraps, min_width=21 if wraps else None)
     for cells in summary(report.rows):
         table.add_row(*cells, style="bold red" if cells[-1] == "NO" else "")
     console.print(table)
     console.print(f"{report.conclusion} {LEGEND}", highlight=False)
-    if report.about["settings"]["quick"]:
+    if report.about["options"]["quick"]:
         console.print(QUICK, highlight=False)
     console.print()
     for row in report.rows:
         headings, lines = details(row)
         if lines:
             title = f"{row.case}: {row.work}"
-            contenders = Table(*headings, title=title, title_justify="left", box=box.SIMPLE_HEAD)
+            candidates = Table(*headings, title=title, title_justify="left", box=box.SIMPLE_HEAD)
             for cells in lines:
-                contenders.add_row(*cells)
-            console.print(contenders)
+                candidates.add_row(*cells)
+            console.print(candidates)
         else:
             console.print(f"{row.case}: {row.work}", style="italic")
         for note in row.notes:
@@ -120,12 +117,12 @@ def print_report(report: Report, console: Console) -> None:
         if row.disturbance:
             console.print(f"  {row.disturbance}", style="bold red", highlight=False)
         console.print()
-    for line in (report.headline, *report.surroundings):
+    for line in (report.headline, *report.environment):
         console.print(line, highlight=False)
 
 
 def summary(rows: Iterable[Row]) -> list[tuple[str, ...]]:
-    """Return the cells of the table of verdicts, a line per verdict; a row without one has a line all the same."""
+    """Return the cells of the table of verdicts, one line per verdict, and one for a row without any."""
     lines: list[tuple[str, ...]] = []
     for row in rows:
         lines += [_verdict_cells(row, verdict) for verdict in row.verdicts]
@@ -135,24 +132,31 @@ def summary(rows: Iterable[Row]) -> list[tuple[str, ...]]:
 
 
 def details(row: Row) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return headings and cells of the table of a row's contenders, with tritree's ratio to each peer."""
-    ours: list[Measurement] = []
+    """Return headings and cells of the table of a row's candidates, with tritree's ratio to each other library."""
+    tritree: list[Measurement] = []
     for verdict in row.verdicts:
-        if verdict.ours and verdict.ours.contender.startswith("tritree") and verdict.ours not in ours:
-            ours.append(verdict.ours)
-    peers = [found for found in row.measurements if not found.contender.startswith("tritree")]
-    ours = ours if peers else []
-    headings = ("contender", "median", "quartiles", "rounds", *(f"{each.contender} / it" for each in ours))
+        measured = verdict.measured
+        if measured and measured.candidate.startswith("tritree") and measured not in tritree:
+            tritree.append(measured)
+    others = [found for found in row.measurements if not found.candidate.startswith("tritree")]
+    tritree = tritree if others else []
+    headings = (
+        "candidate",
+        "median",
+        "quartiles",
+        "rounds",
+        *(f"{each.candidate} / this" for each in tritree),
+    )
     lines = []
     for found in row.measurements:
         low, high = (quantity(value, found.unit) for value in found.quartiles)
-        ratios = [quantity(each.median / found.median, "x") if found in peers else "" for each in ours]
+        ratios = [quantity(each.median / found.median, "x") if found in others else "" for each in tritree]
         lines.append(
             (
-                found.contender,
+                found.candidate,
                 quantity(found.median, found.unit),
                 f"{low} – {high}",
-                str(len(found.rounds)),
+                str(len(found.samples)),
                 *ratios,
             )
         )
@@ -160,17 +164,17 @@ def details(row: Row) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 
 def to_json(report: Report) -> str:
-    """Return everything that was found, raw rounds included."""
+    """Return all results, including the single samples."""
     content = report.about | {"rows": [row.as_dict() for row in report.rows]}
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def to_markdown(report: Report) -> str:
-    """Return the report as a section in Markdown."""
-    parts = [report.headline, "", *(line + "\\" for line in report.surroundings[:-1])]
-    parts += [report.surroundings[-1], "", report.conclusion, ""]
+    """Return the report as Markdown."""
+    parts = [report.headline, "", *(line + "\\" for line in report.environment[:-1])]
+    parts += [report.environment[-1], "", report.conclusion, ""]
     parts += _markdown_table(HEADINGS, summary(report.rows))
-    parts += ["", "<details>", "<summary>Every contender: median and quartiles of the rounds</summary>", ""]
+    parts += ["", "<details>", "<summary>All candidates: median and quartiles over rounds</summary>", ""]
     for row in report.rows:
         headings, lines = details(row)
         parts += [f"**{row.case}**: {row.work}", ""]
@@ -182,26 +186,26 @@ def to_markdown(report: Report) -> str:
 
 
 def write_readme(report: Report, path: Path) -> None:
-    """Put the report between the markers of the README; what is around them stays."""
+    """Write the report between the markers of the README; the rest stays."""
     text = path.read_text(encoding="utf-8")
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"{path} has no lines {BEGIN} and {END}; put them where the table is to go")
+        raise ValueError(f"{path} has no lines {BEGIN} and {END}; add them where the tables should go")
     path.write_text(f"{before}{BEGIN}\n\n{to_markdown(report)}\n\n{END}{after}", encoding="utf-8")
 
 
 def _verdict_cells(row: Row, verdict: Verdict) -> tuple[str, ...]:
-    ours, theirs = verdict.ours, verdict.theirs
+    measured, baseline = verdict.measured, verdict.baseline
     return (
         row.case,
         f"{row.work}: {verdict.what}" if verdict.what else row.work,
-        quantity(ours.median, ours.unit) if ours else "–",
-        f"{theirs.contender}, {quantity(theirs.median, theirs.unit)}" if theirs else "–",
+        quantity(measured.median, measured.unit) if measured else "–",
+        f"{baseline.candidate}, {quantity(baseline.median, baseline.unit)}" if baseline else "–",
         quantity(verdict.value, verdict.unit),
         "–"
-        if verdict.reach is None
-        else f"{'≥' if verdict.at_least else '≤'} {verdict.reach:g} {verdict.unit}".rstrip(),
+        if verdict.goal is None
+        else f"{'≥' if verdict.at_least else '≤'} {verdict.goal:g} {verdict.unit}".rstrip(),
         "busy" if row.disturbance else {True: "yes", False: "NO", None: "–"}[verdict.met],
     )
 

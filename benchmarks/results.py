@@ -1,4 +1,4 @@
-"""What a run finds: measurements, verdicts on them, and the rows they make up."""
+"""Results of a run: measurements, their comparison with goals, and the rows of the report."""
 
 from __future__ import annotations
 
@@ -8,91 +8,92 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DISTURBED", "Measurement", "Row", "Verdict", "compare"]
+__all__ = ["MAX_OTHER_LOAD", "Measurement", "Row", "Verdict", "compare"]
 
-#: Processors that others may keep busy during a round before it counts as disturbed.
-DISTURBED = 0.15
+#: Processors that other processes may keep busy before a sample counts as disturbed.
+MAX_OTHER_LOAD = 0.15
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one contender needed, a number per round; the unit is "s" or "B" (bytes)."""
+    """Time or memory that one candidate needed, one sample per round; the unit is "s" or "B" (bytes).
 
-    contender: str
-    rounds: tuple[float, ...]
+    ``other_load`` is the number of processors that other processes kept busy during each sample; empty if unknown.
+    """
+
+    candidate: str
+    samples: tuple[float, ...]
     unit: str = "s"
-    foreign: tuple[
-        float, ...
-    ] = ()  # per round, the processors that others kept busy meanwhile; empty: not known
+    other_load: tuple[float, ...] = ()
 
     @property
-    def disturbed(self) -> int:
-        """How many rounds others disturbed."""
-        return sum(busy > DISTURBED for busy in self.foreign)
+    def n_disturbed(self) -> int:
+        """Number of samples that other processes disturbed."""
+        return sum(load > MAX_OTHER_LOAD for load in self.other_load)
 
     @property
     def median(self) -> float:
-        """The middle round."""
-        return statistics.median(self.rounds)
+        """Median of the samples."""
+        return statistics.median(self.samples)
 
     @property
     def quartiles(self) -> tuple[float, float]:
-        """The quartiles of the rounds: how much they spread."""
-        low, high = np.quantile(self.rounds, (0.25, 0.75))
+        """First and third quartile of the samples."""
+        low, high = np.quantile(self.samples, (0.25, 0.75))
         return float(low), float(high)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return the measurement as plain data."""
         low, high = self.quartiles
         return {
-            "contender": self.contender,
+            "candidate": self.candidate,
             "unit": self.unit,
             "median": self.median,
             "quartiles": [low, high],
-            "rounds": list(self.rounds),
-            "foreign": list(self.foreign),
+            "samples": list(self.samples),
+            "other_load": list(self.other_load),
         }
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A number and the reach it must stay within; without a reach it is only reported.
+    """A number compared with its goal; without a goal it is only reported.
 
-    ``ours`` and ``theirs`` are the measurements behind a ratio. ``at_least`` turns the reach into a lower bound.
+    A ratio is that of the medians of ``measured`` and ``baseline``. The goal is an upper bound unless ``at_least``.
     """
 
     what: str
     value: float
-    reach: float | None
+    goal: float | None
     unit: str = "x"
-    ours: Measurement | None = None
-    theirs: Measurement | None = None
+    measured: Measurement | None = None
+    baseline: Measurement | None = None
     at_least: bool = False
 
     @property
     def met(self) -> bool | None:
-        """Whether the reach is met; None if there is none."""
-        if self.reach is None:
+        """Whether the goal is met; None if there is none."""
+        if self.goal is None:
             return None
-        return self.value >= self.reach if self.at_least else self.value <= self.reach
+        return self.value >= self.goal if self.at_least else self.value <= self.goal
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; measurements by the name of their contender."""
+        """Return the verdict as plain data; measurements by the name of their candidate."""
         return {
             "what": self.what,
             "value": self.value,
             "unit": self.unit,
-            "reach": self.reach,
+            "goal": self.goal,
             "at_least": self.at_least,
             "met": self.met,
-            "contender": self.ours.contender if self.ours else None,
-            "against": self.theirs.contender if self.theirs else None,
+            "candidate": self.measured.candidate if self.measured else None,
+            "baseline": self.baseline.candidate if self.baseline else None,
         }
 
 
 @dataclass
 class Row:
-    """One piece of work of a benchmark: what it is, who took how long, how that is judged, and what to know."""
+    """One workload of a benchmark: its description, measurements, verdicts and notes."""
 
     case: str
     work: str
@@ -100,22 +101,25 @@ class Row:
     verdicts: list[Verdict] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     failed: bool = False
+    peak_memory: int | None = None  # of the process while the row was measured, in bytes
 
     @property
     def disturbance(self) -> str:
-        """What to know if others disturbed the rounds; empty if they did not.
+        """Warning that other processes disturbed samples; empty if none did.
 
-        It matters which way it errs: a library whose threads wait for each other suffers several times as much from a
-        busy machine as one whose threads do not, so ratios of disturbed rounds mean nothing.
+        Ratios of disturbed samples are meaningless: a library whose threads wait for each other slows down several
+        times as much on a busy machine as one whose threads do not.
         """
-        rounds = sum(len(found.foreign) for found in self.measurements)
-        disturbed = sum(found.disturbed for found in self.measurements)
-        if not disturbed:
+        n_samples = sum(len(found.other_load) for found in self.measurements)
+        n_disturbed = sum(found.n_disturbed for found in self.measurements)
+        if not n_disturbed:
             return ""
-        return f"DISTURBED: other processes were busy in {disturbed} of {rounds} turns; run it again."
+        return (
+            f"DISTURBED: other processes were busy during {n_disturbed} of {n_samples} samples; run it again."
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return the row as plain data."""
         return {
             "case": self.case,
             "work": self.work,
@@ -123,14 +127,16 @@ class Row:
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
             "notes": list(self.notes),
             "disturbance": self.disturbance,
+            "failed": self.failed,
+            "peak_memory": self.peak_memory,
         }
 
 
 def compare(
-    ours: Measurement, peers: list[Measurement], reach: float | None, what: str = ""
+    measured: Measurement, others: list[Measurement], goal: float | None, what: str = ""
 ) -> list[Verdict]:
-    """Return the verdict on our median over the smallest median among the peers; none without peers."""
-    if not peers:
+    """Return the verdict on the ratio to the smallest median among ``others``; no verdict without others."""
+    if not others:
         return []
-    best = min(peers, key=lambda peer: peer.median)
-    return [Verdict(what, ours.median / best.median, reach, ours=ours, theirs=best)]
+    best = min(others, key=lambda other: other.median)
+    return [Verdict(what, measured.median / best.median, goal, measured=measured, baseline=best)]

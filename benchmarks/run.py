@@ -1,4 +1,4 @@
-"""How all benchmarks of a run are run: at which size, for how many rounds, beside whom, and how that is judged."""
+"""The options of a run, and how candidates are compared: by the time of fits and predictions, and by peak memory."""
 
 from __future__ import annotations
 
@@ -9,49 +9,57 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import memory
-from benchmarks.contender import Settings
-from benchmarks.measure import Job, measurement, time_rounds
+from benchmarks import libraries, memory
+from benchmarks.libraries import Parameters
 from benchmarks.results import Measurement, Row, compare
+from benchmarks.timing import Job, measurement, time_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from benchmarks.contender import Contender
+    from benchmarks.libraries import Candidate
 
-__all__ = ["Run", "judged", "prediction_jobs", "shape"]
+__all__ = ["Run", "prediction_jobs", "shape", "with_verdicts"]
 
-#: Seconds for each row of a quick run, after which no further round begins.
+#: Seconds per row of a quick run, after which no further round begins.
 QUICK_BUDGET = 3.0
 
 
 @dataclass(frozen=True)
 class Run:
-    """How all benchmarks of a run are run, and what one leaves to those that follow."""
+    """The options of a run, and the models that later benchmarks use again."""
 
-    threads: int
+    n_threads: int
     rounds: int
     seed: int = 0
     quick: bool = False
+    tritree_only: bool = False
     tick: Callable[[int, int], None] = lambda _done, _total: None
-    boosted: dict[str, Any] = field(default_factory=dict)  # models that took long to fit, by contender
+    boosted: dict[str, Any] = field(default_factory=dict)  # fitted boosting models by candidate
 
     def rows(self, n_rows: int) -> int:
-        """Return the rows to take: a tenth of them in a quick run."""
+        """Return the number of rows to use: a tenth in a quick run."""
         return n_rows // 10 if self.quick else n_rows
 
-    def settings(self, **changed: Any) -> Settings:
-        """Return what contenders are asked to do."""
-        return Settings(**{"threads": self.threads, "seed": self.seed} | changed)
+    def parameters(self, **changed: Any) -> Parameters:
+        """Return the hyperparameters of all candidates."""
+        return Parameters(**{"n_threads": self.n_threads, "seed": self.seed} | changed)
 
-    def time(self, jobs: dict[str, Job], most_rounds: int | None = None) -> dict[str, Measurement]:
-        """Return the timings of the jobs, all libraries held to the same number of threads."""
+    def others(self, *names: str) -> tuple[list[Candidate], list[str]]:
+        """Return the other libraries to compare with, and a note for each that is not installed."""
+        return ([], []) if self.tritree_only else libraries.load(*names)
+
+    def time(self, jobs: dict[str, Job], max_rounds: int | None = None) -> dict[str, Measurement]:
+        """Return the timings of the jobs, all libraries limited to the same number of threads."""
         from threadpoolctl import threadpool_limits
 
-        rounds = min(self.rounds, most_rounds or self.rounds)
-        with threadpool_limits(self.threads):
-            if self.quick:  # it is to end soon, also on a busy machine
-                return time_rounds(jobs, rounds, self.tick, budget=QUICK_BUDGET)
+        rounds = min(self.rounds, max_rounds or self.rounds)
+        with threadpool_limits(self.n_threads):
+            if (
+                self.quick or self.tritree_only
+            ):  # without retries, so that it ends soon on a busy machine, too
+                budget = QUICK_BUDGET if self.quick else np.inf
+                return time_rounds(jobs, rounds, self.tick, budget=budget)
             return time_rounds(jobs, rounds, self.tick, attempts=4)
 
     def compare_fits(
@@ -59,62 +67,71 @@ class Run:
         row: Row,
         X: Any,
         y: Any,
-        contenders: Iterable[Contender],
-        settings: Settings,
+        candidates: Iterable[Candidate],
+        parameters: Parameters,
         *,
-        reach: float = 1.0,
-        most_rounds: int | None = None,
+        goal: float = 1.0,
+        max_rounds: int | None = None,
     ) -> Row:
-        """Return the row with the fits of all contenders timed, and each of tritree's judged by the fastest peer."""
+        """Return the row with the fit times of all candidates, and tritree compared with the fastest other library."""
 
-        def job(contender: Contender) -> Job:
-            return Job(lambda _: contender.fit(X, y, settings))
+        def job(candidate: Candidate) -> Job:
+            return Job(lambda _: candidate.fit(X, y, parameters))
 
-        timed = self.time({each.name: job(each) for each in contenders}, most_rounds)
-        return judged(row, timed, reach)
+        timed = self.time({each.name: job(each) for each in candidates}, max_rounds)
+        return with_verdicts(row, timed, goal)
 
     def compare_memory(
-        self, row: Row, X: Any, y: Any, contenders: list[Contender], settings: Settings, *, reach: float = 1.0
+        self,
+        row: Row,
+        X: Any,
+        y: Any,
+        candidates: list[Candidate],
+        parameters: Parameters,
+        *,
+        goal: float = 1.0,
     ) -> Row:
-        """Return the row with the peak memory of all contenders' fits, or with why it cannot be told here."""
+        """Return the row with the peak memory of all candidates' fits, or with why it cannot be measured."""
         reason = memory.obstacle()
         if reason:
-            row.notes.append(f"Left out: {reason}.")
+            row.notes.append(f"Skipped: {reason}.")
             return row
         rounds = 1 if self.quick else min(self.rounds, 3)
-        found: dict[str, list[tuple[float, None]]] = {each.name: [] for each in contenders}
+        peaks: dict[str, list[tuple[float, None]]] = {each.name: [] for each in candidates}
         with tempfile.TemporaryDirectory() as folder:
             np.save(Path(folder, "X.npy"), X)
             np.save(Path(folder, "y.npy"), y)
-            for done in range(rounds * len(contenders)):
-                each = contenders[done % len(contenders)]
-                found[each.name].append((memory.peak_bytes(each, Path(folder), settings), None))
-                self.tick(done + 1, rounds * len(contenders))
-        return judged(row, {name: measurement(name, peaks, "B") for name, peaks in found.items()}, reach)
+            for i in range(rounds * len(candidates)):
+                each = candidates[i % len(candidates)]
+                peaks[each.name].append((memory.peak_of_fit(each, Path(folder), parameters), None))
+                self.tick(i + 1, rounds * len(candidates))
+        return with_verdicts(
+            row, {name: measurement(name, found, "B") for name, found in peaks.items()}, goal
+        )
 
 
 def prediction_jobs(
-    contenders: Iterable[Contender],
+    candidates: Iterable[Candidate],
     models: Mapping[str, Any],
     rows: Any,
-    settings: Settings,
+    parameters: Parameters,
     calls: int | None = None,
 ) -> dict[str, Job]:
-    """Return per contender the job of predicting ``rows`` with its model."""
+    """Return the jobs of predicting ``rows`` with each candidate's model."""
 
-    def job(contender: Contender, model: Any) -> Job:
-        return Job(lambda _: contender.predict(model, rows, settings), calls=calls)
+    def job(candidate: Candidate, model: Any) -> Job:
+        return Job(lambda _: candidate.predict(model, rows, parameters), calls=calls)
 
-    return {contender.name: job(contender, models[contender.name]) for contender in contenders}
+    return {candidate.name: job(candidate, models[candidate.name]) for candidate in candidates}
 
 
-def judged(row: Row, timed: dict[str, Measurement], reach: float) -> Row:
-    """Return the row with these measurements, each of tritree's judged by the best peer."""
-    row.measurements.extend(timed.values())
-    ours = [found for found in timed.values() if found.contender.startswith("tritree")]
-    peers = [found for found in timed.values() if found not in ours]
-    for found in ours:
-        row.verdicts.extend(compare(found, peers, reach, found.contender if len(ours) > 1 else ""))
+def with_verdicts(row: Row, measured: dict[str, Measurement], goal: float) -> Row:
+    """Return the row with these measurements, those of tritree compared with the best other library."""
+    row.measurements.extend(measured.values())
+    tritree = [found for found in measured.values() if found.candidate.startswith("tritree")]
+    others = [found for found in measured.values() if found not in tritree]
+    for found in tritree:
+        row.verdicts.extend(compare(found, others, goal, found.candidate if len(tritree) > 1 else ""))
     return row
 
 

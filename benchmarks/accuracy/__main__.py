@@ -16,7 +16,7 @@ from benchmarks.accuracy.report import as_markdown
 from benchmarks.accuracy.rivals import LIBRARIES, installed
 from benchmarks.accuracy.run import run
 from benchmarks.accuracy.summary import summarised
-from benchmarks.arguments import positive, several, whole
+from benchmarks.arguments import integer_from
 from tritree.lab.store import StoreError
 
 if TYPE_CHECKING:
@@ -125,13 +125,18 @@ def make_parser() -> argparse.ArgumentParser:
         help="shares of cells that are removed: 0.1 0.3 0.5",
     )
     add("--libraries", nargs="+", choices=LIBRARIES, metavar="NAME", help=_all_of(LIBRARIES))
-    add("--seeds", type=positive, metavar="N", help="how many times holes are made: 1")
-    add("--folds", type=several, metavar="N", help="of the cross-validation: 3")
-    add("--depth", type=positive, metavar="N", help="of all trees: 4")
-    add("--trees", type=positive, metavar="N", help="of every method: 150")
-    add("--leaf", type=positive, metavar="N", help="the fewest rows of a leaf: 20")
-    add("--rows", type=whole, metavar="N", help="sample larger sets to so many rows: 2000; 0 takes all")
-    add("--jobs", type=positive, default=1, metavar="N", help="cells that run at the same time: 1")
+    add("--seeds", type=integer_from(1), metavar="N", help="how many times holes are made: 1")
+    add("--folds", type=integer_from(2), metavar="N", help="of the cross-validation: 3")
+    add("--depth", type=integer_from(1), metavar="N", help="of all trees: 4")
+    add("--trees", type=integer_from(1), metavar="N", help="of every method: 150")
+    add("--leaf", type=integer_from(1), metavar="N", help="the fewest rows of a leaf: 20")
+    add(
+        "--rows",
+        type=integer_from(0),
+        metavar="N",
+        help="sample larger sets to so many rows: 2000; 0 takes all",
+    )
+    add("--jobs", type=integer_from(1), default=1, metavar="N", help="cells that run at the same time: 1")
     add(
         "--store", type=Path, metavar="FILE", help="keeps what is finished: store.sqlite in the output folder"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import surroundings
+from benchmarks import environment
 from benchmarks.accuracy.data import SETS
 from benchmarks.accuracy.rivals import OURS
 from benchmarks.accuracy.summary import COMPLETE, rivals_only
@@ -107,7 +107,7 @@ def _made(plan: Plan, datasets: Sequence[Dataset], outcome: Outcome) -> Iterator
     yield (
         f"{size.trees} trees of depth {size.depth}, learning rate {size.learning_rate:g}, at least {size.leaf} rows in "
         f"a leaf; {plan.folds} folds, {plan.seeds} seed{'s' if plan.seeds > 1 else ''}. "
-        + ", ".join(f"{name} {version}" for name, version in surroundings.versions().items())
+        + ", ".join(f"{name} {version}" for name, version in environment.versions().items())
         + "."
     )
     if not outcome.finished:

@@ -311,11 +311,10 @@ def state_of_tritree() -> str:
     import tritree
     from tritree import _core
 
-    folder = Path(tritree.__file__).parent
-    parts = [
-        f"boosting/{name}" for name in ("base", "estimators", "losses", "parameters", "rounds", "training")
-    ]
-    files = [Path(_core.__file__), *(folder / f"{name}.py" for name in (*parts, "codec", "columns", "table"))]
+    package = Path(tritree.__file__).parent
+    subpackages = ("cli", "inspection", "lab")  # do not take part in fits and predictions
+    sources = (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in subpackages)
+    files = [Path(_core.__file__), *sorted(sources)]
     found = hashlib.blake2b(digest_size=8)
     for path in files:
         found.update(path.read_bytes())

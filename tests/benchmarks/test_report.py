@@ -1,4 +1,4 @@
-"""Tables, JSON and README show the same run, and only a full calm run of everything goes into the README."""
+"""Tables, JSON and README show the same run, and only a full, undisturbed run of all benchmarks goes to the README."""
 
 from __future__ import annotations
 
@@ -14,12 +14,23 @@ from benchmarks.report import BEGIN, END, Report, quantity, summary, to_json, to
 from benchmarks.results import Measurement, Row, compare
 
 
-def report(*, quick=False, finished=True, names=tuple(CASES), foreign=()) -> Report:
-    ours, peer = Measurement("tritree", (0.5, 0.6, 0.7), foreign=foreign), Measurement("LightGBM", (0.3,))
-    row = Row("fit-complete", "10 x 2", [ours, peer], compare(ours, [peer], 1.0), ["A note."])
-    how = {"quick": quick, "everything": True, "names": list(names), "threads": 2, "rounds": 3, "seed": 0}
+def report(*, quick=False, finished=True, names=tuple(CASES), other_load=()) -> Report:
+    tritree, other = (
+        Measurement("tritree", (0.5, 0.6, 0.7), other_load=other_load),
+        Measurement("LightGBM", (0.3,)),
+    )
+    row = Row("fit-complete", "10 x 2", [tritree, other], compare(tritree, [other], 1.0), ["A note."])
+    options = {
+        "quick": quick,
+        "everything": True,
+        "names": list(names),
+        "threads": 2,
+        "rounds": 3,
+        "seed": 0,
+        "tritree_only": False,
+    }
     machine = {"processor": "a processor", "processors": 2, "memory": "1 GiB", "system": "Linux"}
-    about = {"date": "2000-01-01", "commit": "abc", "finished": finished, "seconds": 1.0, "settings": how}
+    about = {"date": "2000-01-01", "commit": "abc", "finished": finished, "seconds": 1.0, "options": options}
     return Report(about | {"machine": machine, "versions": {"numpy": "2"}}, [row])
 
 
@@ -28,31 +39,31 @@ def report(*, quick=False, finished=True, names=tuple(CASES), foreign=()) -> Rep
     [(1.234, "s", "1.23 s"), (0.0123, "s", "12.3 ms"), (4.5e-5, "s", "45.0 µs"), (2**20 * 150.0, "B", "150 MiB"),
      (0.00001, "x", "1.0e-05 x"), (1.05, "", "1.05")],
 )  # fmt: skip
-def test_a_quantity_has_three_digits_and_a_handy_unit(value, unit, text) -> None:
+def test_a_quantity_has_three_digits_and_a_unit_prefix(value, unit, text) -> None:
     assert quantity(value, unit) == text
 
 
-def test_a_missed_reach_is_said_plainly() -> None:
+def test_a_missed_goal_is_reported_as_no() -> None:
     found = report()
     [cells] = summary(found.rows)
     assert cells == ("fit-complete", "10 x 2", "600 ms", "LightGBM, 300 ms", "2.00 x", "≤ 1 x", "NO")
-    assert found.conclusion.startswith("0 of 1 reaches")
+    assert found.conclusion.startswith("0 of 1 goals")
     assert "| NO |" in to_markdown(found)
 
 
 def test_a_disturbed_row_is_not_judged() -> None:
-    found = report(foreign=(0.0, 0.9, 0.0))
+    found = report(other_load=(0.0, 0.9, 0.0))
     assert summary(found.rows)[0][-1] == "busy"
-    assert found.conclusion.startswith("No reach was judged")
+    assert found.conclusion.startswith("No goal was judged")
 
 
-def test_json_holds_raw_rounds_and_verdicts() -> None:
+def test_json_holds_samples_and_verdicts() -> None:
     [row] = json.loads(to_json(report()))["rows"]
-    assert row["measurements"][0]["rounds"] == [0.5, 0.6, 0.7]
+    assert row["measurements"][0]["samples"] == [0.5, 0.6, 0.7]
     assert row["verdicts"][0]["met"] is False
 
 
-def test_readme_keeps_what_is_around_the_markers(tmp_path) -> None:
+def test_readme_outside_the_markers_is_unchanged(tmp_path) -> None:
     path = tmp_path / "README.md"
     path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
     update_readme(report(), path)
@@ -64,12 +75,12 @@ def test_readme_keeps_what_is_around_the_markers(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "what", [{"quick": True}, {"finished": False}, {"names": ["author"]}, {"foreign": (0.9, 0.9, 0.9)}]
+    "what", [{"quick": True}, {"finished": False}, {"names": ["author"]}, {"other_load": (0.9, 0.9, 0.9)}]
 )
-def test_no_other_run_goes_into_the_readme(tmp_path, what) -> None:
+def test_no_other_run_goes_to_the_readme(tmp_path, what) -> None:
     path = tmp_path / "README.md"
     path.write_text(f"{BEGIN}\nold\n{END}\n", encoding="utf-8")
-    assert "left as it is" in update_readme(report(**what), path)
+    assert "unchanged" in update_readme(report(**what), path)
     assert "old" in path.read_text(encoding="utf-8")
 
 
@@ -82,15 +93,15 @@ def test_ctrl_c_keeps_finished_benchmarks(tmp_path, monkeypatch, capsys) -> None
         yield
 
     monkeypatch.setitem(CASES, "author", finished)
-    monkeypatch.setitem(CASES, "growth", interrupted)
-    assert main(["author", "growth", "--json", str(tmp_path / "out.json")]) == 130
+    monkeypatch.setitem(CASES, "scaling", interrupted)
+    assert main(["author", "scaling", "--json", str(tmp_path / "out.json")]) == 130
     content = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert [row["case"] for row in content["rows"]] == ["author"]
     assert content["finished"] is False
     assert "INTERRUPTED" in capsys.readouterr().out
 
 
-def test_an_unknown_benchmark_is_refused_with_the_known_ones(capsys) -> None:
+def test_an_unknown_benchmark_is_an_error_that_lists_the_known_ones(capsys) -> None:
     with pytest.raises(SystemExit):
         main(["fit-everything"])
     assert "fit-complete" in capsys.readouterr().err

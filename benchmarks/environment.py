@@ -1,4 +1,4 @@
-"""Where a run was made: machine, versions, commit."""
+"""The environment of a run: machine, versions, commit, load."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-__all__ = ["commit", "foreign_seconds", "machine", "processors", "versions"]
+__all__ = ["commit", "machine", "other_seconds", "processors", "versions"]
 
 PACKAGES = ("tritree", "numpy", "scikit-learn", "lightgbm", "xgboost", "ydf", "catboost", "pandas")
 
 
 def processors() -> int:
-    """Return the processors this process may use."""
+    """Return the number of processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def machine() -> dict[str, object]:
-    """Return what the machine is, not which one."""
+    """Return a description of the machine that does not identify it."""
     return {
         "processor": _processor(),
         "processors": processors(),
@@ -29,7 +29,7 @@ def machine() -> dict[str, object]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of every package that takes part; "absent" where one is not installed."""
+    """Return the versions of Python and of all packages; "absent" if a package is not installed."""
     found = {"Python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -40,7 +40,7 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> str:
-    """Return the commit that was measured, and whether files differ from it; "unknown" outside of a repository."""
+    """Return the measured commit, and whether source files differ from it; "unknown" outside a repository."""
     try:
         found = _git("rev-parse", "--short", "HEAD")
         changed = _git("status", "--porcelain", "--untracked-files=no", "--", "src", "cpp")
@@ -49,15 +49,15 @@ def commit() -> str:
     return f"{found} with changes" if changed else found
 
 
-def foreign_seconds() -> float | None:
-    """Return the processor seconds that others have used since the system started; None where nothing tells.
+def other_seconds() -> float | None:
+    """Return the processor seconds that other processes have used since the system started; None if unknown.
 
-    Others are all processes but this one and its finished children, and what a host has taken from the machine. The
-    system counts in ticks of about 10 ms, so only differences well above that mean anything.
+    All processes count except this one and its finished children; time that the hypervisor took (steal) counts too.
+    The system counts in ticks of about 10 ms, so only differences well above that mean anything.
     """
     try:
         fields = Path("/proc/stat").read_text(encoding="utf-8").split("\n", 1)[0].split()[1:]
-        # user nice system idle iowait irq softirq steal; guests are part of user
+        # user nice system idle iowait irq softirq steal; guest time is included in user
         user, nice, system, _idle, _wait, irq, softirq, steal = (int(field) for field in fields[:8])
         ticks = os.sysconf("SC_CLK_TCK")
     except (AttributeError, OSError, ValueError):
@@ -68,9 +68,9 @@ def foreign_seconds() -> float | None:
 
 
 def _git(*arguments: str) -> str:
-    folder = Path(__file__).resolve().parents[1]  # paths are relative to it
-    answer = subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True)
-    return answer.stdout.strip()
+    folder = Path(__file__).resolve().parents[1]
+    completed = subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return completed.stdout.strip()
 
 
 def _processor() -> str:
