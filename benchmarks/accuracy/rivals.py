@@ -313,7 +313,9 @@ def state_of_tritree() -> str:
 
     package = Path(tritree.__file__).parent
     subpackages = ("cli", "inspection", "lab")  # do not take part in fits and predictions
-    sources = (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in subpackages)
+    sources = (
+        path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in subpackages
+    )
     files = [Path(_core.__file__), *sorted(sources)]
     found = hashlib.blake2b(digest_size=8)
     for path in files:

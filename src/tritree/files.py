@@ -85,20 +85,20 @@ def describe_estimator(model: TabularEstimator, kind: str) -> dict[str, Any]:
     """Return what is to be known about any estimator: its parameters, columns and classes, as JSON has them."""
     from tritree import __version__
 
-    codec, classes = model._codec, getattr(model, "classes_", None)
+    encoder, classes = model._encoder, getattr(model, "classes_", None)
     return {
         "format": FORMAT_VERSION,
         "tritree": __version__,
         "estimator": kind + ("regressor" if classes is None else "classifier"),
         "parameters": {name: _plain(value, name) for name, value in model.get_params(deep=False).items()},
-        "names": None if codec.keys is None else [_plain(key, "a column name") for key in codec.keys],
+        "names": _plain(encoder.column_names, "a column name"),
         "columns": [
             {
-                "content": column.content.value,
+                "content": column.type.value,
                 "categories": _plain(column.categories, name_column(column.name)),
                 "order": _plain(column.order, name_column(column.name)),
             }
-            for column in codec.columns
+            for column in encoder.columns
         ],
         "classes": None
         if classes is None

@@ -13,7 +13,7 @@ import joblib
 import numpy as np
 
 from tritree import _core
-from tritree.codec import MAX_CATEGORIES
+from tritree.encoder import MAX_CATEGORIES
 from tritree.errors import ParameterError
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tritree import _core
-from tritree.codec import Codec, LearnedColumn
-from tritree.columns import Content
+from tritree.columns import ColumnType
+from tritree.encoder import ColumnEncoder, TableEncoder
 from tritree.errors import ModelFileError, name_column
 from tritree.estimators.growing_tree import GrowingTree
 
@@ -101,11 +101,11 @@ def check_description(fields: Fields) -> None:
 def restore(fields: Fields, arrays: dict[str, NDArray[Any]]) -> Any:
     """Return the estimator of a file, every part of it checked."""
     estimator = _read_parameters(fields.object("parameters"), _estimator_of(fields))
-    codec, classes = _read_codec(fields), _read_classes(fields)
+    encoder, classes = _read_codec(fields), _read_classes(fields)
     if (classes is None) != fields.take("estimator", str).endswith("regressor"):
         raise ModelFileError("its classes do not fit its estimator")
-    estimator._restore(fields, arrays, codec, 0 if classes is None else len(classes))
-    estimator._remember(codec, classes)
+    estimator._restore(fields, arrays, encoder, 0 if classes is None else len(classes))
+    estimator._remember(encoder, classes)
     return estimator
 
 
@@ -119,17 +119,17 @@ def _estimator_of(fields: Fields) -> type[Any]:
 
 
 def restore_tree(
-    fields: Fields, arrays: dict[str, NDArray[Any]], codec: Codec, n_classes: int
+    fields: Fields, arrays: dict[str, NDArray[Any]], encoder: TableEncoder, n_classes: int
 ) -> tuple[GrowingTree, str]:
     """Return the tree of a file, and its strategy."""
     settings = fields.take("settings", dict)
     if settings.get("n_classes") != n_classes:
         raise ModelFileError("its classes do not fit its estimator")
-    model = _read_model(fields, settings, arrays, len(codec.columns))
-    check_tree(model.tree(), codec, arrays)
+    model = _read_model(fields, settings, arrays, len(encoder.columns))
+    check_tree(model.tree(), encoder, arrays)
     tree = GrowingTree(model)
     if "importances" in arrays:
-        tree._importances = read_importances(arrays["importances"], len(codec.columns))
+        tree._importances = read_importances(arrays["importances"], len(encoder.columns))
     return tree, settings["missing"]
 
 
@@ -160,7 +160,7 @@ def _read_parameter(fields: Fields, name: str) -> Any:
         raise ModelFileError(f"{name!r} has entries that are no pairs") from error
 
 
-def _read_codec(fields: Fields) -> Codec:
+def _read_codec(fields: Fields) -> TableEncoder:
     columns = fields.take("columns", list)
     names = fields.take_or_none("names", list)
     if not columns:
@@ -173,13 +173,13 @@ def _read_codec(fields: Fields) -> Codec:
     for position, column in enumerate(columns):
         name = position if names is None else names[position]
         learned.append(_read_column(Fields(column, name_column(name)), name))
-    return Codec(tuple(learned), None if names is None else tuple(names))
+    return TableEncoder(tuple(learned), None if names is None else tuple(names))
 
 
-def _read_column(fields: Fields, name: Any) -> LearnedColumn:
+def _read_column(fields: Fields, name: Any) -> ColumnEncoder:
     label = name_column(name)
     content = fields.take("content", str)
-    if content not in [known.value for known in Content]:
+    if content not in [known.value for known in ColumnType]:
         raise ModelFileError(f"{label} holds nothing that is known ({content[:40]!r})")
     labels = {entry: fields.take_or_none(entry, list) for entry in ("categories", "order")}
     for entry, found in labels.items():
@@ -189,14 +189,14 @@ def _read_column(fields: Fields, name: Any) -> LearnedColumn:
                 raise ModelFileError(f"{entry} of {label} are numbers that cannot be told apart")
     categories, order = (None if found is None else tuple(found) for found in labels.values())
     if categories is not None:
-        is_text = content == Content.TEXT.value
+        is_text = content == ColumnType.TEXT.value
         if not all(isinstance(item, str) == is_text for item in categories):
             raise ModelFileError(f"categories of {label} are not what it holds")
         if order is not None or list(categories) != sorted(set(categories)):
             raise ModelFileError(f"the categories of {label} are not in their order")
-    elif content == Content.TEXT.value and order is None:
+    elif content == ColumnType.TEXT.value and order is None:
         raise ModelFileError(f"{label} holds text without categories")
-    return LearnedColumn(name, Content(content), categories, order)
+    return ColumnEncoder(name, ColumnType(content), categories, order)
 
 
 def _are_alike(names: list[Any]) -> bool:
@@ -263,27 +263,27 @@ def _read_model(
     return model
 
 
-def check_tree(tree: _core.Tree, codec: Codec, arrays: Mapping[str, NDArray[Any]]) -> None:
+def check_tree(tree: _core.Tree, encoder: TableEncoder, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Raise unless every split of a tree, grown or to come, is one that its column can have."""
-    if not _fits(tree, codec) or not _are_codes_of(codec, arrays) or not _are_rungs_of(codec, arrays):
+    if not _fits(tree, encoder) or not _are_codes_of(encoder, arrays) or not _are_rungs_of(encoder, arrays):
         raise ModelFileError("a split that does not fit its column, or a value that is no number")
 
 
-def _fits(tree: _core.Tree, codec: Codec) -> bool:
+def _fits(tree: _core.Tree, encoder: TableEncoder) -> bool:
     """Return whether every split, and every surrogate, is one that its column can have, and every value a number."""
     split = tree.column >= 0
     splits = (tree.threshold[split], tree.set_begin[split], tree.set_words[split], tree.sets)
     surrogates = (tree.surrogate_threshold, tree.surrogate_set_begin, tree.surrogate_set_words, tree.sets)
     return (
-        _are_rules(codec, tree.column[split], *splits)
-        and _are_rules(codec, tree.surrogate_column, *surrogates)
+        _are_rules(encoder, tree.column[split], *splits)
+        and _are_rules(encoder, tree.surrogate_column, *surrogates)
         and not np.isinf(tree.surrogate_threshold).any()  # they need a value, and are never of missing alone
         and bool(np.isin(tree.surrogate_below, (0, 1)).all() and np.isfinite(tree.value).all())
     )
 
 
 def _are_rules(
-    codec: Codec,
+    encoder: TableEncoder,
     column: NDArray[Any],
     threshold: NDArray[Any],
     set_begin: NDArray[Any],
@@ -294,8 +294,8 @@ def _are_rules(
 
     The threshold of a split of missing against observed is -inf. A set has one bit per category.
     """
-    n_categories = np.array(codec.n_categories)[column]
-    n_ranks = np.array([-1 if known.order is None else len(known.order) for known in codec.columns])[column]
+    n_categories = np.array(encoder.n_categories)[column]
+    n_ranks = np.array([-1 if known.order is None else len(known.order) for known in encoder.columns])[column]
     words = np.where(n_categories < 0, 0, (n_categories + 63) // 64)
     if ((set_begin < 0) != (n_categories < 0)).any() or (set_words != words).any():
         return False
@@ -308,25 +308,25 @@ def _are_rules(
     return bool((between | (set_begin >= 0)).all()) and not strangers
 
 
-def _are_codes_of(codec: Codec, arrays: Mapping[str, NDArray[Any]]) -> bool:
+def _are_codes_of(encoder: TableEncoder, arrays: Mapping[str, NDArray[Any]]) -> bool:
     """Return whether the training rows, if there are some, are those of the columns."""
     if not len(arrays.get("growth.column_n_codes", ())):  # a forest holds them for all its trees
         return True
     n_codes, coded = arrays["growth.column_n_codes"], arrays["growth.column_is_categorical"] != 0
-    n_categories = np.array(codec.n_categories)
+    n_categories = np.array(encoder.n_categories)
     categorical = n_categories >= 0
     return not ((coded != categorical).any() or (n_codes != n_categories)[categorical].any())
 
 
-def _are_rungs_of(codec: Codec, arrays: Mapping[str, NDArray[Any]]) -> bool:
+def _are_rungs_of(encoder: TableEncoder, arrays: Mapping[str, NDArray[Any]]) -> bool:
     """Return whether the splits to come, if there are some, are ones that their columns can have."""
     if "growth.rung_column" not in arrays:
         return True
     column, threshold = arrays["growth.rung_column"], arrays["growth.rung_threshold"]
-    n_categories = np.array(codec.n_categories)[column]
+    n_categories = np.array(encoder.n_categories)[column]
     words = np.where(n_categories < 0, 0, (n_categories + 63) // 64)
     begin = np.where(n_categories < 0, -1, np.cumsum(2 * words) - 2 * words)
-    return _are_rules(codec, column, threshold, begin, words, arrays["growth.rung_sets"])
+    return _are_rules(encoder, column, threshold, begin, words, arrays["growth.rung_sets"])
 
 
 def read_importances(importances: NDArray[Any], n_columns: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Any table in, columns and names out. This is the one place where table libraries are told apart."""
+"""Reading of tables: arrays and the frames of any table library. Only this module distinguishes the libraries."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
 __all__ = ["RawColumn", "Table", "read_matrix", "read_table", "read_vector"]
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-#: The most cells of a frame that are worth copying to save looking at its columns.
-_FEW_CELLS = 4096
+#: Maximum number of cells of a pandas frame that is converted to an array as a whole.
+_MAX_CONVERTED_CELLS = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class RawColumn:
-    """A column as its table library gave it: values, or for text and categories codes and their labels."""
+    """A column as its table library holds it: values, or codes and their labels for text and categories."""
 
-    #: The values themselves; where there are labels, positions in them, -1 where missing.
+    #: The values, or, if there are labels, positions in them, -1 where missing.
     values: NDArray[Any]
-    #: Whether the library itself says that the column holds categories.
-    is_category: bool = False
-    #: The labels of ordered categories, lowest first.
+    #: Whether the dtype of the column is categorical.
+    is_categorical: bool = False
+    #: The ordered categories, lowest first; None if the categories have no order.
     order: tuple[Any, ...] | None = None
-    #: What the codes stand for; None where the values are there themselves. Labels may be unused, or missing cells.
+    #: The labels that codes stand for; None if ``values`` holds values. Labels may be unused, or missing values.
     labels: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The columns of a table, read one at a time when asked for."""
+    """A table whose columns are read one at a time, when they are needed."""
 
     n_rows: int
     n_columns: int
-    #: What the columns of a frame are called: text, or else whatever all of them are; None for an array.
-    keys: list[Any] | None
+    #: Column names of a frame, all of them text or none; None for an array.
+    column_names: list[Any] | None
     _column: Callable[[int], RawColumn]
 
     @property
-    def names(self) -> list[str] | None:
-        """Return the column names, if they are text."""
-        return self.keys if self.keys and isinstance(self.keys[0], str) else None
+    def feature_names(self) -> list[str] | None:
+        """Return the column names if they are text, as scikit-learn's ``feature_names_in_``."""
+        return self.column_names if self.column_names and isinstance(self.column_names[0], str) else None
 
     def column(self, position: int) -> RawColumn:
         """Return the column at a position."""
@@ -58,11 +58,11 @@ class Table:
 
     def name(self, position: int) -> Any:
         """Return the name of the column at a position; the position itself if the table has no names."""
-        return position if self.keys is None else self.keys[position]
+        return position if self.column_names is None else self.column_names[position]
 
 
 def read_table(X: Any) -> Table:
-    """Return the table behind any object that holds one: an array, a frame, lists of rows."""
+    """Return a table, given an array, a frame of any table library, or a list of rows."""
     if _is_matrix(X):
         return Table(X.shape[0], X.shape[1], None, lambda j: RawColumn(X[:, j]))
     try:
@@ -75,21 +75,23 @@ def read_table(X: Any) -> Table:
 
 
 def _is_matrix(X: Any) -> bool:
-    """Return whether a table is an array of floats that is fine as it is."""
+    """Return whether a table is an array of floats that can be used without conversion."""
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype in _FLOATS and X.size > 0 and X.flags.aligned
 
 
-def read_matrix(X: Any, keys: tuple[Any, ...] | None, n_columns: int) -> NDArray[Any] | None:
-    """Return the rows as one array of floats if they have the columns of training in their order; None if not.
+def read_matrix(X: Any, column_names: tuple[Any, ...] | None, n_columns: int) -> NDArray[Any] | None:
+    """Return a table as one array of floats if it has the training columns in their order, else None.
 
-    A short cut for single rows: to look at every column takes ten times as long as to answer. pandas makes an array
-    of floats of a frame if and only if every column holds numbers.
+    A fast path for single rows: reading every column takes ten times as long as predicting. pandas makes an array of
+    floats of a frame if and only if every column is numeric.
     """
-    if keys is None:
+    if column_names is None:
         return X if _is_matrix(X) and X.shape[1] == n_columns else None
     if type(X).__module__.partition(".")[0] != "pandas" or type(X).__name__ != "DataFrame":
         return None
-    if not 0 < X.size <= _FEW_CELLS or not (X.shape[1] == n_columns and X.columns.tolist() == list(keys)):
+    if not 0 < X.size <= _MAX_CONVERTED_CELLS or X.shape[1] != n_columns:
+        return None
+    if X.columns.tolist() != list(column_names):
         return None
     array = X.to_numpy()
     return array if _is_matrix(array) else None
@@ -100,16 +102,16 @@ def _read_any(X: Any) -> Table:
     if isinstance(frame, nw.LazyFrame):
         warn_caller("the lazy frame is collected: all its columns are read into memory")
         frame = frame.collect()
-    # what speaks the interchange protocol is a frame to narwhals, of which it can read nothing
-    stranger = isinstance(frame, nw.DataFrame) and getattr(frame, "_level", "full") == "interchange"
-    unread = not isinstance(frame, nw.DataFrame) and not hasattr(X, "__array__")
-    if (stranger or unread) and hasattr(X, "__arrow_c_stream__"):
-        import pyarrow as pa  # a stranger that speaks Arrow: pyarrow reads it
+    # narwhals takes what has the interchange protocol for a frame, but cannot read it
+    is_unreadable = isinstance(frame, nw.DataFrame) and getattr(frame, "_level", "full") == "interchange"
+    is_unknown = not isinstance(frame, nw.DataFrame) and not hasattr(X, "__array__")
+    if (is_unreadable or is_unknown) and hasattr(X, "__arrow_c_stream__"):
+        import pyarrow as pa
 
-        frame, stranger = nw.from_native(pa.table(X)), False
-    if stranger:
+        frame, is_unreadable = nw.from_native(pa.table(X)), False
+    if is_unreadable:
         raise TypeError(
-            f"a {type(X).__name__} is no table that can be read here; turn it into a frame of pandas, polars or pyarrow"
+            f"a table of type {type(X).__name__} cannot be read; turn it into a frame of pandas, polars or pyarrow"
         )
     if isinstance(frame, nw.DataFrame):
         return _read_frame(frame)
@@ -117,55 +119,54 @@ def _read_any(X: Any) -> Table:
 
 
 def read_vector(y: Any) -> Any:
-    """Return a series of any table library as a NumPy array, and everything else as it is."""
-    plain = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
-    if plain is not None:  # pandas' nullable types: as they are without missing cells, with them as objects
-        holes = np.asarray(y.isna())
-        return np.asarray(y, dtype=object if holes.any() else plain)
+    """Return a series of any table library as a NumPy array; everything else is returned unchanged."""
+    numpy_dtype = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if numpy_dtype is not None:  # a nullable dtype of pandas, which becomes objects if values are missing
+        return np.asarray(y, dtype=object if np.asarray(y.isna()).any() else numpy_dtype)
     series = nw.from_native(y, pass_through=True, allow_series=True)
     if not isinstance(series, nw.Series):
         return y
-    return _to_numpy(_plain_dictionary(series))
+    return _to_numpy(series)
 
 
 def _read_frame(frame: nw.DataFrame[Any]) -> Table:
     series: list[Any] = list(frame.iter_columns())
     if not series or len(frame) == 0:
-        what = "sample" if series else "feature"
-        raise ValueError(
-            f"Found array with 0 {what}(s) (shape=({len(frame)}, {len(series)})) while a minimum of 1 is required."
+        axis = "sample" if series else "feature"
+        raise ValueError(  # as scikit-learn
+            f"Found array with 0 {axis}(s) (shape=({len(frame)}, {len(series)})) while a minimum of 1 is required."
         )
-    return Table(len(frame), len(series), _keys(list(frame.columns)), lambda j: _read_series(series[j]))
+    names = list(frame.columns)
+    _check_column_names(names)
+    return Table(len(frame), len(series), names, lambda j: _read_series(series[j]))
 
 
-def _keys(columns: list[Any]) -> list[Any]:
-    """Return the column names, if none or all of them are text."""
-    are_text = [isinstance(name, str) for name in columns]
-    if any(are_text) and not all(are_text):
-        found = sorted({type(name).__name__ for name in columns})
+def _check_column_names(names: list[Any]) -> None:
+    """Raise a TypeError if some column names are text and others are not."""
+    if len({isinstance(name, str) for name in names}) > 1:
+        types = sorted({type(name).__name__ for name in names})
         raise TypeError(
-            f"column names are of several types ({', '.join(found)}); make all of them text, for example with "
+            f"column names are of several types ({', '.join(types)}); make all of them text, for example with "
             "X.columns = X.columns.astype(str)"
         )
-    return columns
 
 
 def _read_series(series: nw.Series[Any]) -> RawColumn:
     dtype = series.dtype
-    is_category = isinstance(dtype, (nw.Categorical, nw.Enum))
-    order = _order(series) if is_category else None
-    if is_category or isinstance(dtype, (nw.String, nw.Object)):
-        coded = _codes_and_labels(series)
-        if coded is not None:
-            codes, labels = coded
-            return RawColumn(codes, is_category, order, labels)
+    is_categorical = isinstance(dtype, (nw.Categorical, nw.Enum))
+    order = _order(series) if is_categorical else None
+    if is_categorical or isinstance(dtype, (nw.String, nw.Object)):
+        factorized = _factorize(series)
+        if factorized is not None:
+            codes, labels = factorized
+            return RawColumn(codes, is_categorical, order, labels)
     if isinstance(dtype, nw.Decimal):
         series = series.cast(nw.Float64)
-    return RawColumn(_to_numpy(_plain_dictionary(series)), is_category, order)
+    return RawColumn(_to_numpy(series), is_categorical, order)
 
 
 def _order(series: nw.Series[Any]) -> tuple[Any, ...] | None:
-    """Return the labels of ordered categories, or None. An Enum of polars is a closed set of names, not an order."""
+    """Return the ordered categories, or None. A polars Enum is a closed set of names without an order."""
     native = series.to_native()
     if series.implementation.is_pandas_like():
         return tuple(native.cat.categories.tolist()) if getattr(native.dtype, "ordered", False) else None
@@ -175,8 +176,8 @@ def _order(series: nw.Series[Any]) -> tuple[Any, ...] | None:
     return None
 
 
-def _codes_and_labels(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Return text or categories as positions in their labels, found by the library itself; None where it cannot."""
+def _factorize(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Return text or categories as codes and labels, computed by the table library; None if it cannot."""
     if series.implementation.is_pandas_like():
         return _pandas_codes(series)
     if isinstance(series.dtype, nw.Object):
@@ -193,7 +194,7 @@ def _pandas_codes(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[Any]] |
     if hasattr(native.dtype, "categories"):
         return np.asarray(native.cat.codes), np.asarray(native.cat.categories)
     if native.dtype == object:
-        # only text may be looked up by equality: 1, 1.0 and True are equal, and not the same
+        # only text may be compared by equality: 1, 1.0 and True are equal, but different values
         types = nw.get_native_namespace(series).api.types
         if types.infer_dtype(native, skipna=True) != "string":
             return None
@@ -202,7 +203,7 @@ def _pandas_codes(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[Any]] |
 
 
 def _polars_codes(native: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    # not the codes that polars itself has for categories: they count what the whole process has seen
+    # not polars' own codes of categories, which depend on what else the process has read
     labels = native.unique().drop_nulls()
     if not len(labels):
         return np.full(len(native), -1, dtype=np.int32), np.empty(0, dtype=object)
@@ -218,26 +219,21 @@ def _pyarrow_codes(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_numpy(zero_copy_only=False)
 
 
-def _plain_dictionary(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Return the series without Arrow's dictionary coding, which would lose its missing cells in to_numpy."""
-    if series.implementation.is_pyarrow() and isinstance(series.dtype, nw.Categorical):
-        native = series.to_native()
-        decoded: nw.Series[Any] = nw.from_native(native.cast(native.type.value_type), series_only=True)
-        return decoded
-    return series
-
-
 def _to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
+    if series.implementation.is_pyarrow() and isinstance(series.dtype, nw.Categorical):
+        # to_numpy would lose the missing values of a dictionary array
+        native = series.to_native()
+        series = nw.from_native(native.cast(native.type.value_type), series_only=True)
     return np.asarray(series.to_numpy())
 
 
 def _read_array(X: Any) -> Table:
-    if isinstance(X, np.ma.MaskedArray):  # masked is missing
+    if isinstance(X, np.ma.MaskedArray):  # masked values are missing
         mask, X = np.ma.getmaskarray(X), np.ma.getdata(X)
         X = X.astype(np.float64 if X.dtype.kind in "fiub" else object)
         X[mask] = np.nan
     if isinstance(X, (list, tuple)) and np.asarray(X, dtype=object).ndim == 2:
-        # rows of mixed lists: NumPy would turn the numbers beside a text into text
+        # NumPy would turn numbers into text if there is text in another column
         array = np.asarray(X)
         X = np.asarray(X, dtype=object) if array.dtype.kind not in "fiub" else array
     array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")

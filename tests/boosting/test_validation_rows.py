@@ -111,7 +111,7 @@ def test_class_weight_that_cannot_be_is_refused_by_what_may_be(estimator: Any) -
     with pytest.raises(ValueError, match="must be None, 'balanced' or a dict of class to weight, got 'even'"):
         estimator(class_weight="even").fit(TABLE, ["yes", "no"] * 20)
     with pytest.raises(
-        ValueError, match=r"has 'ja', which is no class of y; the classes are \['no', 'yes'\]"
+        ValueError, match=r"has 'ja', which is not a class of y; the classes are \['no', 'yes'\]"
     ):
         estimator(class_weight={"ja": 3}).fit(TABLE, ["yes", "no"] * 20)
 

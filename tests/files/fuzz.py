@@ -31,7 +31,7 @@ from models import answers, simulated
 
 import tritree
 from tritree import GrowthLimitError, ModelFileError
-from tritree.columns import Content
+from tritree.columns import ColumnType
 
 Random = np.random.Generator
 
@@ -259,24 +259,24 @@ def rows_of(model: Any) -> Any:
     """Return rows with holes that have the columns of a model, whatever they are."""
     rng = np.random.default_rng(0)
     columns = []
-    for column in model._codec.columns:
+    for column in model._encoder.columns:
         known = list(column.order or column.categories or ())
-        if column.content is Content.NOTHING:
+        if column.type is ColumnType.EMPTY:
             known = []
         elif column.order is not None:
-            known = [label for label in known if isinstance(label, str) == (column.content is Content.TEXT)]
-        elif column.content is Content.TEXT:
+            known = [label for label in known if isinstance(label, str) == (column.type is ColumnType.TEXT)]
+        elif column.type is ColumnType.TEXT:
             known += ["never seen"] if model.unknown_category == "no_information" else []
         elif column.categories is None:
             known = [-2.0, -0.5, 0.0, 0.5, 2.0]
-        if column.content is not Content.TEXT:
+        if column.type is not ColumnType.TEXT:
             known = list(map(float, known))
         columns.append([known[i] if known else None for i in rng.integers(max(1, len(known)), size=12)])
     table = pd.DataFrame(dict(enumerate(columns)), dtype=object)
     table = table.mask(rng.random(table.shape) < 0.4, None)
-    if model._codec.keys is None:
+    if model._encoder.column_names is None:
         return table.to_numpy()
-    table.columns = pd.Index(model._codec.keys, dtype=object)
+    table.columns = pd.Index(model._encoder.column_names, dtype=object)
     return table
 
 

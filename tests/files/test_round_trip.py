@@ -88,7 +88,7 @@ def test_columns_of_any_kind_come_back(values: Any, path: Path) -> None:
     X, y = one_column(values)
     model = half_grown(X, y)
     again = saved_and_loaded(model, path)
-    assert again._codec == model._codec
+    assert again._encoder == model._encoder
     assert same_model(again, model, more_holes(X))
 
 
@@ -126,7 +126,7 @@ def test_chosen_categories_of_an_array_come_back(path: Path) -> None:
     X[:, 1] = np.digitize(X[:, 1], [-0.5, 0.5])
     model = half_grown(X, y, categorical_features=[1])
     again = saved_and_loaded(model, path)
-    assert again._codec.columns[1].categories == (0, 1, 2)
+    assert again._encoder.columns[1].categories == (0, 1, 2)
     assert same_model(again, model, more_holes(X))
 
 
@@ -176,7 +176,7 @@ def test_names_that_are_numbers_come_back(names: Any, path: Path) -> None:
     X, y = simulated(100, 3)
     table = pd.DataFrame(X, columns=names)
     again = saved_and_loaded(half_grown(table, y), path)
-    assert again._codec.keys == tuple(names)
+    assert again._encoder.column_names == tuple(names)
     assert not hasattr(again, "feature_names_in_")
     assert answers(again, table[table.columns[::-1]]).tobytes() == answers(again, table).tobytes()
 

@@ -29,7 +29,7 @@ def drawn(tree, **options):
 def described(tree, **more):
     """The description of a tree of numbers without names."""
     classes = getattr(tree, "classes_", None)
-    return describe(tree.tree_, tree._codec, classes, missing=tree.missing, n_grown=tree.n_grown_, **more)
+    return describe(tree.tree_, tree._encoder, classes, missing=tree.missing, n_grown=tree.n_grown_, **more)
 
 
 def test_whole_drawing_of_a_tree_that_has_grown_on_demand():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tritree import ColumnError, ColumnMatchWarning, TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.codec import Codec
+from tritree.encoder import TableEncoder
 from tritree.table import read_table
 
 pd = pytest.importorskip("pandas")
@@ -189,14 +189,14 @@ def test_boolean_array_is_categorical_and_takes_missing_later():
     "array", [np.zeros((5, 2)), np.zeros((5, 2), np.float32), np.zeros((10, 4))[::2, ::2]]
 )
 def test_float_columns_are_not_copied(array):
-    _, columns = Codec.learn(read_table(array), "from_dtype")
+    _, columns = TableEncoder.fit(read_table(array), "from_dtype")
     assert all(np.shares_memory(column, array) for column in columns)
 
 
 @pytest.mark.parametrize("library", [pd, pl])
 def test_float_columns_of_frames_are_not_copied(library):
     frame = library.DataFrame({"a": np.arange(5.0), "b": np.arange(5.0)})
-    _, columns = Codec.learn(read_table(frame), "from_dtype")
+    _, columns = TableEncoder.fit(read_table(frame), "from_dtype")
     assert np.shares_memory(columns[0], frame["a"].to_numpy())
 
 
@@ -265,8 +265,8 @@ def test_ordered_categories_are_numeric_in_their_order():
 
 def learned(frame):
     """What training teaches about the column of a frame, and its values as the core takes them."""
-    codec, columns = Codec.learn(read_table(frame), "from_dtype")
-    return codec.columns[0], columns[0].tolist()
+    encoder, columns = TableEncoder.fit(read_table(frame), "from_dtype")
+    return encoder.columns[0], columns[0].tolist()
 
 
 def coded_by_arrow(codes, labels, **options):

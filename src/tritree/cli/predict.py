@@ -123,7 +123,7 @@ def predict(
 
 def _without_kept(tree: Any, frame: Any, names: list[str]) -> Any:
     """Return the rows without columns that are only passed on: no warning need tell that they are ignored."""
-    known = {str(key) for key in tree._codec.keys or frame.columns}
+    known = {str(key) for key in tree._encoder.column_names or frame.columns}
     passed_on = [name for name in names if name not in known]
     return frame.drop(columns=passed_on) if len(passed_on) < len(frame.columns) else frame
 

@@ -36,7 +36,7 @@ class Summary:
             "rows": len(frame),
             "rows_skipped": training.skipped,
             "columns": len(frame.columns),
-            "categorical_columns": sum(column.categories is not None for column in model._codec.columns),
+            "categorical_columns": sum(column.categories is not None for column in model._encoder.columns),
             "missing_cells": holes,
             "missing_share": holes / cells,
             "task": training.task,

@@ -56,9 +56,9 @@ def _numeric_columns(model: Any) -> list[str]:
 
 
 def _columns_of(model: Any, content: str) -> list[str]:
-    codec = model._codec
-    named = zip(codec.keys or (), codec.columns, strict=False)
-    return [str(key) for key, column in named if column.content.value == content and column.order is None]
+    encoder = model._encoder
+    named = zip(encoder.column_names or (), encoder.columns, strict=False)
+    return [str(key) for key, column in named if column.type.value == content and column.order is None]
 
 
 def _is_text(column: Any) -> bool:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
-from tritree.codec import Codec, infinite_values_named
+from tritree.encoder import TableEncoder, column_errors
 from tritree.estimators.growing_tree import GrowingTree
 from tritree.estimators.tabular import TabularEstimator
 from tritree.parameters import Parameters, check_int, count_threads
 from tritree.table import read_table
-from tritree.target import check_weights
+from tritree.target import check_sample_weight
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,20 +54,20 @@ class BaseTrinaryTree(TabularEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         parameters = self._checked_parameters()
         table = read_table(X)
-        codec, columns = Codec.learn(table, self.categorical_features)
+        encoder, columns = TableEncoder.fit(table, self.categorical_features)
         classes, response = self._read_response(y, table.n_rows)
-        weight = check_weights(sample_weight, table.n_rows)
+        weight = check_sample_weight(sample_weight, table.n_rows)
         n_classes = 0 if classes is None else len(classes)
         settings = parameters.settings(n_classes, **self._core_options())
         n_threads = count_threads(self.n_jobs)
-        with infinite_values_named(codec):
-            codes = _core.Codes(columns, codec.n_categories, parameters.n_bins, n_threads)
+        with column_errors(encoder):
+            codes = _core.Codes(columns, encoder.n_categories, parameters.n_bins, n_threads)
         model = _core.Model(codes, response, weight, settings, n_threads)
 
         # nothing is assigned before this line, so that a fit that failed leaves an earlier one as it was
         self._tree = GrowingTree(model)
         self._missing = self.missing
-        self._remember(codec, classes)
+        self._remember(encoder, classes)
         return self
 
     def _checked_parameters(self) -> Parameters:
@@ -85,16 +85,16 @@ class BaseTrinaryTree(TabularEstimator):
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         raise NotImplementedError
 
-    def _restore(self, fields: Any, arrays: Any, codec: Codec, n_classes: int) -> None:
+    def _restore(self, fields: Any, arrays: Any, encoder: TableEncoder, n_classes: int) -> None:
         """Take over the tree of a model file."""
         from tritree.restore import restore_tree
 
-        self._tree, self._missing = restore_tree(fields, arrays, codec, n_classes)
+        self._tree, self._missing = restore_tree(fields, arrays, encoder, n_classes)
 
     def _values(self, X: Any) -> NDArray[np.float64]:
         """Return the values of the rows, one column per output."""
         request = self._encode(X)
-        with infinite_values_named(self._codec):
+        with column_errors(self._encoder):
             return self._tree.predict(*request)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
@@ -128,7 +128,7 @@ class BaseTrinaryTree(TabularEstimator):
         array([0., 1.])
         """
         request = self._encode(X)
-        with infinite_values_named(self._codec):
+        with column_errors(self._encoder):
             return self._tree.apply(*request)
 
     def get_depth(self) -> int:

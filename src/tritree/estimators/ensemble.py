@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tritree.codec import infinite_values_named
+from tritree.encoder import column_errors
 from tritree.errors import UngrownBranchWarning, warn_caller
 from tritree.estimators.tabular import TabularEstimator
 from tritree.parameters import THIRD_BRANCHES
-from tritree.target import check_weights, weigh_classes
+from tritree.target import apply_class_weight, check_sample_weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,11 +59,11 @@ class ManyTrees(TabularEstimator):
 
     def _weigh(self, classes: NDArray[Any] | None, y: NDArray[Any], sample_weight: Any) -> Any:
         """Return the weights of rows, those of their classes included; None if all count the same."""
-        weight = check_weights(sample_weight, len(y))
+        weight = check_sample_weight(sample_weight, len(y))
         return (
             weight
             if classes is None
-            else weigh_classes(self.class_weight, classes, classes[y.astype(np.intp)], weight)
+            else apply_class_weight(self.class_weight, classes, classes[y.astype(np.intp)], weight)
         )
 
     @property
@@ -99,7 +99,7 @@ class ManyTrees(TabularEstimator):
             Rows, with holes or without.
         """
         request = self._encode(X)
-        with infinite_values_named(self._codec):
+        with column_errors(self._encoder):
             return self._trees.apply(*request)
 
     def grow_for(self, X: Any) -> Self:

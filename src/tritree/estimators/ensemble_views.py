@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tritree.codec import infinite_values_named
+from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError, ParameterError
 from tritree.estimators.ensemble import ManyTrees
 from tritree.inspection.explain_ensemble import Answers
@@ -32,7 +32,7 @@ class ViewableTrees(ManyTrees):
         raise NotImplementedError
 
     def _column_names(self) -> Sequence[str]:
-        return self._codec.names or [f"x{j}" for j in range(len(self._codec.columns))]
+        return self._encoder.feature_names or [f"x{j}" for j in range(len(self._encoder.columns))]
 
     def _labels(self) -> list[Any] | None:
         """Return the classes as plain labels, None in regression."""
@@ -114,9 +114,9 @@ class ViewableTrees(ManyTrees):
         array([0.5 , 0.25])
         """
         columns, n_rows, n_threads = self._encode(X)
-        with infinite_values_named(self._codec):
+        with column_errors(self._encoder):
             self._trees.apply(columns, n_rows, n_threads)  # grow what the rows need
-        relied = np.zeros(len(self._codec.columns))
+        relied = np.zeros(len(self._encoder.columns))
         for tree in self._snapshots():
             relied += reliance(tree, columns, n_rows)
         return relied / self._trees.n_trees

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree import _core
-    from tritree.codec import Codec
+    from tritree.encoder import TableEncoder
     from tritree.table import Table
 
 __all__ = ["TabularEstimator"]
@@ -24,7 +24,7 @@ __all__ = ["TabularEstimator"]
 class TabularEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator that takes tables of any library, with holes and categories."""
 
-    _codec: Codec
+    _encoder: TableEncoder
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -34,27 +34,27 @@ class TabularEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_codec")
+        return hasattr(self, "_encoder")
 
-    def _remember(self, codec: Codec, classes: NDArray[Any] | None) -> None:
+    def _remember(self, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:
         """Take over what training taught about the columns and the classes."""
-        self._codec = codec
-        self.n_features_in_ = len(codec.columns)
+        self._encoder = encoder
+        self.n_features_in_ = len(encoder.columns)
         if classes is not None:
             self.classes_ = classes
-        if codec.names is not None:
-            self.feature_names_in_ = np.asarray(codec.names, dtype=object)
+        if encoder.feature_names is not None:
+            self.feature_names_in_ = np.asarray(encoder.feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
     def _encode(self, X: Any) -> tuple[_core.Columns, int, int]:
         """Return what the core asks of a table to predict: its columns, its rows and the threads to use."""
         check_is_fitted(self)
-        codec, n_threads = self._codec, count_threads(self.n_jobs)
+        encoder, n_threads = self._encoder, count_threads(self.n_jobs)
         check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
-        matrix = read_matrix(X, codec.keys, len(codec.columns)) if codec.is_plain else None
+        matrix = read_matrix(X, encoder.column_names, len(encoder.columns)) if encoder.is_numeric else None
         if matrix is not None:
             return matrix, len(matrix), n_threads
         table: Table = read_table(X)
-        columns = codec.encode(table, type(self).__name__, refuse_unknown=self.unknown_category == "error")
+        columns = encoder.encode(table, type(self).__name__, refuse_unknown=self.unknown_category == "error")
         return columns, table.n_rows, n_threads

@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 
 from tritree.estimators.classifier import ShareClassifier
 from tritree.estimators.views import ViewableTree
-from tritree.target import read_classes, read_numbers
+from tritree.target import read_classification_target, read_regression_target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,7 +126,7 @@ class TrinaryTreeRegressor(RegressorMixin, ViewableTree):  # type: ignore[misc]
         )
 
     def _read_response(self, y: Any, n_rows: int) -> tuple[None, NDArray[np.float64]]:
-        return None, read_numbers(y, n_rows, type(self).__name__)
+        return None, read_regression_target(y, n_rows, type(self).__name__)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return the estimator, fitted: the tree is grown as far as a binary tree would be.
@@ -262,7 +262,7 @@ class TrinaryTreeClassifier(ShareClassifier, ViewableTree):
         )
 
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        return read_classes(y, n_rows, type(self).__name__)
+        return read_classification_target(y, n_rows, type(self).__name__)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return the estimator, fitted: the tree is grown as far as a binary tree would be.

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from tritree.codec import infinite_values_named
+from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError
 from tritree.estimators.base_tree import BaseTrinaryTree
 from tritree.inspection import dot
@@ -212,7 +212,7 @@ class ViewableTree(BaseTrinaryTree):
     def _cells_of(self, X: Any) -> tuple[list[tuple[Cell, ...]], NDArray[np.int32]]:
         """Return what the rows of a table have in the columns of training, and where they end, grown if need be."""
         rows = read_rows(self, X)
-        with infinite_values_named(self._codec):
+        with column_errors(self._encoder):
             ends = self._tree.apply(rows.columns, rows.n_rows, count_threads(self.n_jobs))
         return rows.cells, ends
 
@@ -321,7 +321,7 @@ class ViewableTree(BaseTrinaryTree):
         check_axes(ax)
         check_int("max_columns", max_columns, 1)
         importances = self.feature_importances_
-        names = self._codec.names or [f"x{j}" for j in range(len(importances))]
+        names = self._encoder.feature_names or [f"x{j}" for j in range(len(importances))]
         return draw_importance(names, importances.tolist(), ax, max_columns)
 
     def reliance_on_missing_(self, X: Any) -> NDArray[np.float64]:
@@ -354,7 +354,7 @@ class ViewableTree(BaseTrinaryTree):
         array([0.5 , 0.25])
         """
         columns, n_rows, n_threads = self._encode(X)
-        with infinite_values_named(self._codec):
+        with column_errors(self._encoder):
             self._tree.apply(columns, n_rows, n_threads)  # grow what the rows need
         return reliance(self._tree.snapshot(), columns, n_rows)
 
@@ -389,7 +389,7 @@ class ViewableTree(BaseTrinaryTree):
         check_is_fitted(self)
         tree = describe(
             self._tree.snapshot(),
-            self._codec,
+            self._encoder,
             getattr(self, "classes_", None),
             missing=self._missing,
             n_grown=self._tree.model.n_grown,

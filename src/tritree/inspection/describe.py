@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tritree.codec import Codec, LearnedColumn
+    from tritree.encoder import ColumnEncoder, TableEncoder
     from tritree.inspection.arrays import TreeArrays
 
 __all__ = ["add_spread", "describe"]
@@ -37,7 +37,7 @@ class Branch(IntEnum):
 
 def describe(
     tree: TreeArrays,
-    codec: Codec,
+    encoder: TableEncoder,
     classes: Sequence[Any] | None,
     *,
     missing: str,
@@ -64,8 +64,8 @@ def describe(
 
     `add_spread` adds how the responses are spread.
     """
-    names = list(codec.names) if codec.names is not None else [f"x{j}" for j in range(len(codec.columns))]
-    columns = [_describe_column(name, learned) for name, learned in zip(names, codec.columns, strict=True)]
+    names = encoder.feature_names or [f"x{j}" for j in range(len(encoder.columns))]
+    columns = [_describe_column(name, learned) for name, learned in zip(names, encoder.columns, strict=True)]
     nodes = [_describe_node(tree, node, columns) for node in range(len(tree.column))]
     return {
         "format": 1,
@@ -98,7 +98,7 @@ def add_spread(tree: dict[str, Any], numbers: Sequence[int], spread: Mapping[str
         tree["nodes"][number]["spread"] = None if np.isnan(shares[0]) else shares.astype(float).tolist()
 
 
-def _describe_column(name: str, learned: LearnedColumn) -> dict[str, Any]:
+def _describe_column(name: str, learned: ColumnEncoder) -> dict[str, Any]:
     return {
         "name": name,
         "kind": "numeric" if learned.categories is None else "categorical",

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from tritree.codec import MISSING as NO_CATEGORY
+from tritree.encoder import MISSING as NO_CATEGORY
 from tritree.inspection.formatting import as_label, as_percent, number_format
 from tritree.inspection.rules import WIDEST_LABEL, Rules, name_of
 from tritree.inspection.telling import signed, told_as_html, told_as_text
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tritree.codec import LearnedColumn
-    from tritree.columns import Column
+    from tritree.columns import TypedColumn
+    from tritree.encoder import ColumnEncoder
 
 __all__ = ["Cell", "Explanation", "Turn", "explain_row", "read_cells", "side_of"]
 
@@ -150,7 +150,7 @@ class Explanation:
 
 
 def read_cells(
-    learned: LearnedColumn, column: Column | None, values: NDArray[Any] | None, n_rows: int
+    learned: ColumnEncoder, column: TypedColumn | None, values: NDArray[Any] | None, n_rows: int
 ) -> list[Cell]:
     """Return what the rows of a table have in a column of training, given its values as the core takes them."""
     if column is None or values is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.columns import Column, Content, is_missing, read_column
+from tritree.columns import ColumnType, TypedColumn, is_missing, read_column
 from tritree.errors import ColumnError
 from tritree.parameters import check_int
 from tritree.table import read_table
@@ -70,7 +70,7 @@ def summarise_missing(table: Any, *, max_patterns: int | None = 100) -> dict[str
     not in all (the 200 with the most missing values), and the ``correlation`` of their missingness indicators.
     """
     read = read_table(table)
-    names = read.names or [f"x{j}" for j in range(read.n_columns)]
+    names = read.feature_names or [f"x{j}" for j in range(read.n_columns)]
     missing = np.zeros(read.n_columns, dtype=np.int64)
     words = [_word(read, begin, missing) for begin in range(0, read.n_columns, _WORD)]
     patterns, rows = _patterns(np.column_stack(words), max(1, read.n_rows))
@@ -100,7 +100,7 @@ def _word(table: Table, begin: int, missing: NDArray[np.int64]) -> NDArray[np.ui
     return word
 
 
-def read_any_column(table: Table, position: int) -> Column | RawColumn:
+def read_any_column(table: Table, position: int) -> TypedColumn | RawColumn:
     """Return a column, unparsed if the estimators refuse it, such as dates and lists."""
     raw = table.column(position)
     try:
@@ -109,14 +109,14 @@ def read_any_column(table: Table, position: int) -> Column | RawColumn:
         return raw
 
 
-def missing_cells(column: Column | RawColumn) -> NDArray[np.bool_]:
+def missing_cells(column: TypedColumn | RawColumn) -> NDArray[np.bool_]:
     """Return which cells of a column are missing."""
-    if not isinstance(column, Column):
+    if not isinstance(column, TypedColumn):
         return _missing_cells_unparsed(column.values, coded=column.labels is not None)
-    if column.content is Content.NOTHING:
+    if column.type is ColumnType.EMPTY:
         return np.ones(len(column.values), dtype=bool)
     missing: NDArray[np.bool_] = (
-        column.values < 0 if column.content is Content.TEXT else np.isnan(column.values)
+        column.values < 0 if column.type is ColumnType.TEXT else np.isnan(column.values)
     )
     return missing
 

@@ -32,7 +32,7 @@ def read_rows(model: TabularEstimator, X: Any) -> ReadRows:
     """Return the rows of a table, matched with the columns that a fitted model knows."""
     check_choice("unknown_category", model.unknown_category, UNKNOWN_CATEGORY)
     table = read_table(X)
-    matched = list(model._codec.match(table, type(model).__name__))
+    matched = list(model._encoder.match(table, type(model).__name__))
     refuse = model.unknown_category == "error"
     columns = [None if c is None else known.encode(c, refuse_unknown=refuse) for known, c in matched]
     cells = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.codec import MISSING as NO_CATEGORY
+from tritree.encoder import MISSING as NO_CATEGORY
 from tritree.inspection.describe import Branch
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logit, ndtri
 
-from tritree.columns import Content, read_column
-from tritree.errors import name_column, shortened
+from tritree.columns import ColumnType, read_column
+from tritree.errors import ColumnError, name_column, shortened
 from tritree.lab.set_missing import collected, set_missing
 from tritree.parameters import check_choice, check_int
 from tritree.table import RawColumn, read_table, read_vector
@@ -20,7 +20,7 @@ from tritree.table import RawColumn, read_table, read_vector
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tritree.columns import Column
+    from tritree.columns import TypedColumn
     from tritree.table import Table
 
     Floats = NDArray[np.float64]
@@ -193,7 +193,7 @@ def _amputed_columns(table: Table, columns: Any, how: _Mechanism) -> list[int]:
 
 def _as_list(table: Table, columns: Any) -> list[Any]:
     """Return the columns as a list, also if a single one was passed."""
-    is_name = isinstance(columns, tuple) and columns in (table.keys or [])
+    is_name = isinstance(columns, tuple) and columns in (table.column_names or [])
     if is_name or isinstance(columns, (str, Integral)):
         return [columns]
     try:
@@ -204,7 +204,7 @@ def _as_list(table: Table, columns: Any) -> list[Any]:
 
 def _position(table: Table, column: Any) -> int:
     """Return the position of a column from its name or position."""
-    keys = table.keys or []
+    keys = table.column_names or []
     if column in keys:
         return keys.index(column)
     is_position = isinstance(column, Integral) and not isinstance(column, bool)
@@ -231,7 +231,7 @@ def _position(table: Table, column: Any) -> int:
 
 
 def _score(
-    column: Column, position: int, noise: NDArray[np.int64], shared: list[Floats], how: _Mechanism
+    column: TypedColumn, position: int, noise: NDArray[np.int64], shared: list[Floats], how: _Mechanism
 ) -> Floats | None:
     """Return the score of each row including noise, or None if only the noise counts."""
     match how.name:
@@ -278,8 +278,12 @@ def _target_scores(target: Any, n_rows: int, seed: int) -> Floats:
         raise ValueError(
             f"target has shape {values.shape}, and the table has {n_rows} rows; pass one value per row"
         )
-    column = read_column(RawColumn(values), "the target")
-    if column.content is Content.NOTHING:
+    try:
+        column = read_column(RawColumn(values), "target")
+    except ColumnError as error:
+        error.subject = "target"
+        raise
+    if column.type is ColumnType.EMPTY:
         raise ValueError("target holds only missing values; pass one value per row")
     numbers = _ordered(column, _random(seed, _ORDER))
     missing = np.isnan(numbers)
@@ -288,11 +292,11 @@ def _target_scores(target: Any, n_rows: int, seed: int) -> Floats:
     return _normal_scores(numbers)
 
 
-def _numbers(column: Column) -> Floats:
+def _numbers(column: TypedColumn) -> Floats:
     """Return a column as numbers, NaN where missing; text and ordered categories as positions in their order."""
-    if column.content is Content.NOTHING:
+    if column.type is ColumnType.EMPTY:
         return np.full(len(column.values), np.nan)
-    if column.content is Content.TEXT:
+    if column.type is ColumnType.TEXT:
         order = sorted(column.labels) if column.order is None else map(str, column.order)
         position = {label: i for i, label in enumerate(order)}
         # the code of missing is -1: the last element
@@ -306,11 +310,11 @@ def _numbers(column: Column) -> Floats:
     return np.asarray(column.values, dtype=np.float64)
 
 
-def _ordered(column: Column, random: np.random.Generator) -> Floats:
+def _ordered(column: TypedColumn, random: np.random.Generator) -> Floats:
     """Return a column as numbers; unordered categories are numbered in a random order."""
     numbers = _numbers(column)
-    is_category = column.is_category or column.content in (Content.TEXT, Content.BOOLEANS)
-    if not is_category or column.order is not None:
+    is_categorical = column.is_categorical or column.type in (ColumnType.TEXT, ColumnType.BOOLEAN)
+    if not is_categorical or column.order is not None:
         return numbers
     observed = ~np.isnan(numbers)
     distinct, inverse = np.unique(numbers[observed], return_inverse=True)

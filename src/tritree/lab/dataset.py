@@ -16,7 +16,7 @@ from pandas.api import types
 
 from tritree.errors import shortened
 from tritree.lab.cleaning import DataError
-from tritree.target import check_weights
+from tritree.target import check_sample_weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -233,7 +233,7 @@ def _weights_of(frame: Any, name: Any, response: Any) -> NDArray[np.float64]:
     if name == response or len(frame.columns) == 2:
         raise DataError(f"there is no column beside {response!r} and the weights {name!r} to learn from")
     try:
-        weights: NDArray[np.float64] = check_weights(column, len(frame))  # type: ignore[assignment]
+        weights: NDArray[np.float64] = check_sample_weight(column, len(frame))  # type: ignore[assignment]
     except ValueError as error:
         raise DataError(str(error).replace("sample_weight", f"the column of weights {name!r}")) from None
     return weights

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tritree.columns import Column, Content
+from tritree.columns import ColumnType, TypedColumn
 from tritree.inspection.formatting import as_name, as_percent, count, pad, width_of
 from tritree.inspection.missing_patterns import missing_cells, read_any_column, summarise_missing
 from tritree.lab.little_mcar_test import LittleMCARTest, little_mcar_test
@@ -186,7 +186,11 @@ def _complete_rows_and_numeric_columns(table: Any) -> tuple[int, dict[int, NDArr
     for position in range(read.n_columns):
         column = read_any_column(read, position)
         complete &= ~missing_cells(column)
-        if isinstance(column, Column) and column.content is Content.NUMBERS and not column.is_category:
+        if (
+            isinstance(column, TypedColumn)
+            and column.type is ColumnType.NUMERIC
+            and not column.is_categorical
+        ):
             numeric[position] = np.asarray(column.values, dtype=np.float64)
     return int(np.count_nonzero(complete)), numeric
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.checks import random_source
-from tritree.codec import Codec, infinite_values_named
+from tritree.encoder import TableEncoder, column_errors
 from tritree.errors import TargetError
 from tritree.estimators.boosting.callbacks import CallbackSupport, FitWatch
 from tritree.estimators.boosting.parameters import Parameters
@@ -64,32 +64,32 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
             parameters.check_goes_on(self._started_with, self.n_iter_)
         # kept for the fits that go on: rows that were set aside must stay so
         seed = self._seed if goes_on else int(random_source(self.random_state).randint(2**31 - 1))
-        codec, classes, rows = self._read(X, y, sample_weight, goes_on=goes_on)
+        encoder, classes, rows = self._read(X, y, sample_weight, goes_on=goes_on)
         loss = self._loss_of(parameters.values, classes)
         validation = None
-        with infinite_values_named(codec):
+        with column_errors(encoder):
             if X_val is not None:
                 validation = Validation(
-                    loss, self._read_validation(X_val, y_val, sample_weight_val, codec, classes)
+                    loss, self._read_validation(X_val, y_val, sample_weight_val, encoder, classes)
                 )
             elif self.early_stopping not in (False, "auto"):
                 rows.check_finite()
                 rows, aside = rows.set_aside(self.validation_fraction, seed, by_class=classes is not None)
                 validation = Validation(loss, aside)
             booster, ensemble = self._begin(
-                codec,
+                encoder,
                 rows,
                 loss,
-                parameters.plan(codec, seed, is_curved=loss.settle is not None),
+                parameters.plan(encoder, seed, is_curved=loss.settle is not None),
                 self._ensemble if goes_on else None,
                 n_threads,
             )
             if validation is not None:
-                with said_of("X_val") if X_val is not None else nullcontext(), infinite_values_named(codec):
+                with said_of("X_val") if X_val is not None else nullcontext(), column_errors(encoder):
                     validation.check(ensemble, n_threads)
         fitted = {
             "_ensemble": ensemble,
-            "_codec": codec,
+            "_encoder": encoder,
             "_told_cut_short": False,
             "_seed": seed,
             "_started_with": dict(parameters.values),
@@ -106,7 +106,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
             if ensemble.n_trees:
                 self.__dict__.update(fitted)
                 self.validation_loss_ = None if validation is None else np.array(validation.losses)
-                self._remember(codec, classes)
+                self._remember(encoder, classes)
         watch.end(lambda: fitted)
         return self
 
@@ -117,7 +117,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any, *, goes_on: bool
-    ) -> tuple[Codec, NDArray[Any] | None, Rows]:
+    ) -> tuple[TableEncoder, NDArray[Any] | None, Rows]:
         """Return what the training table teaches about columns and classes, and its rows."""
         table = read_table(X)
         classes, response = self._read_response(y, table.n_rows)
@@ -125,15 +125,15 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         if goes_on:
             self._check_same_classes(classes)
             return (
-                self._codec,
+                self._encoder,
                 classes,
-                Rows(self._codec.encode(table, type(self).__name__), response, weight),
+                Rows(self._encoder.encode(table, type(self).__name__), response, weight),
             )
-        codec, columns = Codec.learn(table, self.categorical_features)
-        return codec, classes, Rows(columns, response, weight)
+        encoder, columns = TableEncoder.fit(table, self.categorical_features)
+        return encoder, classes, Rows(columns, response, weight)
 
     def _read_validation(
-        self, X: Any, y: Any, sample_weight: Any, codec: Codec, classes: NDArray[Any] | None
+        self, X: Any, y: Any, sample_weight: Any, encoder: TableEncoder, classes: NDArray[Any] | None
     ) -> Rows:
         with said_of("X_val"):
             table = read_table(X)
@@ -152,14 +152,14 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         with said_of("X_val and y_val"):
             weight = self._weigh(classes, numbers, sample_weight)
         with said_of("X_val"):
-            columns = codec.encode(
+            columns = encoder.encode(
                 table, type(self).__name__, refuse_unknown=self.unknown_category == "error"
             )
         return Rows(columns, numbers, weight)
 
     def _begin(
         self,
-        codec: Codec,
+        encoder: TableEncoder,
         rows: Rows,
         loss: Loss,
         plan: _core.Plan,
@@ -170,7 +170,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         data: Any = rows.columns
         so_far = None
         if ensemble is None:
-            data = _core.Codes(rows.columns, codec.n_categories, int(self.max_bins), n_threads)
+            data = _core.Codes(rows.columns, encoder.n_categories, int(self.max_bins), n_threads)
             ensemble = _core.Ensemble(data, plan, loss.begin(rows.y, rows.weight).tolist())
             if self.missing in THIRD_BRANCHES:
                 ensemble.keep_background(
@@ -239,7 +239,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
     def _sums(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Return the sums over trees, and the variance that what is missing leaves them if it matters."""
         columns, n_rows, n_threads = self._encode(X)
-        with infinite_values_named(self._codec):
+        with column_errors(self._encoder):
             found = self._ensemble.predict(columns, n_rows, 0, self.n_iter_, n_threads)
         self._tell_cut_short()
         return found
@@ -250,7 +250,7 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
         raw: Any = 0
         doubt: Any = None
         for done in range(self.n_iter_):
-            with infinite_values_named(self._codec):
+            with column_errors(self._encoder):
                 more, open_more = self._ensemble.predict(columns, n_rows, done, done + 1, n_threads)
             raw = raw + more
             doubt = open_more if doubt is None or open_more is None else doubt + open_more
@@ -293,11 +293,11 @@ class BaseTrinaryBoosting(CallbackSupport, ViewableBoosting):  # type: ignore[mi
             self._tell_nothing_grown("file")
         save(self, path, background=background_rows)
 
-    def _restore(self, fields: Any, arrays: Any, codec: Codec, n_classes: int) -> None:
+    def _restore(self, fields: Any, arrays: Any, encoder: TableEncoder, n_classes: int) -> None:
         """Take over the trees of a model file."""
         from tritree.estimators.boosting.files import restore_ensemble
 
-        self._ensemble, self._seed = restore_ensemble(fields, arrays, codec, n_classes)
+        self._ensemble, self._seed = restore_ensemble(fields, arrays, encoder, n_classes)
         self._started_with = self.get_params(deep=False)
         self._told_cut_short = False
         self.validation_loss_ = None

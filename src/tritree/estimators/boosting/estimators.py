@@ -12,7 +12,7 @@ from tritree.estimators.boosting.base import BaseTrinaryBoosting
 from tritree.estimators.boosting.callbacks import with_callbacks
 from tritree.estimators.boosting.losses import REGRESSION_LOSSES, class_loss, regression_loss
 from tritree.estimators.classifier import ShareClassifier
-from tritree.target import read_classes, read_numbers
+from tritree.target import read_classification_target, read_regression_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -220,7 +220,7 @@ class TrinaryBoostingRegressor(RegressorMixin, BaseTrinaryBoosting):  # type: ig
         self.n_jobs = n_jobs
 
     def _read_response(self, y: Any, n_rows: int) -> tuple[None, NDArray[np.float64]]:
-        numbers = read_numbers(y, n_rows, type(self).__name__)
+        numbers = read_regression_target(y, n_rows, type(self).__name__)
         least = {"poisson": "negative", "gamma": "zero or negative"}.get(self.loss)
         bad = numbers < 0 if self.loss == "poisson" else numbers <= 0
         if least is not None and bad.any():
@@ -380,7 +380,7 @@ random_state, n_jobs
         self.n_jobs = n_jobs
 
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        classes, numbers = read_classes(y, n_rows, type(self).__name__)
+        classes, numbers = read_classification_target(y, n_rows, type(self).__name__)
         return classes, numbers.astype(np.float64)
 
     def _loss_of(self, parameters: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:

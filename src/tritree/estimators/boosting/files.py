@@ -15,7 +15,7 @@ from tritree.restore import first_line
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tritree.codec import Codec
+    from tritree.encoder import TableEncoder
     from tritree.estimators.boosting.base import BaseTrinaryBoosting
     from tritree.restore import Fields
 
@@ -38,7 +38,7 @@ def save(model: BaseTrinaryBoosting, path: Any, *, background: bool | None) -> N
 
 
 def restore_ensemble(
-    fields: Fields, arrays: dict[str, NDArray[Any]], codec: Codec, n_classes: int
+    fields: Fields, arrays: dict[str, NDArray[Any]], encoder: TableEncoder, n_classes: int
 ) -> tuple[_core.Ensemble, int]:
     """Return the trees of a file, every array and every index in them checked, and the seed of the fit."""
     state: dict[str, Any] = {
@@ -59,9 +59,9 @@ def restore_ensemble(
     if ensemble.n_outputs != (n_classes if n_classes > 2 else 1):
         raise ModelFileError("its classes do not fit its trees")
     n_codes, categorical = state["rows"]["n_codes"], state["rows"]["categorical"]
-    if len(n_codes) != len(codec.columns):
+    if len(n_codes) != len(encoder.columns):
         raise ModelFileError("its columns do not fit its trees")
-    known = np.array(codec.n_categories)
+    known = np.array(encoder.n_categories)
     if ((known >= 0) != (categorical > 0)).any() or (n_codes[known >= 0] != known[known >= 0]).any():
         raise ModelFileError("its categories do not fit its trees")
     return ensemble, int(state["plan"]["seed"])

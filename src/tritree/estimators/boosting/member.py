@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tritree.codec import infinite_values_named
+from tritree.encoder import column_errors
 from tritree.estimators.boosting.trees import Trees
 from tritree.inspection import dot
 from tritree.inspection.describe import describe
@@ -58,7 +58,7 @@ class Member:
         own = trees[self._number]
         tree = describe(
             own,
-            self._model._codec,
+            self._model._encoder,
             None,
             missing=trees.missing,
             n_grown=len(own.column) - own.n_fitted,
@@ -185,7 +185,7 @@ class Member:
         ensemble = self._model._ensemble
         begin = self._number // ensemble.n_outputs
         n_threads = count_threads(self._model.n_jobs)
-        with infinite_values_named(self._model._codec):
+        with column_errors(self._model._encoder):
             if ensemble.is_detached:  # nothing grows, and nobody is to count what cannot
                 ensemble.apply(table.columns, table.n_rows, n_threads)
                 return

@@ -9,14 +9,14 @@ import numpy as np
 
 from tritree import _core
 from tritree.checks import check_max_features, check_number, check_truth, check_verbose
-from tritree.codec import MAX_CATEGORIES
+from tritree.encoder import MAX_CATEGORIES
 from tritree.errors import ParameterError, name_column
 from tritree.parameters import THIRD_BRANCHES, UNKNOWN_CATEGORY, check_choice, check_int, count_threads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tritree.codec import Codec
+    from tritree.encoder import TableEncoder
 
 __all__ = ["MISSING", "Parameters"]
 
@@ -102,10 +102,10 @@ class Parameters:
                 "warm_start adds; raise it, or set warm_start=False to begin anew"
             )
 
-    def plan(self, codec: Codec, seed: int, *, is_curved: bool) -> _core.Plan:
+    def plan(self, encoder: TableEncoder, seed: int, *, is_curved: bool) -> _core.Plan:
         """Return how the core is to grow trees; ``is_curved``: a prediction is a curve of the sum over them."""
         v = self.values
-        bound = directions(v["monotonic_cst"], codec)
+        bound = directions(v["monotonic_cst"], encoder)
         return _core.Plan(
             missing=v["missing"],
             max_depth=_NO_LIMIT if v["max_depth"] is None else min(int(v["max_depth"]), _NO_LIMIT),
@@ -127,21 +127,21 @@ def _same(a: Any, b: Any) -> bool:
     return np.array_equal(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
 
 
-def directions(constraints: Any, codec: Codec) -> list[int]:
+def directions(constraints: Any, encoder: TableEncoder) -> list[int]:
     """Return per column 1 if answers must not fall with it, -1 if they must not rise, else 0; [] if all are free."""
     if constraints is None:
         return []
-    names = [name_column(column.name) for column in codec.columns]
+    names = [name_column(column.name) for column in encoder.columns]
     if hasattr(constraints, "items"):
-        if codec.keys is None:
+        if encoder.column_names is None:
             raise ValueError(
                 "monotonic_cst is a dict, which goes by column names, and X has none; give a list with one entry per "
                 "column"
             )
-        unknown = [name for name in constraints if name not in codec.keys]
+        unknown = [name for name in constraints if name not in encoder.column_names]
         if unknown:
             raise ValueError(f"monotonic_cst has {unknown[0]!r}, which is no column of X")
-        listed = [constraints.get(key, 0) for key in codec.keys]
+        listed = [constraints.get(key, 0) for key in encoder.column_names]
     else:
         array = np.asarray(constraints, dtype=object)
         if array.ndim == 0:  # a text would be taken for a list of its letters
@@ -158,7 +158,7 @@ def directions(constraints: Any, codec: Codec) -> list[int]:
                 f"monotonic_cst has {len(listed)} entries, X has {len(names)} columns; give one for each"
             )
     found = []
-    for name, column, value in zip(names, codec.columns, listed, strict=True):
+    for name, column, value in zip(names, encoder.columns, listed, strict=True):
         if isinstance(value, (list, dict)) or value not in _DIRECTIONS:
             raise ParameterError(f"monotonic_cst of {name}", "1, -1 or 0", value)
         if _DIRECTIONS[value] and column.categories is not None and column.order is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tritree.codec import infinite_values_named
+from tritree.encoder import column_errors
 from tritree.estimators.boosting.adding_up import add_up
 from tritree.estimators.boosting.ends import lead
 from tritree.estimators.boosting.member import Member
@@ -101,7 +101,7 @@ class ViewableBoosting(ViewableTrees):
         """
         check_is_fitted(self)
         rows = read_rows(self, X)
-        with infinite_values_named(self._codec):
+        with column_errors(self._encoder):
             led = lead(self._ensemble, rows.columns, rows.n_rows, count_threads(self.n_jobs))
         answers = self._answers(self._loss_answer(led.raw, led.doubt), class_of_interest)
         return explain_rows(
@@ -207,7 +207,7 @@ class ViewableBoosting(ViewableTrees):
         trees = Trees(self._ensemble)
         classes = self._labels()
         described = (
-            describe(with_doubt(tree), self._codec, None, missing=trees.missing, n_grown=0, detached=True)
+            describe(with_doubt(tree), self._encoder, None, missing=trees.missing, n_grown=0, detached=True)
             for tree in trees
         )
         if classes is None:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.checks import check_max_features, check_number, check_truth, check_verbose, random_source
-from tritree.codec import Codec, infinite_values_named
+from tritree.encoder import TableEncoder, column_errors
 from tritree.errors import warn_caller
 from tritree.estimators.forest.members import Members, Table, each
 from tritree.estimators.forest.viewing import ViewableForest
@@ -72,12 +72,12 @@ class BaseTrinaryForest(ViewableForest):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         parameters = self._checked_parameters()
         table = read_table(X)
-        codec, columns = Codec.learn(table, self.categorical_features)
+        encoder, columns = TableEncoder.fit(table, self.categorical_features)
         classes, response = self._read_response(y, table.n_rows)
         weight = self._weigh(classes, response, sample_weight)
         n_threads = count_threads(self.n_jobs)
-        with infinite_values_named(codec):
-            codes = _core.Codes(columns, codec.n_categories, parameters.n_bins, n_threads)
+        with column_errors(encoder):
+            codes = _core.Codes(columns, encoder.n_categories, parameters.n_bins, n_threads)
         shared = Table(codes, response, weight)
         n_classes = 0 if classes is None else len(classes)
         seeds = random_source(self.random_state).randint(1, 2**31 - 1, size=int(self.n_estimators))
@@ -104,10 +104,10 @@ class BaseTrinaryForest(ViewableForest):
                 outside = self._ask_out_of_bag(models, columns, bags, n_threads)
         except KeyboardInterrupt:  # the trees so far are good, as those of boosting are
             if models:
-                self._take_over(models, shared, codec, classes)
+                self._take_over(models, shared, encoder, classes)
             raise
         # nothing is assigned before this line, so that a fit that failed leaves an earlier one as it was
-        self._take_over(models, shared, codec, classes)
+        self._take_over(models, shared, encoder, classes)
         if outside is not None:
             self._keep_out_of_bag(outside)
             seen = ~np.isnan(outside[:, 0])
@@ -115,13 +115,13 @@ class BaseTrinaryForest(ViewableForest):
         return self
 
     def _take_over(
-        self, models: list[_core.Model], shared: Table, codec: Codec, classes: NDArray[Any] | None
+        self, models: list[_core.Model], shared: Table, encoder: TableEncoder, classes: NDArray[Any] | None
     ) -> None:
         """Have these trees from now on."""
         can_grow = any(not model.is_detached for model in models)
         self._members = Members(models, shared if can_grow else None)
         self._told_cut_short = False
-        self._remember(codec, classes)
+        self._remember(encoder, classes)
         for of_before in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
             self.__dict__.pop(of_before, None)
 
@@ -164,7 +164,7 @@ class BaseTrinaryForest(ViewableForest):
 
     def _values(self, X: Any) -> NDArray[np.float64]:
         columns, n_rows, n_threads = self._encode(X)
-        with infinite_values_named(self._codec):
+        with column_errors(self._encoder):
             values = self._members.predict(columns, n_rows, n_threads)
         self._tell_cut_short()
         return values
@@ -203,11 +203,11 @@ class BaseTrinaryForest(ViewableForest):
             self._tell_nothing_grown("file")
         save(self, path, training_rows=training_rows)
 
-    def _restore(self, fields: Any, arrays: Any, codec: Codec, n_classes: int) -> None:
+    def _restore(self, fields: Any, arrays: Any, encoder: TableEncoder, n_classes: int) -> None:
         """Take over the trees of a model file."""
         from tritree.estimators.forest.files import restore_members
 
-        self._members = restore_members(fields, arrays, codec, n_classes)
+        self._members = restore_members(fields, arrays, encoder, n_classes)
         self._told_cut_short = False
 
 

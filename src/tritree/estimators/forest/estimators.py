@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from tritree.estimators.classifier import ShareClassifier
 from tritree.estimators.forest.base import BaseTrinaryForest
-from tritree.target import read_classes, read_numbers
+from tritree.target import read_classification_target, read_regression_target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,7 +136,7 @@ class TrinaryForestRegressor(RegressorMixin, BaseTrinaryForest):  # type: ignore
         self.n_jobs = n_jobs
 
     def _read_response(self, y: Any, n_rows: int) -> tuple[None, NDArray[np.float64]]:
-        return None, read_numbers(y, n_rows, type(self).__name__)
+        return None, read_regression_target(y, n_rows, type(self).__name__)
 
     def _keep_out_of_bag(self, answers: NDArray[np.float64]) -> None:
         self.oob_prediction_ = answers[:, 0]
@@ -255,7 +255,7 @@ categorical_features, unknown_category, split_on_missing, max_surrogates, max_th
         self.n_jobs = n_jobs
 
     def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        return read_classes(y, n_rows, type(self).__name__)
+        return read_classification_target(y, n_rows, type(self).__name__)
 
     def _keep_out_of_bag(self, answers: NDArray[np.float64]) -> None:
         self.oob_decision_function_ = answers

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tritree.codec import Codec
+    from tritree.encoder import TableEncoder
     from tritree.estimators.forest.base import BaseTrinaryForest
 
 __all__ = ["restore_members", "save"]
@@ -58,28 +58,30 @@ def save(model: BaseTrinaryForest, path: Any, *, training_rows: bool | None) -> 
     write_model(path, describe_estimator(model, "forest ") | {"trees": trees, "n_rows": n_rows}, arrays)
 
 
-def restore_members(fields: Fields, arrays: dict[str, NDArray[Any]], codec: Codec, n_classes: int) -> Members:
+def restore_members(
+    fields: Fields, arrays: dict[str, NDArray[Any]], encoder: TableEncoder, n_classes: int
+) -> Members:
     """Return the trees of a file, every array and every index in them checked."""
     known = None
     if "importances" in arrays:
-        known = read_importances(arrays.pop("importances"), len(codec.columns))
+        known = read_importances(arrays.pop("importances"), len(encoder.columns))
     parts: dict[str, dict[str, NDArray[Any]]] = {}
     for name, array in arrays.items():
         part, _, entry = name.partition(".")
         parts.setdefault(part, {})[entry] = array
-    table = _read_table(fields, parts, codec, n_classes)
+    table = _read_table(fields, parts, encoder, n_classes)
     trees = fields.take("trees", list)
     if not trees or set(parts) - {"codes", "table"} != {str(number) for number in range(len(trees))}:
         raise ModelFileError("its arrays do not fit its trees")
     models = [
-        _read_tree(Fields(tree, f"tree {number}"), parts[str(number)], table, codec, n_classes)
+        _read_tree(Fields(tree, f"tree {number}"), parts[str(number)], table, encoder, n_classes)
         for number, tree in enumerate(trees)
     ]
     return Members(models, table, known)
 
 
 def _read_table(
-    fields: Fields, parts: Mapping[str, dict[str, NDArray[Any]]], codec: Codec, n_classes: int
+    fields: Fields, parts: Mapping[str, dict[str, NDArray[Any]]], encoder: TableEncoder, n_classes: int
 ) -> Table | None:
     n_rows = fields.take_or_none("n_rows", int)
     if (n_rows is None) != ("codes" not in parts) or ("codes" in parts) != ("table" in parts):
@@ -91,7 +93,7 @@ def _read_table(
         codes.__setstate__(parts["codes"] | {"n_rows": n_rows})
     except _WRONG as error:
         raise ModelFileError(f"its codes do not fit together: {first_line(error)}") from error
-    known, n_codes = np.array(codec.n_categories), np.array(codes.n_codes)
+    known, n_codes = np.array(encoder.n_categories), np.array(codes.n_codes)
     coded = parts["codes"]["column_is_categorical"] != 0
     if len(n_codes) != len(known) or (coded != (known >= 0)).any() or (n_codes != known)[known >= 0].any():
         raise ModelFileError("its codes do not fit its columns")
@@ -119,11 +121,15 @@ def _are_finite(numbers: NDArray[Any]) -> bool:
 
 
 def _read_tree(
-    fields: Fields, arrays: Mapping[str, NDArray[Any]], table: Table | None, codec: Codec, n_classes: int
+    fields: Fields,
+    arrays: Mapping[str, NDArray[Any]],
+    table: Table | None,
+    encoder: TableEncoder,
+    n_classes: int,
 ) -> _core.Model:
     state: dict[str, Any] = {
         "settings": fields.take("settings", dict),
-        "n_columns": len(codec.columns),
+        "n_columns": len(encoder.columns),
         "n_fitted": fields.take("n_fitted", int),
     }
     if state["settings"].get("n_classes") != n_classes:
@@ -146,6 +152,6 @@ def _read_tree(
     except _WRONG as error:
         raise ModelFileError(f"its arrays do not fit together: {first_line(error)}") from error
     check_tree(
-        model.tree(), codec, {f"growth.{name}": array for name, array in state.get("growth", {}).items()}
+        model.tree(), encoder, {f"growth.{name}": array for name, array in state.get("growth", {}).items()}
     )
     return model

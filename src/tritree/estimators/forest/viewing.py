@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tritree.codec import infinite_values_named
+from tritree.encoder import column_errors
 from tritree.estimators.ensemble_views import ViewableTrees
 from tritree.estimators.forest.adding_up import add_up
 from tritree.estimators.growing_tree import GrowingTree
@@ -81,7 +81,7 @@ class ViewableForest(ViewableTrees):
         """
         check_is_fitted(self)
         rows = read_rows(self, X)
-        with infinite_values_named(self._codec):
+        with column_errors(self._encoder):
             values = self._members.predict(rows.columns, rows.n_rows, count_threads(self.n_jobs))
         self._tell_cut_short()
         answers = self._answers(values, class_of_interest)
@@ -139,7 +139,7 @@ class ViewableForest(ViewableTrees):
         model = self._members.copy_of(place)
         tree._tree = GrowingTree(model, member=(place, self.n_trees_))
         tree._missing = model.settings["missing"]
-        tree._remember(self._codec, classes)
+        tree._remember(self._encoder, classes)
         return tree
 
     @property
@@ -201,7 +201,7 @@ class ViewableForest(ViewableTrees):
         self._tell_nothing_grown("onnx")
         classes, missing = self._labels(), self._members.models[0].settings["missing"]
         described = (
-            describe(tree, self._codec, classes, missing=missing, n_grown=0, detached=True)
+            describe(tree, self._encoder, classes, missing=missing, n_grown=0, detached=True)
             for tree in self._snapshots()
         )
         return draw_onnx_mean(described, self.n_trees_, classes=classes)

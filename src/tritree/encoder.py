@@ -1,0 +1,383 @@
+"""Encoding of tables: fitted to the training table, then applied to tables to predict, matched by column name."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tritree import _core
+from tritree.columns import ColumnType, TypedColumn, read_column
+from tritree.errors import (
+    ColumnError,
+    ColumnMatchWarning,
+    HighCardinalityWarning,
+    ParameterError,
+    UnknownCategoryError,
+    list_names,
+    warn_caller,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tritree.table import Table
+
+__all__ = ["MAX_CATEGORIES", "ColumnEncoder", "TableEncoder", "column_errors"]
+
+#: Maximum number of categories of a column.
+MAX_CATEGORIES = 65_534
+
+#: Codes of cells without a known category.
+MISSING, UNKNOWN = -1, -2
+_TYPE_NAMES = {
+    ColumnType.NUMERIC: "numbers",
+    ColumnType.BOOLEAN: "true and false",
+    ColumnType.TEXT: "text",
+}
+# a text column with more categories than this, and nearly as many as rows, gets a warning
+_MANY_CATEGORIES = 50
+# from here on not every integer is a float64
+_LARGEST_EXACT = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnEncoder:
+    """Encoder of one column, fitted to its training values."""
+
+    #: Name, or position in a table without names.
+    name: Any
+    type: ColumnType
+    #: The categories in sorted order, which are encoded as their positions; None if the column is numeric.
+    categories: tuple[Any, ...] | None = None
+    #: The ordered categories, lowest first. Such a column is numeric: its values are encoded as positions in here.
+    order: tuple[Any, ...] | None = None
+
+    @classmethod
+    def fit(cls, column: TypedColumn, is_categorical: bool | None) -> ColumnEncoder:
+        """Return the encoder of a training column; if ``is_categorical`` is None, the column's type decides."""
+        if is_categorical is None:
+            if column.order is not None:
+                return cls(column.name, column.type, order=_check_order(column))
+            is_categorical = column.type in (ColumnType.TEXT, ColumnType.BOOLEAN) or column.is_categorical
+        if column.type is ColumnType.EMPTY:
+            return cls(column.name, column.type)
+        if is_categorical:
+            return cls(column.name, column.type, _find_categories(column))
+        if column.type is ColumnType.TEXT:
+            raise ColumnError(
+                column.name,
+                "holds text, which can only be categorical",
+                "name it in categorical_features, use categorical_features='from_dtype', or turn it into numbers",
+            )
+        return cls(column.name, column.type)
+
+    def encode(self, column: TypedColumn, *, refuse_unknown: bool = False) -> _core.Column | None:
+        """Return the values as the core takes them; None if no value is observed."""
+        if column.type is ColumnType.EMPTY or self.type is ColumnType.EMPTY:
+            return None
+        if self.order is not None:
+            return self._encode_ordered(column)
+        self._check_type(column)
+        if self.categories is None:
+            return column.values
+        if self.type is ColumnType.TEXT:
+            codes = _map_labels(column.values, column.labels, self.categories)
+        else:
+            codes = self._encode_numeric_categories(column.values)
+        if refuse_unknown and (unknown := codes == UNKNOWN).any():
+            row = int(np.argmax(unknown))
+            raise UnknownCategoryError(self.name, row, self.value(column, row), self.categories)
+        return codes
+
+    def value(self, column: TypedColumn, row: int) -> Any:
+        """Return the value in a row of a column to predict, in its original type."""
+        value = column.values[row]
+        if column.type is ColumnType.TEXT:
+            return column.labels[value]
+        return float(value) if self.categories is None else _to_category(value, column.type)
+
+    def _check_type(self, column: TypedColumn) -> None:
+        if (column.type is ColumnType.TEXT) != (self.type is ColumnType.TEXT):
+            now, then = _TYPE_NAMES[column.type], _TYPE_NAMES[self.type]
+            raise ColumnError(
+                self.name,
+                f"holds {now} now and held {then} in training",
+                f"turn it back into {then}, or fit again",
+            )
+
+    def _encode_ordered(self, column: TypedColumn) -> NDArray[np.float64]:
+        assert self.order is not None
+        codes, labels = column.values, column.labels
+        if column.type is not ColumnType.TEXT:
+            observed = ~np.isnan(column.values)
+            numbers, positions = np.unique(column.values[observed], return_inverse=True)
+            codes, labels = np.full(len(column.values), MISSING), numbers.tolist()
+            codes[observed] = positions
+        ranks = _map_labels(codes, labels, self.order)
+        if UNKNOWN in ranks:
+            row = int(np.argmax(ranks == UNKNOWN))
+            value = labels[codes[row]]
+            raise ColumnError(
+                self.name,
+                f"holds {value!r} in row {row}, which is not one of its ordered categories "
+                f"({', '.join(map(repr, self.order))})",
+                "make it one of them or missing",
+                row=row,
+                value=value,
+            )
+        return np.where(ranks == MISSING, np.nan, ranks.astype(np.float64))
+
+    def _encode_numeric_categories(self, values: NDArray[Any]) -> NDArray[np.int32]:
+        assert self.categories is not None
+        known = np.asarray(self.categories, dtype=np.float64)
+        codes = np.full(len(values), UNKNOWN, dtype=np.int32)
+        if len(known):
+            nearest = np.minimum(np.searchsorted(known, values), len(known) - 1)
+            is_known = known[nearest] == values
+            codes[is_known] = nearest[is_known]
+        codes[np.isnan(values)] = MISSING
+        return codes
+
+
+@dataclass(frozen=True)
+class TableEncoder:
+    """Encoder of tables, fitted to the training table."""
+
+    columns: tuple[ColumnEncoder, ...]
+    #: Column names of any type; None if training had an array.
+    column_names: tuple[Any, ...] | None
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Return the column names if they are text, as scikit-learn's ``feature_names_in_``."""
+        return self.column_names if self.column_names and isinstance(self.column_names[0], str) else None
+
+    @classmethod
+    def fit(cls, table: Table, categorical_features: Any) -> tuple[TableEncoder, list[_core.Column]]:
+        """Return the encoder of a training table, and its encoded columns."""
+        categorical = _find_categorical(categorical_features, table)
+        encoders, encoded = [], []
+        for position in range(table.n_columns):
+            column = read_column(table.column(position), table.name(position))
+            encoder = ColumnEncoder.fit(column, None if categorical is None else position in categorical)
+            encoders.append(encoder)
+            values = encoder.encode(column)
+            encoded.append(np.full(table.n_rows, np.nan, dtype=np.float32) if values is None else values)
+        names = None if table.column_names is None else tuple(table.column_names)
+        return cls(tuple(encoders), names), encoded
+
+    @property
+    def n_categories(self) -> list[int]:
+        """Return the number of categories per column, -1 where it is numeric."""
+        return [-1 if column.categories is None else len(column.categories) for column in self.columns]
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Return whether every column is passed to the core as it is, without categories."""
+        numeric = (ColumnType.NUMERIC, ColumnType.BOOLEAN)
+        return all(c.type in numeric and c.categories is None and c.order is None for c in self.columns)
+
+    def encode(
+        self, table: Table, estimator_name: str, *, refuse_unknown: bool = False
+    ) -> list[_core.Column | None]:
+        """Return the encoded columns of a table to predict, in the order of training; None if absent or empty."""
+        return [
+            None if column is None else encoder.encode(column, refuse_unknown=refuse_unknown)
+            for encoder, column in self.match(table, estimator_name)
+        ]
+
+    def match(self, table: Table, estimator_name: str) -> Iterator[tuple[ColumnEncoder, TypedColumn | None]]:
+        """Yield the encoder of each training column with the column of a table to predict; None if it is absent."""
+        for encoder, position in zip(self.columns, self._positions(table, estimator_name), strict=True):
+            yield (
+                encoder,
+                None if position is None else read_column(table.column(position), encoder.name),
+            )
+
+    def _positions(self, table: Table, estimator_name: str) -> Sequence[int | None]:
+        """Return the position in the table of each training column; None if it is absent."""
+        if self.column_names is not None and table.column_names is not None:
+            if (self.feature_names is None) == (table.feature_names is None):
+                return _match_names(self.column_names, table.column_names)
+            # files turn names that are numbers into text
+            known, names = list(map(str, self.column_names)), list(map(str, table.column_names))
+            if set(known) & set(names):
+                return _match_names(known, names)
+        # messages from here on are scikit-learn's
+        if table.n_columns != len(self.columns):
+            raise ValueError(
+                f"X has {table.n_columns} features, but {estimator_name} is expecting {len(self.columns)} features as "
+                "input."
+            )
+        if self.feature_names is not None:
+            warn_caller(
+                f"X does not have valid feature names, but {estimator_name} was fitted with feature names",
+            )
+        elif table.feature_names is not None:
+            warn_caller(f"X has feature names, but {estimator_name} was fitted without feature names")
+        return range(len(self.columns))
+
+
+def _match_names(known: Sequence[Any], names: Sequence[Any]) -> list[int | None]:
+    """Return the position among names of each known name; warn of those that have no counterpart."""
+    position = {name: i for i, name in enumerate(names)}
+    absent = [name for name in known if name not in position]
+    ignored = [name for name in names if name not in set(known)]
+    if len(absent) == len(known):
+        raise ValueError(
+            f"the table has none of the columns of training ({list_names(known)}); it has {list_names(names)}"
+        )
+    if absent:
+        warn_caller(ColumnMatchWarning(absent=absent))
+    if ignored:
+        warn_caller(ColumnMatchWarning(ignored=ignored))
+    return [position.get(name) for name in known]
+
+
+def _find_categories(column: TypedColumn) -> tuple[Any, ...]:
+    """Return the categories of a training column in sorted order, or raise a ColumnError."""
+    categories = _distinct_values(column)
+    if len(categories) > MAX_CATEGORIES:
+        raise ColumnError(
+            column.name,
+            f"has {len(categories):,} categories, at most {MAX_CATEGORIES:,} are supported",
+            "join rare categories",
+            can_drop=True,
+        )
+    n_observed = int(np.count_nonzero(column.values >= 0))
+    if column.type is ColumnType.TEXT and len(categories) > max(_MANY_CATEGORIES, 0.9 * n_observed):
+        warn_caller(HighCardinalityWarning(column.name, len(categories), n_observed))
+    return categories
+
+
+def _distinct_values(column: TypedColumn) -> tuple[Any, ...]:
+    if column.type is ColumnType.TEXT:
+        return tuple(sorted(set(column.labels)))
+    values = np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
+    if np.isinf(values).any():
+        row = int(np.argmax(np.isinf(column.values)))
+        raise _infinite(column.name, row, float(column.values[row]))
+    _check_exact(column.name, values.tolist())
+    return tuple(_to_category(value, column.type) for value in values)
+
+
+def _to_category(value: Any, type_: ColumnType) -> bool | int | float:
+    """Return a category that is stored as a float in the type of its column."""
+    if type_ is ColumnType.BOOLEAN:
+        return bool(value)
+    return int(value) if value == np.floor(value) else float(value)
+
+
+def _check_exact(name: Any, numbers: Sequence[Any]) -> None:
+    """Raise a ColumnError if numeric categories are so large that different ones may be the same float."""
+    if any(abs(number) >= _LARGEST_EXACT for number in numbers):
+        raise ColumnError(
+            name,
+            f"is categorical with numbers from {_LARGEST_EXACT:,} on, which cannot be told apart",
+            "turn it into text",
+        )
+
+
+def _check_order(column: TypedColumn) -> tuple[Any, ...]:
+    """Return the ordered categories, used or not, as text or plain numbers, or raise a ColumnError."""
+    assert column.order is not None
+    order = tuple(float(label) if type(label).__name__ == "Decimal" else label for label in column.order)
+    odd = next((label for label in order if not isinstance(label, (str, bool, int, float))), None)
+    if odd is not None:
+        raise ColumnError(
+            column.name,
+            f"has {odd!r} of type {type(odd).__name__} among its ordered categories",
+            "make all of them text or numbers, or drop those that are not used",
+        )
+    if len({isinstance(label, str) for label in order}) > 1:
+        raise ColumnError(
+            column.name,
+            "has text and numbers among its ordered categories",
+            "make all of them text or all of them numbers, or drop those that are not used",
+        )
+    _check_exact(column.name, [label for label in order if not isinstance(label, str)])
+    return order
+
+
+def _map_labels(codes: NDArray[Any], labels: Sequence[Any], known: Sequence[Any]) -> NDArray[np.int32]:
+    """Return codes of labels as positions among the known labels; UNKNOWN for a label that is none of them."""
+    positions = {label: i for i, label in enumerate(known)}
+    new_codes = [positions.get(label, UNKNOWN) for label in labels]
+    # the code -1 of a missing cell takes the last entry
+    mapped: NDArray[np.int32] = np.array([*new_codes, MISSING], dtype=np.int32)[codes]
+    return mapped
+
+
+def _find_categorical(categorical_features: Any, table: Table) -> set[int] | None:
+    """Return the positions of the categorical columns, or None if the types of columns decide."""
+    if isinstance(categorical_features, str):
+        if categorical_features == "from_dtype":
+            return None
+        raise ParameterError(
+            "categorical_features",
+            "'from_dtype', or a list of names, positions or booleans",
+            categorical_features,
+            none_means="no categorical columns",
+        )
+    if categorical_features is None:
+        return set()
+    entries = np.asarray(categorical_features, dtype=object).ravel().tolist()
+    if entries and all(isinstance(entry, (bool, np.bool_)) for entry in entries):
+        if len(entries) != table.n_columns:
+            raise ValueError(
+                f"categorical_features has {len(entries)} booleans for a table of {table.n_columns} columns; "
+                "pass one per column"
+            )
+        return {position for position, entry in enumerate(entries) if entry}
+    return {_find_position(entry, table) for entry in entries}
+
+
+def _find_position(entry: Any, table: Table) -> int:
+    """Return the position of a column, given its name or position in ``categorical_features``."""
+    if isinstance(entry, str):
+        if table.feature_names is None:
+            raise ValueError(
+                f"categorical_features names {entry!r}, but the table has no column names; give positions instead"
+            )
+        if entry not in table.feature_names:
+            raise ValueError(
+                f"categorical_features names {entry!r}, which is not a column of the table "
+                f"({list_names(table.feature_names)})"
+            )
+        return table.feature_names.index(entry)
+    if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
+        position = int(entry)
+        if 0 <= position < table.n_columns:
+            return position
+        raise ValueError(
+            f"categorical_features holds the position {position}; the table's columns are 0 to {table.n_columns - 1}"
+        )
+    raise ValueError(
+        f"categorical_features must list names, positions or one boolean per column, not {entry!r} among them"
+    )
+
+
+def _infinite(name: Any, row: int, value: float) -> ColumnError:
+    return ColumnError(
+        name,
+        f"holds {value} in row {row}",
+        "replace infinite values by a large number or by a missing value (NaN)",
+        row=row,
+        value=value,
+    )
+
+
+@contextmanager
+def column_errors(encoder: TableEncoder) -> Iterator[None]:
+    """Raise the core's error about an infinite value as a ColumnError that names the column."""
+    try:
+        yield
+    except _core.BadValue as bad:
+        position, row, value = bad.args
+        raise _infinite(encoder.columns[position].name, row, value) from None
