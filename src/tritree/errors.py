@@ -111,9 +111,9 @@ class UnknownCategoryError(ColumnError):
     def __init__(self, column: Any, row: int, value: Any, categories: Sequence[Any]) -> None:
         super().__init__(
             column,
-            f"holds {shortened(value)} in row {row}, a category that training never saw (it saw "
+            f"holds {shortened(value)} in row {row}, a category not seen in training (which had "
             f"{list_names(categories)})",
-            "make it one of them or missing, or let it tell nothing: unknown_category='no_information'",
+            "make it one of them or missing, or set unknown_category='no_information'",
             row=row,
             value=value,
         )

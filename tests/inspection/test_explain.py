@@ -155,7 +155,7 @@ def test_names_and_values_cannot_bring_markup_into_the_page() -> None:
 
 def test_unknown_category_is_an_error_where_it_is_asked_to_be() -> None:
     model = fitted("regression", unknown_category="error")
-    with pytest.raises(ColumnError, match="never saw"):
+    with pytest.raises(ColumnError, match="not seen in training"):
         model.explain(TABLE.head(1).assign(city="Nowhere"))
 
 

@@ -21,24 +21,30 @@ pa = pytest.importorskip("pyarrow")
 N = 300
 rng = np.random.default_rng(0)
 NUMBER = np.where(rng.random(N) < 0.2, np.nan, rng.normal(size=N))
-WHOLE = rng.integers(0, 6, N)
-WHOLE_WITH_HOLES = [None if rng.random() < 0.2 else int(value) for value in WHOLE]
+INTEGER = rng.integers(0, 6, N)
+INTEGER_WITH_MISSING = [None if rng.random() < 0.2 else int(value) for value in INTEGER]
 COLOUR = [None if rng.random() < 0.2 else ["red", "green", "blue"][rng.integers(3)] for _ in range(N)]
 FLAG = [None if rng.random() < 0.2 else bool(rng.integers(2)) for _ in range(N)]
 Y = (
     np.nan_to_num(NUMBER)
-    + WHOLE
+    + INTEGER
     + np.array([3.0 if colour == "red" else 0.0 for colour in COLOUR])
     + np.array([2.0 if flag else 0.0 for flag in FLAG])
 )
 
 
 def as_dict():
-    return {"number": NUMBER, "whole": WHOLE, "holes": WHOLE_WITH_HOLES, "colour": COLOUR, "flag": FLAG}
+    return {
+        "number": NUMBER,
+        "integer": INTEGER,
+        "missing": INTEGER_WITH_MISSING,
+        "colour": COLOUR,
+        "flag": FLAG,
+    }
 
 
 def as_pandas():
-    return pd.DataFrame(as_dict() | {"holes": [np.nan if v is None else v for v in WHOLE_WITH_HOLES]})
+    return pd.DataFrame(as_dict() | {"missing": [np.nan if v is None else v for v in INTEGER_WITH_MISSING]})
 
 
 def as_pandas_objects():
@@ -46,12 +52,18 @@ def as_pandas_objects():
 
 
 def as_pandas_nullable():
-    types = {"number": "Float64", "whole": "Int32", "holes": "Int64", "colour": "string", "flag": "boolean"}
+    types = {
+        "number": "Float64",
+        "integer": "Int32",
+        "missing": "Int64",
+        "colour": "string",
+        "flag": "boolean",
+    }
     return pd.DataFrame({name: pd.array(list(as_dict()[name]), dtype=dtype) for name, dtype in types.items()})
 
 
 def as_pandas_arrow():
-    types = {"number": "float64", "whole": "int16", "holes": "int64", "colour": "string", "flag": "bool"}
+    types = {"number": "float64", "integer": "int16", "missing": "int64", "colour": "string", "flag": "bool"}
     frame = {}
     for name, dtype in types.items():
         values = pd.array([None if v != v else v for v in as_dict()[name]], dtype=f"{dtype}[pyarrow]")
@@ -125,7 +137,7 @@ def test_tree_fitted_to_pandas_predicts_any_other_frame(make, expected):
 
 
 @pytest.mark.parametrize("series", [pd.Series, pl.Series, pa.array, lambda y: pa.chunked_array([y]), list])
-def test_response_and_weights_come_from_any_library(series):
+def test_target_and_weights_may_be_of_any_library(series):
     weight = np.arange(1.0, N + 1)
     expected = TrinaryTreeRegressor().fit(as_pandas(), Y, weight).predict(as_pandas())
     tree = TrinaryTreeRegressor().fit(as_pandas(), series(Y), series(weight))
@@ -142,20 +154,20 @@ def test_response_and_weights_come_from_any_library(series):
         lambda y: pa.array(y).dictionary_encode(),
     ],
 )
-def test_labels_come_from_any_library(labels):
+def test_labels_may_be_of_any_library(labels):
     y = ["high" if value > 4 else "low" for value in Y]
     tree = TrinaryTreeClassifier().fit(as_polars(), labels(y))
     assert tree.classes_.tolist() == ["high", "low"]
     assert tree.score(as_polars(), y) > 0.7
 
 
-def test_lazy_frame_is_collected_with_a_word(expected):
+def test_lazy_frame_is_collected_with_a_warning(expected):
     tree = TrinaryTreeRegressor(min_samples_leaf=5).fit(as_polars(), Y)
     with pytest.warns(UserWarning, match="lazy frame is collected"):
         np.testing.assert_array_equal(tree.predict(as_polars().lazy()), expected)
 
 
-def test_stranger_that_speaks_arrow_is_read(expected):
+def test_frame_with_arrow_protocol_is_read(expected):
     class Stranger:
         def __arrow_c_stream__(self, requested_schema=None):
             return as_pyarrow().__arrow_c_stream__(requested_schema)
@@ -263,13 +275,13 @@ def test_ordered_categories_are_numeric_in_their_order():
             tree.predict(pd.DataFrame({"size": ["small", "huge"]}))
 
 
-def learned(frame):
-    """What training teaches about the column of a frame, and its values as the core takes them."""
+def fit_encoder(frame):
+    """The encoder of the column of a frame, and its encoded values."""
     encoder, columns = TableEncoder.fit(read_table(frame), "from_dtype")
     return encoder.columns[0], columns[0].tolist()
 
 
-def coded_by_arrow(codes, labels, **options):
+def arrow_dictionary(codes, labels, **options):
     return pa.table({"a": pa.DictionaryArray.from_arrays(codes, pa.array(labels), **options)})
 
 
@@ -289,9 +301,9 @@ TEXT = ["b", None, "a", "b"]
         pa.table(
             {"a": pa.chunked_array([pa.array(part).dictionary_encode() for part in (TEXT[:1], TEXT[1:])])}
         ),
-        coded_by_arrow(pa.array([1, None, 2, 1], type=pa.uint8()), ["unused", "b", "a"]),
-        coded_by_arrow(pa.array([0, 1, 2, 0]), ["b", None, "a"]),
-        coded_by_arrow(pa.array([0, None, 1, 2]), ["b", "a", "b"]),
+        arrow_dictionary(pa.array([1, None, 2, 1], type=pa.uint8()), ["unused", "b", "a"]),
+        arrow_dictionary(pa.array([0, 1, 2, 0]), ["b", None, "a"]),
+        arrow_dictionary(pa.array([0, None, 1, 2]), ["b", "a", "b"]),
         pa.table(
             {"a": pa.chunked_array([pa.array([], type=pa.large_string()), pa.array(TEXT, pa.large_string())])}
         ),
@@ -299,7 +311,7 @@ TEXT = ["b", None, "a", "b"]
     ],
 )
 def test_categories_are_the_labels_that_occur_however_they_are_stored(frame):
-    column, values = learned(frame)
+    column, values = fit_encoder(frame)
     assert column.categories == ("a", "b")
     assert values == [1, -1, 0, 1]
 
@@ -308,11 +320,11 @@ def test_categories_are_the_labels_that_occur_however_they_are_stored(frame):
     "frame",
     [
         pd.DataFrame({"a": pd.Categorical([3, 1, None, 3], categories=[1, 2, 3])}),
-        coded_by_arrow(pa.array([0, 1, None, 0]), [3, 1]),
+        arrow_dictionary(pa.array([0, 1, None, 0]), [3, 1]),
     ],
 )
 def test_numbers_may_be_labels_of_categories(frame):
-    column, values = learned(frame)
+    column, values = fit_encoder(frame)
     assert column.categories == (1, 3)
     assert values == [1, 0, -1, 1]
 
@@ -326,33 +338,33 @@ def test_numbers_may_be_labels_of_categories(frame):
         pl.DataFrame({"a": pl.Series([None, None], dtype=pl.String)}),
         pl.DataFrame({"a": [None, None]}),
         pa.table({"a": pa.nulls(2, pa.string())}),
-        coded_by_arrow(pa.array([0, 0]), [None, "unused"]),
+        arrow_dictionary(pa.array([0, 0]), [None, "unused"]),
     ],
 )
-def test_text_without_a_value_teaches_nothing(frame):
-    column, values = learned(frame)
+def test_text_column_without_a_value_is_empty(frame):
+    column, values = fit_encoder(frame)
     assert column.categories is None
     assert np.isnan(values).all()
 
 
-def test_equal_values_of_several_types_are_still_mixed():
+def test_equal_values_of_several_types_are_mixed_types():
     with pytest.raises(ColumnError, match=r"mixes values of type bool, int \(True in row 1, 1 in row 0\)"):
-        learned(pd.DataFrame({"a": pd.Series([1, True], dtype=object)}))
+        fit_encoder(pd.DataFrame({"a": pd.Series([1, True], dtype=object)}))
 
 
 def test_message_about_a_label_names_a_row_that_holds_it():
     values = pd.Categorical([None, "b", 1, "b"], categories=["unused", 1, "b"])
     with pytest.raises(ColumnError, match=r"mixes values of type int, str \(1 in row 2, 'b' in row 1\)"):
-        learned(pd.DataFrame({"a": values}))
+        fit_encoder(pd.DataFrame({"a": values}))
 
 
 @pytest.mark.parametrize("value", [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01", tz="UTC")])
 def test_dates_as_labels_are_refused(value):
     with pytest.raises(ColumnError, match="column 'a' holds dates"):
-        learned(pd.DataFrame({"a": pd.Categorical([value, None])}))
+        fit_encoder(pd.DataFrame({"a": pd.Categorical([value, None])}))
 
 
-def test_order_of_numbers_is_kept_and_looked_up_among_plain_numbers():
+def test_order_of_numeric_categories_applies_to_plain_numbers():
     order = pd.CategoricalDtype([3, 1, 2], ordered=True)
     tree = TrinaryTreeRegressor(min_samples_leaf=1)
     tree.fit(pd.DataFrame({"a": pd.Series([3, 1, 2] * 20, dtype=order)}), [0.0, 1.0, 2.0] * 20)
@@ -382,7 +394,7 @@ def test_without_categories_booleans_are_numbers_and_text_is_refused():
         TrinaryTreeRegressor(categorical_features=["flag"]).fit(as_pandas(), Y)
 
 
-def test_category_never_seen_is_not_missing():
+def test_unknown_category_is_not_missing():
     frame = pd.DataFrame({"a": ["x"] * 50 + ["y"] * 30 + [None] * 50, "b": np.arange(130.0)})
     y = np.repeat([0.0, 1.0, 5.0], [50, 30, 50])
     tree = TrinaryTreeRegressor(missing="mia", min_samples_leaf=10).fit(frame[["a"]], y)
@@ -398,7 +410,7 @@ def test_column_without_a_value_in_training_may_hold_anything_later():
 
 
 @pytest.mark.parametrize(
-    ("values", "says"),
+    ("values", "message"),
     [
         (pd.date_range("2020-01-01", periods=N), r"column 'bad' holds dates; turn it into a number \(days"),
         (pd.timedelta_range("1 day", periods=N), "column 'bad' holds durations; turn it into a number"),
@@ -412,13 +424,13 @@ def test_column_without_a_value_in_training_may_hold_anything_later():
         ([0.0, -np.inf] * (N // 2), "column 'bad' holds -inf in row 1; replace infinite values"),
     ],
 )
-def test_column_without_use_is_named_with_the_remedy(values, says):
+def test_error_about_an_unsupported_column_names_it_and_the_remedy(values, message):
     frame = as_pandas().assign(bad=values)
-    with pytest.raises(ColumnError, match=says):
+    with pytest.raises(ColumnError, match=message):
         TrinaryTreeRegressor().fit(frame, Y)
     tree = TrinaryTreeRegressor().fit(as_pandas().assign(bad=0.5), Y)
-    if "inf" not in says:
-        with pytest.raises(ColumnError, match=says):
+    if "inf" not in message:
+        with pytest.raises(ColumnError, match=message):
             tree.predict(frame)
 
 
@@ -499,7 +511,7 @@ def test_array_is_matched_by_position_with_scikit_learns_warning(tree, expected)
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         (
             {"number": "text"},
@@ -508,8 +520,8 @@ def test_array_is_matched_by_position_with_scikit_learns_warning(tree, expected)
         ({"colour": 1.5}, "column 'colour' holds numbers now and held text in training"),
     ],
 )
-def test_column_whose_kind_changed_is_an_error(tree, change, says):
-    with pytest.raises(ColumnError, match=says):
+def test_column_whose_type_changed_is_an_error(tree, change, message):
+    with pytest.raises(ColumnError, match=message):
         tree.predict(as_pandas().assign(**change))
 
 

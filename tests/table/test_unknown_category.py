@@ -1,4 +1,4 @@
-"""A category that training never saw tells nothing, or is an error; it is never taken for missing."""
+"""An unknown category carries no information, or is an error; it is never taken for missing."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
 
 
-def learned(frame: Any, y: Any, **parameters: Any) -> Any:
+def fit_tree(frame: Any, y: Any, **parameters: Any) -> Any:
     return TrinaryTreeRegressor(min_samples_leaf=5, **parameters).fit(frame, y)
 
 
-# 40 a, 60 b and 20 missing; missing has a response of its own
+# 40 a, 60 b and 20 missing; missing has a target of its own
 LETTERS = ["a"] * 40 + ["b"] * 60 + [None] * 20
 Y = np.repeat([0.0, 1.0, 9.0], [40, 60, 20])
 SIZES = np.repeat([0.0, 1.0, 2.0], 40)
@@ -38,48 +38,51 @@ def row(letter: Any, size: Any = None) -> Any:
 
 CATEGORIES: dict[str, tuple[Any, Any, str, str]] = {
     "text": (pd.Series(["x", "y"] * 30), "z", "'z'", "'x', 'y'"),
-    "whole numbers": (pd.Series([1, 2] * 30, dtype="category"), 3, "3", "1, 2"),
+    "integers": (pd.Series([1, 2] * 30, dtype="category"), 3, "3", "1, 2"),
     "numbers": (pd.Series([0.5, 2.5] * 30, dtype="category"), 0.1, r"0\.1\d*", r"0\.5, 2\.5"),
 }
 
 
 @pytest.mark.parametrize("kind", CATEGORIES)
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_error_names_column_value_row_what_training_saw_and_the_remedy(kind: str, missing: str) -> None:
+def test_error_names_column_value_row_known_categories_and_remedy(kind: str, missing: str) -> None:
     seen, unknown, shown, saw = CATEGORIES[kind]
-    model = learned(
+    model = fit_tree(
         pd.DataFrame({"a": seen, "b": np.arange(60.0)}),
         np.arange(60),
         missing=missing,
         unknown_category="error",
     )
     rows = pd.DataFrame({"b": 1.0, "a": pd.Series([seen[0], None, unknown, seen[1], unknown], dtype=object)})
-    says = rf"column 'a' holds {shown} in row 2, .*never saw \(it saw {saw}\); make it one of them or missing, .*"
+    message = (
+        rf"column 'a' holds {shown} in row 2, .*not seen in training \(which had {saw}\); "
+        "make it one of them or missing, .*"
+    )
     for ask in (model.predict, model.apply):
-        with pytest.raises(ColumnError, match=says + "unknown_category='no_information'"):
+        with pytest.raises(ColumnError, match=message + "unknown_category='no_information'"):
             ask(rows)
 
 
-def test_error_names_a_truth_value_by_the_column_and_the_row() -> None:
-    model = learned(np.array([[True]] * 60), np.arange(60), unknown_category="error")
-    with pytest.raises(ColumnError, match=r"column 0 holds .* in row 1, .*it saw True\).*no_information"):
+def test_error_about_a_boolean_names_column_and_row() -> None:
+    model = fit_tree(np.array([[True]] * 60), np.arange(60), unknown_category="error")
+    with pytest.raises(ColumnError, match=r"column 0 holds .* in row 1, .*which had True\).*no_information"):
         model.predict(np.array([[True], [False]]))
 
 
-def test_error_shows_a_truth_value_as_such() -> None:
-    model = learned(np.array([[True]] * 60), np.arange(60), unknown_category="error")
+def test_error_shows_a_boolean_as_such() -> None:
+    model = fit_tree(np.array([[True]] * 60), np.arange(60), unknown_category="error")
     with pytest.raises(ColumnError, match=r"column 0 holds False in row 1"):
         model.predict(np.array([[True], [False]]))
 
 
-def test_error_of_a_column_with_many_categories_shows_some_of_them() -> None:
+def test_error_about_a_column_with_many_categories_shows_some_of_them() -> None:
     seen = [f"c{i:03}" for i in range(100)]
-    model = learned(pd.DataFrame({"a": seen}), np.arange(100), unknown_category="error")
-    with pytest.raises(ColumnError, match=r"it saw 'c000', .*'c009' and 90 more\)"):
+    model = fit_tree(pd.DataFrame({"a": seen}), np.arange(100), unknown_category="error")
+    with pytest.raises(ColumnError, match=r"which had 'c000', .*'c009' and 90 more\)"):
         model.predict(pd.DataFrame({"a": ["other"]}))
 
 
-def test_classifier_refuses_it_too() -> None:
+def test_classifier_refuses_an_unknown_category_too() -> None:
     model = TrinaryTreeClassifier(unknown_category="error").fit(FRAME, Y > 0)
     for ask in (model.predict, model.predict_proba, model.predict_log_proba):
         with pytest.raises(ColumnError, match="column 'letter' holds 'z' in row 0"):
@@ -88,36 +91,36 @@ def test_classifier_refuses_it_too() -> None:
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_missing_is_not_unknown(missing: str) -> None:
-    strict = learned(FRAME, Y, missing=missing, unknown_category="error")
-    lenient = learned(FRAME, Y, missing=missing)
+    strict = fit_tree(FRAME, Y, missing=missing, unknown_category="error")
+    lenient = fit_tree(FRAME, Y, missing=missing)
     rows = pd.DataFrame({"letter": ["a", None, np.nan, "b"], "size": [np.nan, 1.0, 2.0, 0.0]})
     np.testing.assert_array_equal(strict.predict(rows), lenient.predict(rows))
 
 
 def test_absent_and_empty_columns_are_not_unknown() -> None:
-    model = learned(FRAME, Y, unknown_category="error")
+    model = fit_tree(FRAME, Y, unknown_category="error")
     with pytest.warns(UserWarning, match="'letter'"):
         model.predict(FRAME[["size"]])
     model.predict(FRAME.assign(letter=np.nan))
 
 
 def test_column_without_a_value_in_training_has_no_unknown_categories() -> None:
-    model = learned(FRAME.assign(letter=None), Y, unknown_category="error")
+    model = fit_tree(FRAME.assign(letter=None), Y, unknown_category="error")
     assert len(model.predict(FRAME)) == len(FRAME)
 
 
 def test_training_rows_are_always_known() -> None:
-    model = learned(FRAME, Y, unknown_category="error")
-    np.testing.assert_array_equal(model.predict(FRAME), learned(FRAME, Y).predict(FRAME))
+    model = fit_tree(FRAME, Y, unknown_category="error")
+    np.testing.assert_array_equal(model.predict(FRAME), fit_tree(FRAME, Y).predict(FRAME))
 
 
 def test_numbers_of_a_numeric_column_are_never_unknown() -> None:
-    model = learned(FRAME, Y, unknown_category="error")
+    model = fit_tree(FRAME, Y, unknown_category="error")
     assert model.predict(row("a", 1e9)) == model.predict(row("a", 2.0))
 
 
 def test_parameter_is_read_by_each_prediction() -> None:
-    model = learned(FRAME, Y)
+    model = fit_tree(FRAME, Y)
     expected = model.predict(row("z"))
     with pytest.raises(ColumnError):
         model.set_params(unknown_category="error").predict(row("z"))
@@ -128,15 +131,15 @@ def test_parameter_is_read_by_each_prediction() -> None:
 
 @pytest.mark.parametrize("wrong", ["ignore", "", None, True, ["error"]])
 def test_wrong_value_of_the_parameter_is_refused_at_fit_and_at_predict(wrong: Any) -> None:
-    says = r"unknown_category must be one of 'no_information', 'error', got "
-    with pytest.raises(ValueError, match=says):
-        learned(FRAME, Y, unknown_category=wrong)
-    with pytest.raises(ValueError, match=says):
-        learned(FRAME, Y).set_params(unknown_category=wrong).predict(FRAME)
+    message = r"unknown_category must be one of 'no_information', 'error', got "
+    with pytest.raises(ValueError, match=message):
+        fit_tree(FRAME, Y, unknown_category=wrong)
+    with pytest.raises(ValueError, match=message):
+        fit_tree(FRAME, Y).set_params(unknown_category=wrong).predict(FRAME)
 
 
 def test_wrong_value_of_the_parameter_is_refused_where_all_columns_are_numbers() -> None:
-    model = learned(SIZES[:, None], Y).set_params(unknown_category="ignore")
+    model = fit_tree(SIZES[:, None], Y).set_params(unknown_category="ignore")
     with pytest.raises(ValueError, match="unknown_category must be one of"):
         model.predict(SIZES[:, None])
 
@@ -144,24 +147,24 @@ def test_wrong_value_of_the_parameter_is_refused_where_all_columns_are_numbers()
 # ---- as no information
 
 
-def test_trinary_sends_it_to_the_third_branch() -> None:
-    model = learned(FRAME, Y, missing="trinary", max_depth=1)
+def test_trinary_sends_an_unknown_category_to_the_third_branch() -> None:
+    model = fit_tree(FRAME, Y, missing="trinary", max_depth=1)
     assert model.predict(row("z", 0.0)) == model.predict(row(None, 0.0))
-    only_letters = learned(FRAME[["letter"]], Y, missing="trinary", max_depth=1)
+    only_letters = fit_tree(FRAME[["letter"]], Y, missing="trinary", max_depth=1)
     assert only_letters.predict(pd.DataFrame({"letter": ["z"]})) == Y.mean()
 
 
-def test_fractional_sends_it_both_ways() -> None:
-    model = learned(FRAME[["letter"]], Y, missing="fractional", max_depth=1)
+def test_fractional_sends_an_unknown_category_to_both_branches() -> None:
+    model = fit_tree(FRAME[["letter"]], Y, missing="fractional", max_depth=1)
     rows = pd.DataFrame({"letter": ["a", "b", "z", None]})
     a, b, unknown, missing = model.predict(rows)
     assert unknown == missing == pytest.approx(0.4 * a + 0.6 * b)
     assert a != b
 
 
-def test_surrogates_place_it_and_else_the_larger_side() -> None:
+def test_surrogates_or_the_larger_side_take_an_unknown_category() -> None:
     frame = pd.DataFrame({"letter": ["a"] * 40 + ["b"] * 60, "size": np.repeat([0.0, 1.0], [40, 60])})
-    model = learned(frame, np.repeat([0.0, 1.0], [40, 60]), missing="surrogate", max_depth=1)
+    model = fit_tree(frame, np.repeat([0.0, 1.0], [40, 60]), missing="surrogate", max_depth=1)
     assert model.to_dict()["nodes"][0]["split"]["name"] == "letter"
     assert model.predict(row("z", 0.0)) == 0
     assert model.predict(row("z", 1.0)) == 1
@@ -170,53 +173,55 @@ def test_surrogates_place_it_and_else_the_larger_side() -> None:
 
 def test_surrogate_that_does_not_know_the_category_is_passed_over() -> None:
     frame = pd.DataFrame({"a": ["x"] * 40 + ["y"] * 60, "b": ["u"] * 40 + ["v"] * 60, "c": np.arange(100.0)})
-    model = learned(frame, np.repeat([0.0, 1.0], [40, 60]), missing="surrogate", max_depth=1)
+    model = fit_tree(frame, np.repeat([0.0, 1.0], [40, 60]), missing="surrogate", max_depth=1)
     stand_ins = [surrogate["name"] for surrogate in model.to_dict()["nodes"][0]["split"]["surrogates"]]
     assert stand_ins == ["b", "c"]
     rows = pd.DataFrame({"a": ["?", "?", None], "b": ["u", "?", "?"], "c": [99.0, 3.0, 3.0]})
     assert model.predict(rows).tolist() == [0, 0, 0]
 
 
-def test_majority_sends_it_to_the_larger_side() -> None:
-    model = learned(FRAME[["letter"]], Y, missing="majority", max_depth=1)
+def test_majority_sends_an_unknown_category_to_the_larger_side() -> None:
+    model = fit_tree(FRAME[["letter"]], Y, missing="majority", max_depth=1)
     rows = pd.DataFrame({"letter": ["b", "z", None]})
     b, unknown, missing = model.predict(rows)
     assert unknown == missing == b
 
 
 @pytest.mark.parametrize("missing", ["mia", "trinary_mia"])
-def test_mia_sends_it_to_the_larger_side_where_missing_goes_to_the_smaller(missing: str) -> None:
+def test_mia_sends_an_unknown_category_to_the_larger_side_where_missing_goes_to_the_smaller(
+    missing: str,
+) -> None:
     # missing is like a, and b has more rows
     y = np.repeat([0.0, 5.0, 0.0], [40, 60, 20])
-    model = learned(FRAME[["letter"]], y, missing=missing, max_depth=1)
+    model = fit_tree(FRAME[["letter"]], y, missing=missing, max_depth=1)
     split = model.to_dict()["nodes"][0]["split"]
     assert (split["rule"], split["missing_to"], split["larger"]) == ("categories", "left", "right")
     assert model.predict(pd.DataFrame({"letter": ["z", None]})).tolist() == [5, 0]
 
 
 @pytest.mark.parametrize("missing", ["mia", "trinary_mia"])
-def test_it_is_observed_where_missing_is_told_from_observed(missing: str) -> None:
-    # missing has more rows than are observed, so the larger side of all rows is not the answer
+def test_unknown_category_is_observed_where_missing_is_split_from_observed(missing: str) -> None:
+    # missing has more rows than are observed, so the larger side of all rows is the wrong one
     frame = pd.DataFrame({"letter": ["a", "b"] * 20 + [None] * 80})
     y = np.repeat([0.0, 9.0], [40, 80])
-    model = learned(frame, y, missing=missing, max_depth=1)
+    model = fit_tree(frame, y, missing=missing, max_depth=1)
     assert model.to_dict()["nodes"][0]["split"]["rule"] == "missing"
     assert model.predict(pd.DataFrame({"letter": ["z", None]})).tolist() == [0, 9]
 
 
-def test_trinary_mia_sends_it_to_the_third_branch_where_nothing_was_missing() -> None:
+def test_trinary_mia_sends_an_unknown_category_to_the_third_branch_where_nothing_was_missing() -> None:
     frame, y = FRAME.head(100), Y[:100]
-    model = learned(frame[["letter"]], y, missing="trinary_mia", max_depth=1)
+    model = fit_tree(frame[["letter"]], y, missing="trinary_mia", max_depth=1)
     assert model.predict(pd.DataFrame({"letter": ["z", None]})).tolist() == [y.mean()] * 2
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_category_that_the_node_has_not_seen_goes_where_one_goes_that_training_has_not(missing: str) -> None:
+def test_category_unknown_to_the_node_goes_where_one_unknown_to_training_goes(missing: str) -> None:
     # c occurs where size is 0 only; the letters split what is left
     frame = pd.DataFrame(
         {"size": np.repeat([0.0, 1.0], [60, 100]), "letter": list("c" * 60 + "a" * 40 + "b" * 60)}
     )
-    model = learned(frame, np.repeat([-50.0, 0.0, 5.0], [60, 40, 60]), missing=missing, max_depth=2)
+    model = fit_tree(frame, np.repeat([-50.0, 0.0, 5.0], [60, 40, 60]), missing=missing, max_depth=2)
     first, right = (model.to_dict()["nodes"][i]["split"] for i in (0, model.tree_.right[0]))
     assert (first["name"], right["left"], right["right"]) == ("size", ["a"], ["b"])
     known_elsewhere, unknown = model.predict(pd.DataFrame({"size": [1.0, 1.0], "letter": ["c", "z"]}))
@@ -251,10 +256,12 @@ def test_every_library_agrees_about_unknown_categories(library: str) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         for missing in STRATEGIES:
-            model = learned(FRAME, Y, missing=missing)
+            model = fit_tree(FRAME, Y, missing=missing)
             expected = model.predict(LIBRARIES["pandas"])
             np.testing.assert_array_equal(model.predict(LIBRARIES[library]), expected)
-        with pytest.raises(ColumnError, match=r"column 'letter' holds 'z' in row 1, .*\(it saw 'a', 'b'\)"):
+        with pytest.raises(
+            ColumnError, match=r"column 'letter' holds 'z' in row 1, .*\(which had 'a', 'b'\)"
+        ):
             model.set_params(unknown_category="error").predict(LIBRARIES[library])
 
 
@@ -270,7 +277,7 @@ def test_every_library_agrees_about_unknown_categories(library: str) -> None:
     ids=["nullable", "categories", "polars", "pyarrow dictionary", "single precision"],
 )
 def test_every_library_agrees_about_unknown_numbers(frame: Any) -> None:
-    model = learned(pd.DataFrame({"a": pd.Categorical([1, 2] * 30)}), [0.0, 1.0] * 30)
+    model = fit_tree(pd.DataFrame({"a": pd.Categorical([1, 2] * 30)}), [0.0, 1.0] * 30)
     np.testing.assert_allclose(model.predict(frame), [0, 0.5, 0.5])
-    with pytest.raises(ColumnError, match=r"column 'a' holds 7 in row 2, .*\(it saw 1, 2\)"):
+    with pytest.raises(ColumnError, match=r"column 'a' holds 7 in row 2, .*\(which had 1, 2\)"):
         model.set_params(unknown_category="error").predict(frame)

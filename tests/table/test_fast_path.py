@@ -1,4 +1,4 @@
-"""A table that takes a short cut to the core answers, warns and fails as it does when every column is looked at."""
+"""Predictions, warnings and errors of the fast path for small tables are those of reading every column."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Y = X[:, 0] - 2 * X[:, 1] + X[:, 0] * X[:, 2] / 5
 FRAME = pd.DataFrame(X, columns=NAMES)
 
 
-def learned(table: Any = FRAME, **parameters: Any) -> Any:
+def fit_tree(table: Any = FRAME, **parameters: Any) -> Any:
     return TrinaryTreeRegressor(min_samples_leaf=5, **parameters).fit(table, Y)
 
 
 def outcome(model: Any, rows: Any) -> tuple[Any, ...]:
-    """Return all that a caller sees: the answers or the error, and the warnings."""
+    """Return what a caller sees: the predictions or the error, and the warnings."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
@@ -36,8 +36,8 @@ def outcome(model: Any, rows: Any) -> tuple[Any, ...]:
     return found, [(w.category, str(w.message)) for w in seen]
 
 
-def looked_at(model: Any, rows: Any) -> tuple[Any, ...]:
-    """Return what a caller sees if no table takes a short cut."""
+def outcome_of_columns(model: Any, rows: Any) -> tuple[Any, ...]:
+    """Return what a caller sees without the fast path."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tritree.estimators.tabular, "read_matrix", lambda *_: None)
         patch.setattr(tritree.table, "_is_matrix", lambda _: False)
@@ -53,9 +53,9 @@ ORDERED = pd.CategoricalDtype([3.5, 0.5, 9.0], ordered=True)
 FRAMES: dict[str, Any] = {
     "floats": FRAME.head(1),
     "a few rows": FRAME.head(7),
-    "holes": FRAME.head(7).mask(FRAME.head(7) > 5),
-    "a column of holes": FRAME.head(3).assign(b=np.nan),
-    "holes only": FRAME.head(3) * np.nan,
+    "missing": FRAME.head(7).mask(FRAME.head(7) > 5),
+    "a missing column": FRAME.head(3).assign(b=np.nan),
+    "missing only": FRAME.head(3) * np.nan,
     "an infinite value": FRAME.head(3).assign(b=[1.0, np.inf, 2.0]),
     "minus infinity": FRAME.head(3).assign(c=[1.0, 0.0, -np.inf]),
     "single precision": FRAME.head(7).astype("float32"),
@@ -63,28 +63,28 @@ FRAMES: dict[str, Any] = {
     "single and double precision": FRAME.head(7).astype({"b": "float32"}),
     "single precision that needs double beside": FRAME.head(1).assign(a=np.float32(0.1), b=0.1),
     "half precision beside single": FRAME.head(7).astype({"a": "float16", "b": "float32", "c": "float32"}),
-    "whole numbers": FRAME.head(7).astype("int64"),
-    "whole numbers beside floats": FRAME.head(7).astype({"b": "int64"}),
-    "small whole numbers beside single precision": FRAME.head(7).astype("float32").astype({"b": "int8"}),
-    "whole numbers beside single precision": FRAME.head(7).astype("float32").astype({"b": "int64"}),
-    "whole numbers that no float holds": FRAME.head(1).assign(b=2**53 + 1),
+    "integers": FRAME.head(7).astype("int64"),
+    "integers beside floats": FRAME.head(7).astype({"b": "int64"}),
+    "small integers beside single precision": FRAME.head(7).astype("float32").astype({"b": "int8"}),
+    "integers beside single precision": FRAME.head(7).astype("float32").astype({"b": "int64"}),
+    "integers that no float holds": FRAME.head(1).assign(b=2**53 + 1),
     "unsigned and signed": FRAME.head(7).astype({"a": "uint64", "b": "int64", "c": "int64"}),
     "nullable floats": FRAME.head(7).astype("Float64"),
     "nullable floats with NA": column_of([1.5, None, 2.0], "Float64"),
     "nullable floats with NA everywhere": FRAME.head(3).mask(FRAME.head(3) > 5).astype("Float64"),
     "nullable single precision with NA": column_of([1.5, None, 2.0], "Float32"),
-    "nullable whole numbers with NA": column_of([1, None, 2], "Int64"),
-    "nullable truth values with NA": column_of([True, None, False], "boolean"),
+    "nullable integers with NA": column_of([1, None, 2], "Int64"),
+    "nullable booleans with NA": column_of([True, None, False], "boolean"),
     "floats of Arrow": column_of([1.5, None, 2.0], "float64[pyarrow]"),
     "sparse": column_of([0.0, 1.5, np.nan], pd.SparseDtype("float64", 0.0)),
-    "truth values": column_of([True, False, True], bool),
-    "truth values only": FRAME.head(5) > 3,
+    "booleans": column_of([True, False, True], bool),
+    "booleans only": FRAME.head(5) > 3,
     "float categories": column_of([3.5, 9.0, None], FLOATS),
     "ordered float categories": column_of([3.5, 9.0, None], ORDERED),
-    "whole categories": column_of([3, 1, None, 3], "category"),
+    "integer categories": column_of([3, 1, None, 3], "category"),
     "text categories": column_of(["x", None, "y"], "category"),
     "float objects": column_of([1.5, None, 2.0], object),
-    "numbers and truth values as objects": column_of([1.5, True, 2.0], object),
+    "numbers and booleans as objects": column_of([1.5, True, 2.0], object),
     "text": column_of(["1.5", "2", "3"], "str"),
     "text among objects": column_of([1.5, "2", 3.0], object),
     "complex": column_of([1.5, 2.0], complex),
@@ -114,31 +114,31 @@ FRAMES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_small_frame_is_answered_as_if_its_columns_were_looked_at(kind: str) -> None:
-    model = learned()
-    assert outcome(model, FRAMES[kind]) == looked_at(model, FRAMES[kind])
+def test_small_frame_is_predicted_as_by_columns(kind: str) -> None:
+    model = fit_tree()
+    assert outcome(model, FRAMES[kind]) == outcome_of_columns(model, FRAMES[kind])
 
 
-@pytest.mark.parametrize("kind", ["floats", "holes", "single precision", "whole numbers beside floats"])
-def test_small_frame_of_floats_takes_the_short_cut(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["floats", "missing", "single precision", "integers beside floats"])
+def test_small_frame_of_floats_takes_the_fast_path(kind: str) -> None:
     assert tritree.table.read_matrix(FRAMES[kind], tuple(NAMES), 3) is not None
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_small_frame_is_answered_so_by_a_tree_of_columns_without_names_too(kind: str) -> None:
-    model = learned(X)
-    assert outcome(model, FRAMES[kind]) == looked_at(model, FRAMES[kind])
+def test_small_frame_is_predicted_as_by_columns_if_training_had_no_names(kind: str) -> None:
+    model = fit_tree(X)
+    assert outcome(model, FRAMES[kind]) == outcome_of_columns(model, FRAMES[kind])
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_small_frame_is_answered_so_by_a_tree_of_truth_values_as_numbers_too(kind: str) -> None:
-    model = learned(FRAME.assign(b=FRAME["b"] > 7), categorical_features=None)
-    assert outcome(model, FRAMES[kind]) == looked_at(model, FRAMES[kind])
+def test_small_frame_is_predicted_as_by_columns_if_training_had_numeric_booleans(kind: str) -> None:
+    model = fit_tree(FRAME.assign(b=FRAME["b"] > 7), categorical_features=None)
+    assert outcome(model, FRAMES[kind]) == outcome_of_columns(model, FRAMES[kind])
 
 
 @pytest.mark.parametrize("kind", [kind for kind in FRAMES if 0 < FRAMES[kind].size])
-def test_small_frame_is_answered_as_the_first_rows_of_a_large_one(kind: str) -> None:
-    model, rows = learned(), FRAMES[kind]
+def test_small_frame_is_predicted_as_the_first_rows_of_a_large_one(kind: str) -> None:
+    model, rows = fit_tree(), FRAMES[kind]
     large = rows.iloc[np.arange(5_000) % len(rows)]
     few, many = outcome(model, rows), outcome(model, large)
     assert few == ((many[0][: len(rows)] if isinstance(many[0], list) else many[0]), many[1])
@@ -153,21 +153,21 @@ def test_small_frame_is_answered_as_the_first_rows_of_a_large_one(kind: str) -> 
         FRAME.assign(b=FRAME["b"].astype(str)),
         FRAME.assign(b=np.nan),
     ],
-    ids=["truth values", "categories", "ordered categories", "text", "nothing"],
+    ids=["booleans", "categories", "ordered categories", "text", "nothing"],
 )
 @pytest.mark.parametrize(
-    "rows", [FRAME.head(3), FRAME.head(3) * np.nan, X[:3]], ids=["floats", "holes", "array"]
+    "rows", [FRAME.head(3), FRAME.head(3) * np.nan, X[:3]], ids=["floats", "missing", "array"]
 )
-def test_floats_where_training_had_something_else_are_looked_at(training: Any, rows: Any) -> None:
-    model = learned(training)
-    assert outcome(model, rows) == looked_at(model, rows)
+def test_floats_where_training_had_another_type_are_read_by_columns(training: Any, rows: Any) -> None:
+    model = fit_tree(training)
+    assert outcome(model, rows) == outcome_of_columns(model, rows)
 
 
 def test_single_row_is_the_same_in_every_library() -> None:
-    model, by_position = learned(), learned(X)
+    model, by_position = fit_tree(), fit_tree(X)
     for i in range(20):
         row = np.where(np.arange(3) == i % 4, np.nan, X[i])
-        expected = looked_at(by_position, [row.tolist()])
+        expected = outcome_of_columns(by_position, [row.tolist()])
         assert outcome(by_position, row[None]) == expected
         assert outcome(model, pd.DataFrame(row[None], columns=NAMES)) == expected
         assert outcome(model, pl.DataFrame(row[None], schema=NAMES, orient="row")) == expected
@@ -185,8 +185,8 @@ def test_subclass_of_a_frame_is_a_frame() -> None:
     class Derived(pd.DataFrame):  # type: ignore[misc]
         pass
 
-    model = learned()
-    assert outcome(model, Derived(FRAME.head(5))) == looked_at(model, FRAME.head(5))
+    model = fit_tree()
+    assert outcome(model, Derived(FRAME.head(5))) == outcome_of_columns(model, FRAME.head(5))
 
 
 # ------------------------------------------------------------------------------------------------------ arrays
@@ -213,7 +213,7 @@ def within_records(array: Any) -> Any:
     return records["cells"]
 
 
-class Stranger(np.ndarray):
+class Subclass(np.ndarray):
     pass
 
 
@@ -225,19 +225,19 @@ ARRAYS: dict[str, Any] = {
     "extended precision": ROWS.astype(np.longdouble),
     "big-endian": ROWS.astype(">f8"),
     "big-endian single precision": ROWS.astype(">f4"),
-    "whole numbers": X[:25].astype("i8"),
-    "truth values": X[:25] > 5,
+    "integers": X[:25].astype("i8"),
+    "booleans": X[:25] > 5,
     "columns side by side": np.asfortranarray(ROWS),
     "backwards": ROWS[::-1, ::-1],
     "without writing": read_only(ROWS),
     "without writing, columns side by side": read_only(np.asfortranarray(ROWS)),
-    "across words": unaligned(ROWS),
-    "across words in single precision": unaligned(ROWS.astype("f4")),
+    "unaligned": unaligned(ROWS),
+    "unaligned in single precision": unaligned(ROWS.astype("f4")),
     "within records": within_records(ROWS),
     "masked": np.ma.masked_array(X[:25], X[:25] > 10),
     "masked nowhere": np.ma.masked_array(X[:25]),
     "matrix": np.matrix(ROWS),
-    "subclass": ROWS.view(Stranger),
+    "subclass": ROWS.view(Subclass),
     "objects": ROWS.astype(object),
     "lists": ROWS.tolist(),
     "a row too few dimensions": ROWS[0],
@@ -255,13 +255,13 @@ ARRAYS: dict[str, Any] = {
 
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("kind", ARRAYS)
-def test_array_is_answered_as_if_its_columns_were_looked_at(kind: str, named: bool) -> None:
-    model = learned(FRAME if named else X)
-    assert outcome(model, ARRAYS[kind]) == looked_at(model, ARRAYS[kind])
+def test_array_is_predicted_as_by_columns(kind: str, named: bool) -> None:
+    model = fit_tree(FRAME if named else X)
+    assert outcome(model, ARRAYS[kind]) == outcome_of_columns(model, ARRAYS[kind])
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
-def test_tree_of_an_array_is_grown_as_if_its_columns_were_looked_at(kind: str) -> None:
+def test_tree_fitted_to_an_array_is_as_by_columns(kind: str) -> None:
     table = ARRAYS[kind]
 
     def grown() -> tuple[Any, ...]:
@@ -277,14 +277,14 @@ def test_tree_of_an_array_is_grown_as_if_its_columns_were_looked_at(kind: str) -
         assert quick == grown()
 
 
-def test_wrong_number_of_columns_is_told_in_scikit_learns_words() -> None:
-    words = "X has 2 features, but TrinaryTreeRegressor is expecting 3 features as input."
-    with pytest.raises(ValueError, match=words):
-        learned(X).predict(X[:1, :2])
+def test_wrong_number_of_columns_has_scikit_learns_message() -> None:
+    message = "X has 2 features, but TrinaryTreeRegressor is expecting 3 features as input."
+    with pytest.raises(ValueError, match=message):
+        fit_tree(X).predict(X[:1, :2])
 
 
 def test_array_for_a_tree_of_a_frame_warns_about_names_every_time() -> None:
-    model = learned()
+    model = fit_tree()
     for rows in (X[:1], X):
         with pytest.warns(UserWarning, match="X does not have valid feature names") as seen:
             model.predict(rows)

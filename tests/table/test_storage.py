@@ -21,16 +21,16 @@ N = 240
 rng = np.random.default_rng(3)
 
 
-def with_holes(values: Any) -> list[Any]:
+def with_missing(values: Any) -> list[Any]:
     return [None if rng.random() < 0.2 else value for value in values]
 
 
-# a column of each content: all values are exact in float16, and whole where they have to be
+# a column of each type: all values are exact in float16, and integers where they have to be
 CELLS: dict[str, list[Any]] = {
-    "number": with_holes((rng.integers(-40, 40, N) / 4).tolist()),
-    "whole": with_holes(rng.integers(0, 9, N).tolist()),
-    "text": with_holes(rng.choice(["red", "green", "blue", ""], N).tolist()),
-    "flag": with_holes(rng.choice([True, False], N).tolist()),
+    "number": with_missing((rng.integers(-40, 40, N) / 4).tolist()),
+    "integer": with_missing(rng.integers(0, 9, N).tolist()),
+    "text": with_missing(rng.choice(["red", "green", "blue", ""], N).tolist()),
+    "flag": with_missing(rng.choice([True, False], N).tolist()),
 }
 Y = np.array(
     [
@@ -40,7 +40,7 @@ Y = np.array(
 )
 
 
-def learned(table: Any, **parameters: Any) -> Any:
+def fit_tree(table: Any, **parameters: Any) -> Any:
     return TrinaryTreeRegressor(min_samples_leaf=5, **parameters).fit(table, Y)
 
 
@@ -48,14 +48,14 @@ def nan_for_none(values: list[Any]) -> list[Any]:
     return [np.nan if value is None else value for value in values]
 
 
-def stranger(table: Any) -> Any:
-    """An object that can do nothing but hand over its columns as Arrow does."""
+def arrow_stream(table: Any) -> Any:
+    """An object whose only method is Arrow's stream protocol."""
 
-    class Stranger:
+    class Unreadable:
         def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
             return table.__arrow_c_stream__(requested_schema)
 
-    return Stranger()
+    return Unreadable()
 
 
 FRAMES: dict[str, Any] = {
@@ -69,17 +69,17 @@ FRAMES: dict[str, Any] = {
     "polars Enum": pl.DataFrame(CELLS).cast({"text": pl.Enum(["", "green", "never", "blue", "red"])}),
     "pyarrow": pa.table(CELLS),
     "pyarrow dictionary": pa.table(CELLS | {"text": pa.array(CELLS["text"]).dictionary_encode()}),
-    "stranger": stranger(pa.table(CELLS)),
-    "stranger with a dictionary": stranger(
+    "Arrow stream": arrow_stream(pa.table(CELLS)),
+    "Arrow stream with a dictionary": arrow_stream(
         pa.table(CELLS | {"text": pa.array(CELLS["text"]).dictionary_encode()})
     ),
-    "polars as a stranger": stranger(pl.DataFrame(CELLS)),
+    "Arrow stream of polars": arrow_stream(pl.DataFrame(CELLS)),
 }
 
 
 @pytest.fixture(scope="module")
 def expected() -> Any:
-    found = learned(FRAMES["pandas"]).predict(FRAMES["pandas"])
+    found = fit_tree(FRAMES["pandas"]).predict(FRAMES["pandas"])
     assert len(np.unique(found)) > 10
     return found
 
@@ -93,7 +93,7 @@ def test_tree_of_one_library_predicts_the_same_for_every_other(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        np.testing.assert_array_equal(learned(FRAMES[training]).predict(FRAMES[rows]), expected)
+        np.testing.assert_array_equal(fit_tree(FRAMES[training]).predict(FRAMES[rows]), expected)
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -101,15 +101,15 @@ def test_every_strategy_and_class_is_the_same_in_every_library(kind: str) -> Non
     labels = np.where(Y > 3, "high", np.where(Y > 0, "middle", "low"))
     for missing in STRATEGIES:
         model = TrinaryTreeClassifier(missing=missing, max_depth=3)
-        shares = model.fit(FRAMES["pandas"], labels).predict_proba(FRAMES["pandas"])
+        probabilities = model.fit(FRAMES["pandas"], labels).predict_proba(FRAMES["pandas"])
         np.testing.assert_array_equal(
-            model.fit(FRAMES[kind], labels).predict_proba(FRAMES[kind]), shares, err_msg=missing
+            model.fit(FRAMES[kind], labels).predict_proba(FRAMES[kind]), probabilities, err_msg=missing
         )
 
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_names_and_categories_are_the_same_in_every_library(kind: str) -> None:
-    model = learned(FRAMES[kind])
+    model = fit_tree(FRAMES[kind])
     assert model.feature_names_in_.tolist() == list(CELLS)
     assert [column["categories"] for column in model.to_dict()["columns"]] == [
         None,
@@ -119,10 +119,10 @@ def test_names_and_categories_are_the_same_in_every_library(kind: str) -> None:
     ]
 
 
-def test_lazy_frame_is_collected_with_a_word_at_fit_and_at_predict(expected: Any) -> None:
+def test_lazy_frame_is_collected_with_a_warning_at_fit_and_at_predict(expected: Any) -> None:
     lazy = pl.LazyFrame(CELLS)
     with pytest.warns(UserWarning, match="the lazy frame is collected") as seen:
-        model = learned(lazy)
+        model = fit_tree(lazy)
     assert len(seen) == 1
     with pytest.warns(UserWarning, match="the lazy frame is collected") as seen:
         np.testing.assert_array_equal(model.predict(lazy), expected)
@@ -131,7 +131,7 @@ def test_lazy_frame_is_collected_with_a_word_at_fit_and_at_predict(expected: Any
 
 # ---- one column, however it is stored
 
-NUMBER, WHOLE, TEXT, FLAG = CELLS.values()
+NUMBER, INTEGER, TEXT, FLAG = CELLS.values()
 DECIMALS = [None if value is None else Decimal(str(value)) for value in NUMBER]
 SPLIT = N // 3
 
@@ -180,15 +180,15 @@ COLUMNS: dict[str, list[Any]] = {
         chunks(NUMBER),
         sliced(NUMBER),
     ],
-    "whole": [
-        np.array(nan_for_none(WHOLE)),
-        *(pd.array(WHOLE, dtype=kind) for kind in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt64")),
-        *(pd.array(WHOLE, dtype=f"{kind}[pyarrow]") for kind in ("int8", "uint16", "int64")),
-        pd.Series([pd.NA if v is None else np.int16(v) for v in WHOLE], dtype=object),
-        *(pl.Series(WHOLE, dtype=kind) for kind in (pl.Int8, pl.UInt16, pl.Int32, pl.UInt64)),
-        *(pa.array(WHOLE, kind) for kind in (pa.int8(), pa.uint16(), pa.int32(), pa.uint64())),
-        chunks(WHOLE),
-        sliced(WHOLE),
+    "integer": [
+        np.array(nan_for_none(INTEGER)),
+        *(pd.array(INTEGER, dtype=kind) for kind in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt64")),
+        *(pd.array(INTEGER, dtype=f"{kind}[pyarrow]") for kind in ("int8", "uint16", "int64")),
+        pd.Series([pd.NA if v is None else np.int16(v) for v in INTEGER], dtype=object),
+        *(pl.Series(INTEGER, dtype=kind) for kind in (pl.Int8, pl.UInt16, pl.Int32, pl.UInt64)),
+        *(pa.array(INTEGER, kind) for kind in (pa.int8(), pa.uint16(), pa.int32(), pa.uint64())),
+        chunks(INTEGER),
+        sliced(INTEGER),
     ],
     "text": [
         pd.Series(TEXT, dtype=object),
@@ -245,25 +245,25 @@ def replaced(name: str, column: Any) -> Any:
 )
 def test_column_is_the_same_however_it_is_stored(name: str, at: int, expected: Any) -> None:
     table = replaced(name, COLUMNS[name][at])
-    np.testing.assert_array_equal(learned(table).predict(table), expected)
-    np.testing.assert_array_equal(learned(FRAMES["pandas"]).predict(table), expected)
+    np.testing.assert_array_equal(fit_tree(table).predict(table), expected)
+    np.testing.assert_array_equal(fit_tree(FRAMES["pandas"]).predict(table), expected)
 
 
 @pytest.mark.parametrize(
     "categories",
     [
-        pd.Categorical(WHOLE),
-        pd.Categorical(nan_for_none(WHOLE)),
-        pd.Series(pd.array(WHOLE, dtype="Int64"), dtype="category"),
-        pa.array(WHOLE).dictionary_encode(),
-        chunks(WHOLE, pa.uint8()).dictionary_encode(),
-        pa.array(nan_for_none(WHOLE), pa.float32(), from_pandas=True).dictionary_encode(),
+        pd.Categorical(INTEGER),
+        pd.Categorical(nan_for_none(INTEGER)),
+        pd.Series(pd.array(INTEGER, dtype="Int64"), dtype="category"),
+        pa.array(INTEGER).dictionary_encode(),
+        chunks(INTEGER, pa.uint8()).dictionary_encode(),
+        pa.array(nan_for_none(INTEGER), pa.float32(), from_pandas=True).dictionary_encode(),
     ],
 )
 def test_numbers_as_categories_are_the_same_however_they_are_stored(categories: Any) -> None:
-    listed = learned(FRAMES["polars"], categorical_features=["whole", "text", "flag"])
-    table = replaced("whole", categories)
-    model = learned(table)
+    listed = fit_tree(FRAMES["polars"], categorical_features=["integer", "text", "flag"])
+    table = replaced("integer", categories)
+    model = fit_tree(table)
     assert model.to_dict()["columns"] == listed.to_dict()["columns"]
     np.testing.assert_array_equal(model.predict(table), listed.predict(FRAMES["polars"]))
 
@@ -271,21 +271,21 @@ def test_numbers_as_categories_are_the_same_however_they_are_stored(categories: 
 @pytest.mark.parametrize(
     "index", [np.arange(N)[::-1], np.zeros(N), pd.MultiIndex.from_product([range(N // 2), ["x", "y"]])]
 )
-def test_index_of_a_pandas_frame_means_nothing(index: Any, expected: Any) -> None:
+def test_index_of_a_pandas_frame_is_ignored(index: Any, expected: Any) -> None:
     table = FRAMES["pandas"].set_axis(index, axis=0)
-    np.testing.assert_array_equal(learned(table).predict(table), expected)
+    np.testing.assert_array_equal(fit_tree(table).predict(table), expected)
 
 
 # ---- arrays
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("hole", [None, np.nan, np.float32("nan"), pd.NA, pd.NaT])
-def test_objects_are_looked_at_one_by_one_and_any_hole_is_one(hole: Any, order: str, expected: Any) -> None:
-    rows = [[hole if v is None else v for v in cells] for cells in zip(*CELLS.values(), strict=True)]
+@pytest.mark.parametrize("missing", [None, np.nan, np.float32("nan"), pd.NA, pd.NaT])
+def test_any_missing_value_among_objects_is_missing(missing: Any, order: str, expected: Any) -> None:
+    rows = [[missing if v is None else v for v in cells] for cells in zip(*CELLS.values(), strict=True)]
     table = np.array(rows, dtype=object, order=order)
-    np.testing.assert_array_equal(learned(table).predict(table), expected)
-    np.testing.assert_array_equal(learned(table).predict(rows), expected)
+    np.testing.assert_array_equal(fit_tree(table).predict(table), expected)
+    np.testing.assert_array_equal(fit_tree(table).predict(rows), expected)
 
 
 NUMBERS = rng.integers(0, 100, (N, 3))
@@ -315,7 +315,7 @@ def test_array_of_numbers_is_the_same_however_it_lies_in_memory(dtype: Any, view
 
 
 @pytest.mark.parametrize("view", [np.ascontiguousarray, np.asfortranarray, lambda a: a[:, ::-1]])
-def test_truth_values_are_the_same_in_arrays_and_frames(view: Any) -> None:
+def test_booleans_are_the_same_in_arrays_and_frames(view: Any) -> None:
     flags = view(NUMBERS % 2 == 1)
     y = flags @ [4.0, 2.0, 1.0]
     expected = (
@@ -338,17 +338,17 @@ def test_array_of_text_is_categorical(dtype: Any) -> None:
     np.testing.assert_array_equal(TrinaryTreeRegressor().fit(table, y).predict(table), y)
 
 
-# ---- strangers
+# ---- other table libraries
 
 
-def test_batches_of_arrow_are_read_as_they_come(expected: Any) -> None:
+def test_record_batch_reader_is_read(expected: Any) -> None:
     table = pa.Table.from_batches(FRAMES["pyarrow"].to_batches(max_chunksize=50))
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
-    np.testing.assert_array_equal(learned(reader).predict(table), expected)
+    np.testing.assert_array_equal(fit_tree(reader).predict(table), expected)
 
 
 class Interchangeable:
-    """A table that also speaks the data frame interchange protocol, as many do."""
+    """A table that also has the data frame interchange protocol, as many do."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return FRAMES["pyarrow"].__arrow_c_stream__(requested_schema)
@@ -358,112 +358,64 @@ class Interchangeable:
 
 
 @pytest.mark.parametrize("table", [Interchangeable(), FRAMES["pyarrow"].combine_chunks().to_batches()[0]])
-def test_stranger_that_speaks_more_than_arrow_is_read(table: Any, expected: Any) -> None:
-    np.testing.assert_array_equal(learned(FRAMES["pandas"]).predict(table), expected)
+def test_frame_with_arrow_and_interchange_protocols_is_read(table: Any, expected: Any) -> None:
+    np.testing.assert_array_equal(fit_tree(FRAMES["pandas"]).predict(table), expected)
 
 
-def test_decimal_that_is_no_number_is_missing() -> None:
+def test_decimal_nan_is_missing() -> None:
     values = ["u", Decimal("NaN"), "v"] * 80
-    model = learned(pd.DataFrame({"a": pd.Series(values, dtype=object)}))
+    model = fit_tree(pd.DataFrame({"a": pd.Series(values, dtype=object)}))
     assert model.to_dict()["columns"][0]["categories"] == ["u", "v"]
 
 
-def test_decimals_among_text_are_shown_as_a_mixture() -> None:
+def test_decimals_among_text_are_reported_as_mixed_types() -> None:
     with pytest.raises(ColumnError, match=r"mixes values of type float, str \(Decimal\('1.5'\) in row 1"):
-        learned(pd.DataFrame({"a": pd.Series(["u", Decimal("1.5")] * 120, dtype=object)}))
+        fit_tree(pd.DataFrame({"a": pd.Series(["u", Decimal("1.5")] * 120, dtype=object)}))
 
 
 @pytest.mark.parametrize("numbers", [np.array([2**53, 2**53 + 1]), np.array([-(2**53), 0])])
 def test_categories_that_float64_cannot_tell_apart_are_refused(numbers: Any) -> None:
     with pytest.raises(ColumnError, match="cannot be told apart; turn it into text"):
-        learned(np.tile(numbers, 120)[:, None], categorical_features=[0])
+        fit_tree(np.tile(numbers, 120)[:, None], categorical_features=[0])
 
 
 @pytest.mark.parametrize("odd", [2**53, pd.Timestamp("2020-01-01")])
-def test_ordered_label_without_use_is_refused_though_no_row_has_it(odd: Any) -> None:
+def test_unsupported_ordered_category_is_refused_even_if_unused(odd: Any) -> None:
     kind = pd.CategoricalDtype([1, 2, odd], ordered=True)
     with pytest.raises(ColumnError, match="'a'"):
-        learned(pd.DataFrame({"a": pd.Series([1, 2] * 120, dtype=kind)}))
+        fit_tree(pd.DataFrame({"a": pd.Series([1, 2] * 120, dtype=kind)}))
 
 
-def test_frame_of_a_stranger_that_speaks_no_arrow_is_refused_with_a_remedy() -> None:
-    class Stranger:
+def test_frame_without_arrow_protocol_is_refused_with_a_remedy() -> None:
+    class Unreadable:
         def __dataframe__(self, **options: Any) -> Any:
             return pa.table({"a": [1.0]}).__dataframe__(**options)
 
     with pytest.raises(TypeError, match="turn it into a frame of pandas, polars or pyarrow"):
-        learned(Stranger())
+        fit_tree(Unreadable())
 
 
-@pytest.mark.parametrize(
-    ("labels", "classes"),
-    [
-        (np.array([1, 2] * 30, dtype=object), [1, 2]),
-        (np.array([True, False] * 30, dtype=object), [False, True]),
-    ],
-)
-def test_labels_kept_as_objects_are_classes(labels: Any, classes: list[Any]) -> None:
-    found = TrinaryTreeClassifier().fit(np.arange(60.0)[:, None], labels).classes_
-    assert found.tolist() == classes
-    assert found.dtype != object
-
-
-def test_bytes_as_labels_are_refused_with_a_remedy() -> None:
-    with pytest.raises(ValueError, match=r"y holds bytes \(b'u' in row 0\); decode them to text"):
-        TrinaryTreeClassifier().fit(np.arange(60.0)[:, None], np.array([b"u", b"v"] * 30))
-
-
-@pytest.mark.parametrize("labels", [["a", float("nan"), "b"] * 20, ["a", None, "b"] * 20])
-def test_hole_in_a_list_of_labels_is_no_class(labels: list[Any]) -> None:
-    with pytest.raises(ValueError, match="y is missing in row 1"):
-        TrinaryTreeClassifier().fit(np.arange(60.0)[:, None], labels)
-
-
-def test_list_of_text_and_numbers_is_no_list_of_labels() -> None:
-    with pytest.raises(ValueError, match="y mixes labels of type int, str"):
-        TrinaryTreeClassifier().fit(np.arange(60.0)[:, None], ["a", 1] * 30)
-
-
-def test_truth_values_beside_numbers_are_no_labels() -> None:
-    with pytest.raises(ValueError, match="y mixes labels of type bool, int"):
-        TrinaryTreeClassifier().fit(np.arange(60.0)[:, None], np.array([True, 0] * 30, dtype=object))
-
-
-def test_masked_response_and_weight_are_missing() -> None:
-    X, masked = np.arange(60.0)[:, None], np.ma.masked_array([0.0, 1.0] * 30, mask=[False, True] * 30)
-    with pytest.raises(ValueError, match="y is missing in row 1"):
-        TrinaryTreeRegressor().fit(X, masked)
-    with pytest.raises(ValueError, match="sample_weight is missing in row 1"):
-        TrinaryTreeRegressor().fit(X, X[:, 0], sample_weight=masked)
-
-
-def test_text_is_no_weight() -> None:
-    X = np.arange(60.0)[:, None]
-    with pytest.raises(ValueError, match="sample_weight must hold one number per row"):
-        TrinaryTreeRegressor().fit(X, X[:, 0], sample_weight=["1"] * 60)
-
-
-def test_column_of_dates_without_a_date_holds_nothing() -> None:
-    model = learned(pd.DataFrame({"a": np.arange(N, dtype=float), "b": pd.NaT}))
+def test_date_column_without_a_date_is_empty() -> None:
+    model = fit_tree(pd.DataFrame({"a": np.arange(N, dtype=float), "b": pd.NaT}))
     assert model.n_features_in_ == 2
     assert len(model.predict(pd.DataFrame({"a": pd.to_datetime([None, None]), "b": 1.0}))) == 2
 
 
-def test_names_that_a_file_has_turned_into_text_are_matched_as_the_numbers_they_were() -> None:
+def test_numeric_column_names_match_their_text() -> None:
     frame = pd.DataFrame(rng.normal(size=(N, 3)))
-    model = learned(frame)
+    model = fit_tree(frame)
     again = frame[[2, 0, 1]].rename(columns=str)
     np.testing.assert_array_equal(model.predict(again), model.predict(frame))
 
 
-def test_text_column_that_names_the_rows_is_told() -> None:
+def test_text_column_that_identifies_rows_gets_a_warning() -> None:
     with pytest.warns(
         UserWarning, match="'id' has 240 categories in 240 rows, so it probably identifies the rows"
     ):
-        learned(pd.DataFrame({"id": [f"P{i}" for i in range(N)], "x": np.arange(N, dtype=float)}))
+        fit_tree(pd.DataFrame({"id": [f"P{i}" for i in range(N)], "x": np.arange(N, dtype=float)}))
 
 
 def test_name_of_thousands_of_characters_is_shortened_in_messages() -> None:
     with pytest.raises(ColumnError) as caught:
-        learned(pd.DataFrame({"n" * 10_000: pd.to_datetime(["2024-01-01"] * N)}))
+        fit_tree(pd.DataFrame({"n" * 10_000: pd.to_datetime(["2024-01-01"] * N)}))
     assert len(str(caught.value)) < 300
