@@ -146,7 +146,7 @@ def houses(tmp_path, monkeypatch):
 def test_commands_of_the_page_run(page, houses, capfd):
     for library in ("typer", "matplotlib", "onnx"):
         pytest.importorskip(library, reason=f"the program needs {library} for what the page shows")
-    from cli.running import InProcess
+    from cli.program import InProcess
 
     tritree = InProcess(capfd)
     for command in commands(page):
@@ -160,7 +160,7 @@ def test_table_of_commands_has_all_of_them():
     pytest.importorskip("typer", reason="the command line needs typer")
     from typer.main import get_command
 
-    from tritree.cli.program import make_app
+    from tritree.cli.app import make_app
 
     parts = get_command(make_app()).commands
     names = [name for name, part in parts.items() if not hasattr(part, "commands")]

@@ -2,7 +2,7 @@
 
 import sys
 
-from tritree.cli.app import main
+from tritree.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

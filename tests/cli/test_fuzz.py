@@ -1,4 +1,4 @@
-"""Whatever is in a file, the program ends with an answer or with one line."""
+"""Whatever is in a file, the program ends with a result or with one line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import tritree as library
-from tritree.cli.app import main
+from tritree.cli.main import main
 
 PIECES = [
     ",",
@@ -45,7 +45,7 @@ in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixt
 def test_any_bytes_are_read_or_refused_in_one_line(content: bytes, tmp_path: Path, capsys: object) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    for args in (["holes", str(path)], ["fit", str(path), "-y", "y", "-o", str(tmp_path / "m.tritree")]):
+    for args in (["missing", str(path)], ["fit", str(path), "-y", "y", "-o", str(tmp_path / "m.tritree")]):
         capsys.readouterr()  # type: ignore[attr-defined]
         code = main(args)
         err = capsys.readouterr().err  # type: ignore[attr-defined]
@@ -62,7 +62,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x0
     cells=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8),
     name=TEXTS.filter(lambda n: n.strip() != ""),
 )
-def test_any_text_is_passed_on_as_it_is(cells: list[tuple[str, str]], name: str, tmp_path: Path) -> None:
+def test_any_text_is_passed_on_unchanged(cells: list[tuple[str, str]], name: str, tmp_path: Path) -> None:
     model = tmp_path / "m.tritree"
     frame = diabetes()
     if not model.exists():
@@ -71,8 +71,8 @@ def test_any_text_is_passed_on_as_it_is(cells: list[tuple[str, str]], name: str,
         return
     table = pd.DataFrame({name: [a for a, _ in cells], "second": [b for _, b in cells], "age": 50})
     table.to_csv(tmp_path / "t.csv", index=False, quoting=csv.QUOTE_ALL)
-    wanted = pd.read_csv(tmp_path / "t.csv", dtype=str, keep_default_na=False)
+    expected = pd.read_csv(tmp_path / "t.csv", dtype=str, keep_default_na=False)
     code = main(["predict", str(model), str(tmp_path / "t.csv"), "--append", "-o", str(tmp_path / "p.csv")])
     assert code == 0
     got = pd.read_csv(tmp_path / "p.csv", dtype=str, keep_default_na=False)
-    assert got.drop(columns="prediction").equals(wanted)
+    assert got.drop(columns="prediction").equals(expected)

@@ -1,15 +1,16 @@
-"""``tritree show``, ``tritree export`` and ``tritree holes`` write what the library draws."""
+"""``tritree show`` writes what the library draws, with hints that name options."""
 
 from __future__ import annotations
 
-import json
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-from cli.conftest import diabetes, flowers
-from cli.running import InProcess
+from cli.conftest import diabetes, patients
+from cli.program import InProcess
 
 import tritree as library
 
@@ -24,7 +25,7 @@ BEGINNINGS = {
 
 
 @pytest.mark.parametrize("ending", BEGINNINGS)
-def test_tree_is_drawn_in_the_format_of_the_ending(ending: str, tritree: InProcess, model: Path) -> None:
+def test_file_extension_decides_on_the_format(ending: str, tritree: InProcess, model: Path) -> None:
     pytest.importorskip("matplotlib")
     run = tritree.good("show", model, "-o", f"tree.{ending}")
     assert run.out == ""
@@ -32,19 +33,19 @@ def test_tree_is_drawn_in_the_format_of_the_ending(ending: str, tritree: InProce
     assert Path(f"tree.{ending}").read_bytes().startswith(BEGINNINGS[ending])
 
 
-def test_format_is_stronger_than_the_ending(tritree: InProcess, model: Path) -> None:
+def test_format_option_overrides_the_file_extension(tritree: InProcess, model: Path) -> None:
     tritree.good("show", model, "-o", "tree.txt", "--format", "dot")
     assert Path("tree.txt").read_text(encoding="utf-8").startswith("digraph")
 
 
-def test_text_goes_to_the_standard_output(tritree: InProcess, model: Path) -> None:
+def test_text_is_written_to_the_standard_output(tritree: InProcess, model: Path) -> None:
     text = tritree.good("show", model).out
     ours = library.load(model).to_text()
     assert text.splitlines()[5:] == ours.splitlines()[5:]
     assert "grow_all" not in text
 
 
-def test_dot_is_that_of_the_library_but_for_the_remarks(tritree: InProcess, model: Path) -> None:
+def test_dot_equals_that_of_the_library_except_for_the_hints(tritree: InProcess, model: Path) -> None:
     shown = tritree.good("show", model, "--format", "dot", "--max-nodes", 3).out.splitlines()
     theirs = library.load(model).to_dot(max_nodes=3).splitlines()
     [(ours, other)] = [pair for pair in zip(shown, theirs, strict=True) if pair[0] != pair[1]]
@@ -52,7 +53,7 @@ def test_dot_is_that_of_the_library_but_for_the_remarks(tritree: InProcess, mode
     assert "max_nodes=None draws everything" in other
 
 
-def test_remarks_name_options_not_parameters(tritree: InProcess, model: Path) -> None:
+def test_hints_name_options_not_parameters(tritree: InProcess, model: Path) -> None:
     assert "--max-nodes none draws everything" in tritree.good("show", model, "--max-nodes", 3).out
     assert "a larger --max-depth draws more" in tritree.good("show", model, "--max-depth", 1).out
     assert "left out" not in tritree.good("show", model, "--max-nodes", "none").out
@@ -64,58 +65,58 @@ def test_rows_make_the_tree_grow_before_it_is_shown(tritree: InProcess, table: P
     assert "grown on demand" in after
 
 
-def test_page_starts_from_rows(tritree: InProcess, model: Path) -> None:
+def test_page_starts_with_rows(tritree: InProcess, model: Path) -> None:
     diabetes().head(2).assign(age=77).to_csv("rows.csv", index=False)
     tritree.good("show", model, "-o", "tree.html", "--rows", "rows.csv")
     page = Path("tree.html").read_text(encoding="utf-8")
     assert "row 1" in page
 
 
-def test_json_is_the_tree_as_data(tritree: InProcess, model: Path) -> None:
-    tritree.good("export", model, "-o", "tree.json")
-    ours = library.load(model).to_dict()
-    assert json.loads(Path("tree.json").read_text()) == ours
-    assert tritree.good("export", model, "--format", "json").json == ours
-    assert "edges" in tritree.good("export", model, "--format", "json", "--spread").json
-
-
-def test_onnx_model_predicts_the_same(tritree: InProcess, model: Path) -> None:
-    pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
-    tritree.good("export", model, "-o", "tree.onnx")
-    rows = diabetes().drop(columns=["id", "progress"])
-    session = runtime.InferenceSession("tree.onnx")
-    [theirs] = session.run(["prediction"], {"X": rows.to_numpy(dtype=np.float64)})
-    assert np.array_equal(theirs.ravel(), library.load(model).predict(rows))
-
-
-def test_holes_are_counted(tritree: InProcess, classes: Path) -> None:
-    frame = flowers()
-    told = tritree.good("holes", classes).out
-    missing = frame.isna().sum()
-    assert f"150 rows × 7 columns: {missing.sum()} cells" in told
-    for name in ("petal length", "colour"):
-        assert any(
-            line.split() == [str(missing[name]), *line.split()[1:2], *name.split()]
-            for line in told.splitlines()
-        )
-    data = tritree.good("holes", classes, "--json").json
-    assert {column["name"]: column["missing"] for column in data["columns"]} == missing.to_dict()
-
-
-def test_holes_are_drawn(tritree: InProcess, classes: Path) -> None:
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_one_tree_of_an_ensemble_is_shown_and_exported(
+    kind: str, tritree: InProcess, request: pytest.FixtureRequest
+) -> None:
     pytest.importorskip("matplotlib")
-    run = tritree.good("holes", classes, "--drop", "kind", "-o", "holes.png")
-    assert Path("holes.png").read_bytes().startswith(BEGINNINGS["png"])
-    assert "picture written to 'holes.png'" in run.err
-
-
-def test_holes_of_dates_and_a_table_without_holes_are_told(tritree: InProcess) -> None:
-    pytest.importorskip("pyarrow")
-    dates = pd.to_datetime(["2020-01-01", None, "2020-01-03"])
-    pd.DataFrame({"day": dates, "list": [[1], None, None], "x": [1, 2, 3]}).to_parquet("dates.parquet")
-    columns = tritree.good("holes", "dates.parquet", "--json").json["columns"]
-    assert [column["missing"] for column in columns] == [1, 2, 0]
-    assert (
-        "no cell is missing" in tritree.good("holes", "dates.parquet", "--drop", "day", "--drop", "list").out
+    model = request.getfixturevalue(kind)
+    assert tritree.good("show", model, "--tree", 3).out.startswith(
+        f"tree 3 of {library.load(model).n_trees_}, "
     )
+    tritree.good("show", model, "--tree", 0, "-o", "tree.png", "--max-nodes", 7)
+    tritree.good("show", model, "--tree", 0, "-o", "tree.html")
+    assert Path("tree.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert "digraph" in tritree.good("show", model, "--tree", 0, "-f", "dot").out
+    assert len(tritree.good("export", model, "--tree", 0, "-f", "json").json["nodes"]) > 3
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_one_tree_of_an_ensemble_grows_for_rows(
+    kind: str, tritree: InProcess, patients_table: Path, request: pytest.FixtureRequest
+) -> None:
+    model = request.getfixturevalue(kind)
+    frame = patients().drop(columns="progress")
+    frame.mask(np.random.default_rng(0).random(frame.shape) < 0.6).to_csv("missing.csv", index=False)
+    before = tritree.good("show", model, "--tree", 0).out
+    after = tritree.good("show", model, "--tree", 0, "--rows", "missing.csv").out
+    assert "; --rows TABLE grows those that rows need" in before
+    n_nodes = [int(re.search(r"([\d,]+) nodes", text)[1].replace(",", "")) for text in (before, after)]  # type: ignore[index]
+    assert n_nodes[0] < n_nodes[1]
+
+
+@pytest.mark.parametrize("view", ["text", "dot", "png"])
+def test_hints_on_a_tree_of_boosting_name_options(
+    view: str, tritree: InProcess, boosting: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    drawn: list[str] = []
+
+    def read(draw: Callable[[], Any], *_: object) -> bytes:
+        drawn.extend(text.get_text() for text in draw().texts)
+        return b""
+
+    monkeypatch.setattr("tritree.cli.output.figure_bytes", read)
+    run = tritree.good("show", boosting, "--tree", 0, "--max-nodes", 3, "--format", view, "-o", "tree")
+    text = " ".join(drawn) if view == "png" else Path("tree").read_text(encoding="utf-8")
+    assert "--rows TABLE grows those that rows need" in text
+    assert "--max-nodes none draws everything" in text
+    for word in ("grow_for", "max_nodes", "detach"):
+        assert word not in text + run.err

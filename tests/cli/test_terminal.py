@@ -1,4 +1,4 @@
-"""On a terminal the program shows its progress and colours, wherever these are wanted, and Ctrl-C ends it in order."""
+"""On a terminal the program shows progress and colours, and Ctrl-C interrupts it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import fill
-from cli.running import run_on_terminal, without_control
+from cli.program import run_on_terminal, without_control
 
 pytest.importorskip("rich")
 if sys.platform == "win32":
@@ -24,23 +24,23 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_progress_is_shown_and_goes_away(folder: Path) -> None:
+def test_progress_is_shown_and_erased(folder: Path) -> None:
     code, shown = run_on_terminal("fit", "diabetes.csv", "-y", "progress", "--drop", "id", cwd=folder)
     assert code == 0
-    for step in ("reading 'diabetes.csv'", "fitting", "measuring the model"):
+    for step in ("reading 'diabetes.csv'", "fitting", "evaluating the model"):
         assert step in without_control(shown)
     end = shown.rpartition("\x1b[2K")[2]  # after the last line was erased
     assert [line.split()[0] for line in end.split("\r\n") if line] == [
         "table",
-        "holes",
+        "missing",
         "task",
         "tree",
-        "fit",
+        "loss",
         "model",
     ]
 
 
-def test_errors_are_coloured_unless_that_is_not_wanted(folder: Path) -> None:
+def test_errors_are_coloured_unless_no_color_is_set(folder: Path) -> None:
     code, shown = run_on_terminal("fit", "no[bold]such.csv", "-y", "y", cwd=folder)
     assert code == 1
     assert shown == f"{COLOUR}tritree:\x1b[0m there is no file 'no[bold]such.csv'\r\n"
@@ -49,14 +49,14 @@ def test_errors_are_coloured_unless_that_is_not_wanted(folder: Path) -> None:
     assert COLOUR not in shown
 
 
-def test_warning_stands_on_a_line_of_its_own_beside_a_bar(folder: Path) -> None:
+def test_warning_has_its_own_line_beside_a_progress_bar(folder: Path) -> None:
     code, shown = run_on_terminal("predict", "diabetes.tritree", "diabetes.csv", "-o", "p.csv", cwd=folder)
     assert code == 0
     ends = [line.rpartition("\r")[2] for line in without_control(shown).replace("\r\n", "\n").split("\n")]
     assert "tritree: warning: not in training, so ignored: 'id', 'progress'" in ends
 
 
-def test_terminal_without_unicode_is_no_obstacle(folder: Path) -> None:
+def test_terminal_without_unicode_gets_ascii(folder: Path) -> None:
     code, shown = run_on_terminal(
         "fit", "diabetes.csv", "-y", "progress", "--drop", "id", cwd=folder, PYTHONIOENCODING="ascii"
     )
@@ -64,14 +64,14 @@ def test_terminal_without_unicode_is_no_obstacle(folder: Path) -> None:
     assert shown.isascii()
 
 
-def test_picture_is_not_thrown_at_a_terminal(folder: Path) -> None:
+def test_binary_figure_is_not_written_to_a_terminal(folder: Path) -> None:
     code, shown = run_on_terminal("show", "diabetes.tritree", "--format", "png", cwd=folder)
     assert code == 1
-    assert "PNG is nothing to be read on a terminal; name a file with -o" in shown
+    assert "PNG is binary; name a file with -o" in shown
 
 
-def test_ctrl_c_ends_with_130_and_one_line_and_leaves_what_was_there(folder: Path) -> None:
-    (folder / "m.tritree").write_text("what was there")
+def test_ctrl_c_ends_with_130_and_one_line_and_keeps_existing_files(folder: Path) -> None:
+    (folder / "m.tritree").write_text("an older model")
     waiting = "end it with Ctrl-D"
     code, shown = run_on_terminal(
         "fit", "-", "-y", "y", "-o", "m.tritree", cwd=folder, keys={waiting: b"\x03"}
@@ -79,10 +79,10 @@ def test_ctrl_c_ends_with_130_and_one_line_and_leaves_what_was_there(folder: Pat
     assert code == 130
     assert "Traceback" not in shown
     assert without_control(shown).split("\r\n")[-2].endswith("tritree: interrupted")
-    assert (folder / "m.tritree").read_text() == "what was there"
+    assert (folder / "m.tritree").read_text() == "an older model"
 
 
-def test_ctrl_c_ends_long_growth_in_order(folder: Path) -> None:
+def test_ctrl_c_interrupts_long_growth(folder: Path) -> None:
     pytest.importorskip("onnx")
     many = ("export", "diabetes.tritree", "-o", "m.onnx", "--max-nodes", 100_000_000)
     code, shown = run_on_terminal(*many, cwd=folder, keys={"growing": b"\x03"})
@@ -104,28 +104,26 @@ def test_program_without_typer_and_rich_says_so_in_one_line(folder: Path, tmp_pa
     assert shown.endswith("pip install 'tritree[cli]'\r\n")
 
 
-def test_stopped_comparison_says_where_its_parts_are_and_goes_on_from_there(
-    folder: Path, cache: Path
-) -> None:
+def test_interrupted_comparison_names_its_store_and_continues_from_there(folder: Path, cache: Path) -> None:
     options = ["-y", "progress", "--drop", "id", "--depth", 2, "--folds", 2, "--n-jobs", 1]
     long = [*options, "--rates", "0.1,0.2,0.3,0.4,0.5", "--seeds", 100]
     code, shown = run_on_terminal("compare", "diabetes.csv", *long, cwd=folder, keys={"7/": b"\x03"})
     assert code == 130
     assert "Traceback" not in shown
     [kept] = (cache / "compare").glob("*.sqlite")
-    assert f"finished parts are in '{kept}'" in without_control(shown).replace("\r\n", "")
+    assert f"finished results are in '{kept}'" in without_control(shown).replace("\r\n", "")
     assert without_control(shown).split("\r\n")[-2].endswith("tritree: interrupted")
     (folder / "diabetes.csv").rename(folder / "renamed.csv")
     code, shown = run_on_terminal(
         "compare", "renamed.csv", *options, "--rates", "0.1", "--seeds", 1, cwd=folder
     )
     assert code == 0
-    # of 7 parts without holes and 2 times 7 with some, at least the first 7 were there
+    # of 7 runs on the unchanged table and 2 times 7 with values removed, at least the first 7 were stored
     assert max((int(total) for total in re.findall(r"\d/(\d+)", without_control(shown))), default=0) <= 14
     assert [kept] == list((cache / "compare").glob("*.sqlite"))
 
 
-def test_bars_of_bias_count_formulas_and_then_tables(folder: Path) -> None:
+def test_progress_bars_of_bias_count_formulas_then_tables(folder: Path) -> None:
     code, shown = run_on_terminal("lab", "bias", "--repeats", 20, "--n", 20, cwd=folder)
     assert code == 0
     assert without_control(shown).index("formulas") < without_control(shown).index("tables")
@@ -133,6 +131,6 @@ def test_bars_of_bias_count_formulas_and_then_tables(folder: Path) -> None:
 
 def test_table_can_be_typed(folder: Path) -> None:
     keys = {"end it with Ctrl-D": b"a,b\n1,2\n3,\n\x04"}
-    code, shown = run_on_terminal("holes", "-", cwd=folder, keys=keys)
+    code, shown = run_on_terminal("missing", "-", cwd=folder, keys=keys)
     assert code == 0
     assert "2 rows × 2 columns: 1 cell (25%) missing" in shown

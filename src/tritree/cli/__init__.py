@@ -1,8 +1,7 @@
-"""The command line ``tritree``: tables in files, models in files, words on the terminal.
+"""The command line ``tritree``.
 
-``app`` runs the program and turns what goes wrong into a line and an exit code; ``program`` lists the commands, which
-are in modules of their names (``explain`` is beside ``predict``, and ``lab`` has two). ``tables`` and ``typed`` read
-tables, ``response`` tells what is to be learned, ``places`` writes whatever is written, ``parts`` knows where finished
-parts of experiments are kept, ``messages`` speaks. To keep ``tritree --help`` quick no module of commands imports
-NumPy, pandas or the estimators before a command runs.
+``main`` runs the program, ``app`` lists the commands, which are in modules of their own. ``options`` holds the options
+that commands share, ``tables`` reads tables, ``training`` the training data in them, ``models`` opens and makes models,
+``output`` writes files, ``messages`` prints, and ``errors`` words the errors of the library. To keep ``tritree --help``
+quick, modules of commands import NumPy, pandas and the estimators only when a command runs.
 """

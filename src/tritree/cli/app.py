@@ -1,101 +1,91 @@
-"""The program ``tritree`` from outside: what goes wrong is told in one line, and with an exit code."""
+"""The commands of the program."""
 
-from __future__ import annotations
+# annotations are read by Typer when the program is built, so they are not put off here
 
-import os
-import sys
-from typing import TYPE_CHECKING, Any
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Annotated
 
-from tritree.cli.messages import Mendable, ReaderGone, prepare_streams, say_error, tidy_warnings
-from tritree.errors import GrowthLimitError
+import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tritree.cli import compare, demo, explain, export, fit, lab, missing, predict, show
+from tritree.cli.messages import write_text
 
-__all__ = ["INTERRUPTED", "MENDABLE", "OK", "USAGE", "main"]
+__all__ = ["COMMANDS", "LAB_COMMANDS", "make_app"]
 
-#: Exit codes: all went well; something that the user can mend; not the way to call it; ended by Ctrl-C.
-OK, MENDABLE, USAGE, INTERRUPTED = 0, 1, 2, 130
-#: An environment variable: set it to see where an error comes from.
-_TRACEBACK = "TRITREE_TRACEBACK"
-
-
-def main(args: Sequence[str] | None = None) -> int:
-    """Return the exit code of the program, run with these arguments or with those of the process."""
-    prepare_streams()
-    try:
-        return _guarded(sys.argv[1:] if args is None else list(args))
-    except KeyboardInterrupt:  # outside of a command
-        return _interrupted()
-
-
-def _guarded(args: list[str]) -> int:
-    """Return the exit code of the program, or say that it cannot be put together."""
-    try:
-        from tritree.cli.program import make_app
-
-        app = make_app()
-    except ImportError as error:
-        if _is_ours(error):
-            raise
-        say_error(
-            f"the command line needs typer, which cannot be imported ({error}): pip install 'tritree[cli]'"
-        )
-        return MENDABLE
-    with tidy_warnings():
-        return _run(app, args)
+Examples = Iterable[tuple[str, str]]
+#: The commands in the order of the help: panel, function, examples.
+COMMANDS: tuple[tuple[str, Callable[..., None], Examples], ...] = (
+    ("Start", demo.demo, demo.EXAMPLES),
+    ("Models", fit.fit, fit.EXAMPLES),
+    ("Models", predict.predict, predict.EXAMPLES),
+    ("Models", explain.explain, explain.EXAMPLES),
+    ("Models", show.show, show.EXAMPLES),
+    ("Models", export.export, export.EXAMPLES),
+    ("Tables", missing.missing, missing.EXAMPLES),
+    ("Experiments", compare.compare, compare.EXAMPLES),
+)
+LAB_COMMANDS: tuple[tuple[Callable[..., None], Examples], ...] = (
+    (lab.paper, lab.PAPER_EXAMPLES),
+    (lab.bias, lab.BIAS_EXAMPLES),
+)
 
 
-def _run(app: Any, args: list[str]) -> int:
-    """Return the exit code of a command; whatever it complains about is said in one line."""
-    import typer
-
-    # what all errors of usage are; Typer has no public name for it
-    usage_error: type[Exception] = typer.BadParameter.__mro__[1]
-    try:
-        code = app(args, prog_name="tritree", standalone_mode=False)
-        if code == INTERRUPTED:  # so Typer tells of Ctrl-C
-            return _interrupted()
-        return code if isinstance(code, int) else OK
-    except ReaderGone:
-        return OK
-    except typer.Abort:
-        return _interrupted()
-    except usage_error as error:
-        return _usage(error)
-    except (Mendable, GrowthLimitError, ImportError, MemoryError, OSError, ValueError) as error:
-        if os.environ.get(_TRACEBACK) or _is_ours(error):
-            raise
-        say_error(_words(error))
-        return MENDABLE
+def make_app() -> typer.Typer:
+    """Return the program."""
+    app = typer.Typer(
+        name="tritree",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+    )
+    app.callback(invoke_without_command=True, help=_unwrap(_welcome.__doc__))(_welcome)
+    for panel, function, examples in COMMANDS:
+        _add_command(app, function, examples, panel)
+    experiments = typer.Typer(
+        help="Reproduce the experiments of the paper.", no_args_is_help=True, rich_markup_mode="rich"
+    )
+    for function, examples in LAB_COMMANDS:
+        _add_command(experiments, function, examples)
+    app.add_typer(experiments, name="lab", rich_help_panel="Experiments")
+    return app
 
 
-def _is_ours(error: BaseException) -> bool:
-    """Return whether a module of tritree is broken: a fault of ours, and not a package to install."""
-    return isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "tritree"
+def _add_command(
+    app: typer.Typer, function: Callable[..., None], examples: Examples, panel: str | None = None
+) -> None:
+    lines = [f"  {command}\n      {text}" for command, text in examples]
+    epilog = "Examples:\n\n" + "\n\n".join(lines).replace("[", "\\[")  # brackets are not markup
+    app.command(rich_help_panel=panel, help=_unwrap(function.__doc__), epilog=epilog)(function)
 
 
-def _interrupted() -> int:
-    say_error("interrupted")
-    return INTERRUPTED
+def _unwrap(text: str | None) -> str:
+    """Return a docstring with one line per paragraph, so that the terminal can wrap it."""
+    paragraphs = inspect.cleandoc(text or "").split("\n\n")
+    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)
 
 
-def _usage(error: Any) -> int:
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "tritree"
-    words = error.format_message().replace("Value error, ", "", 1).rstrip(".")  # which is how pydantic begins
-    say_error(f"{words} (see {command} --help)", command)
-    return USAGE
+def _print_version(requested: bool) -> None:
+    if requested:
+        from tritree import __version__
+
+        write_text(f"tritree {__version__}")
+        raise typer.Exit
 
 
-def _words(error: BaseException) -> str:
-    """Return what an error says, with a remedy where it has none."""
-    if isinstance(error, MemoryError):
-        return "there is not enough memory for this; use fewer rows or columns"
-    if isinstance(error, OSError) and error.strerror is not None:
-        return f"{error.filename!r}: {error.strerror}" if error.filename is not None else error.strerror
-    text = str(error) or type(error).__name__
-    if isinstance(error, ImportError) and "pip install" not in text:
-        return f"{text}: pip install 'tritree[cli]'"
-    python = "unknown_category='no_information'"  # with which this remedy ends
-    return f"{text.removesuffix(python)}--unknown-category no_information" if text.endswith(python) else text
+Version = Annotated[
+    bool,
+    typer.Option(
+        "--version", callback=_print_version, is_eager=True, metavar="", help="Print the version and exit."
+    ),
+]
+
+
+def _welcome(context: typer.Context, version: Version = False) -> None:  # noqa: ARG001 - Typer's callback has it
+    """Decision trees, forests and gradient boosting for tables with missing values.
+
+    Tables are CSV, TSV or Parquet files. fit writes a model file; predict, explain, show and export use it. The help of
+    every command has examples: tritree fit --help.
+    """
+    if context.invoked_subcommand is None:
+        context.get_help()

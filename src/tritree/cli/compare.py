@@ -1,173 +1,408 @@
-"""``tritree compare``: which strategy, or model, to use on a table, and what happens when its fields go missing."""
+"""``tritree compare``: compare strategies, and kinds of models, on a table."""
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
 from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tritree.cli import compare_options as own
-from tritree.cli import fit_options as of_fit
 from tritree.cli import options
-from tritree.cli.messages import Mendable, put, put_json
-from tritree.cli.parts import StoreFile, cached_store, check_store, run_kept
-from tritree.cli.reading import reads_a_table
-from tritree.cli.tables import Reading, check_column, open_source
+from tritree.cli.messages import UserError, note, print_warning, write_json, write_text
+from tritree.cli.tables import TableFormat, check_column, open_table, to_records
 
-__all__ = ["EXAMPLES", "compare"]
+if TYPE_CHECKING:
+    from tritree.cli.training import TrainingData
+    from tritree.lab.data import Dataset
+    from tritree.lab.ranks import Comparison
+
+__all__ = ["EXAMPLES", "check_rates", "compare", "parse_rates", "run_experiment"]
 
 EXAMPLES = (
-    ("tritree compare houses.csv --response price", "all strategies, with more and more fields missing"),
-    ("tritree compare visits.parquet -y outcome --seeds 5 --report visits.html", "with a report to hand on"),
-    (
-        "tritree compare loans.csv -y default --columns income",
-        "what if one field goes missing in production?",
-    ),
-    (
-        "tritree compare houses.csv -y price --model boosting",
-        "the strategies of boosting, or of a forest",
-    ),
+    ("tritree compare houses.csv --target price", "all strategies, with more and more values missing"),
+    ("tritree compare visits.parquet -y outcome --seeds 5 --report visits.html", "with a report"),
+    ("tritree compare loans.csv -y default --columns income", "what if one field is missing in production?"),
+    ("tritree compare houses.csv -y price --model boosting", "the strategies of boosting"),
     (
         "tritree compare houses.csv -y price -m tree -m boosting -s trinary -s trinary_mia",
-        "one tree against boosting, with two of the strategies",
+        "one tree against boosting, with two strategies",
     ),
     (
         "tritree compare cars.csv -y mpg --mechanism mnar --store cars.sqlite",
-        "finished parts are kept in a file of one's own",
+        "keep finished results in a file",
     ),
 )
 
+Models = Annotated[
+    list[str],
+    typer.Option(
+        "--model",
+        "-m",
+        parser=options.one_of("tree", "forest", "boosting"),
+        metavar="KIND",
+        rich_help_panel=options.MODEL,
+        help="Kind of model: tree, forest or boosting. May be repeated to compare several kinds.",
+    ),
+]
+Strategies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--strategy",
+        "-s",
+        parser=options.one_of("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
+        metavar="STRATEGY",
+        rich_help_panel=options.MODEL,
+        show_default=False,
+        help="Strategy to compare. May be repeated. By default all of them, and learning from complete rows only "
+        "(discard).",
+    ),
+]
+Mechanism = Annotated[
+    Literal["mcar", "im", "mar", "mnar", "predictive"],
+    typer.Option(
+        metavar="NAME",
+        help="Missingness mechanism: mcar (at random), im (largest values first), mar (depends on other columns), mnar "
+        "(depends on the value itself), predictive (depends on the target).",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="COLUMN",
+        show_default=False,
+        help="Column from which values are removed. May be repeated. By default all features.",
+    ),
+]
 
-@reads_a_table
+
+def parse_rates(text: str) -> list[float]:
+    """Return fractions from a text such as ``0.1,0.3`` or ``10%,30%``."""
+    try:
+        rates = [
+            float(part.rstrip("% ")) / (100 if part.strip().endswith("%") else 1) for part in text.split(",")
+        ]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a list of fractions, such as 0.1,0.3,0.5") from None
+    if not all(0 <= rate <= 1 for rate in rates):
+        raise typer.BadParameter(f"fractions in {text!r} are not between 0 and 1; 30 percent is 0.3 or 30%")
+    return rates
+
+
+def check_rates(text: str | None) -> str | None:
+    """Return a text that `parse_rates` accepts, or None."""
+    if text is not None:
+        parse_rates(text)
+    return text
+
+
+def _parse_depth(text: str) -> int | str | None:
+    """Return a depth from a text: a number, ``none`` or ``tuned``."""
+    if text in ("tuned", "none"):
+        return None if text == "none" else text
+    if not text.isdecimal():
+        raise typer.BadParameter(f"{text!r} is not an integer, none or tuned")
+    return int(text)
+
+
+def _check_depth(text: str) -> str:
+    _parse_depth(text)
+    return text
+
+
+Rates = Annotated[
+    str,
+    typer.Option(
+        metavar="FRACTIONS",
+        callback=check_rates,
+        help="Fractions of the values to remove, separated by commas. The unchanged table is always compared.",
+    ),
+]
+NFolds = Annotated[int, options.integer(2, "Number of cross-validation folds.", "--folds")]
+Depth = Annotated[
+    str,
+    typer.Option(
+        metavar="NUMBER",
+        callback=_check_depth,
+        rich_help_panel=options.TREE,
+        help="Depth of the trees, none for no limit, or tuned: the depth at which a majority tree stops improving. "
+        "With tuned, forests have no limit and boosting has depth 6, as in tritree fit.",
+    ),
+]
+Report = Annotated[str | None, typer.Option(metavar="FILE", show_default=False, help="HTML report to write.")]
+
+
+@options.with_table_format
 def compare(
     context: typer.Context,
     table: options.TableFile,
-    response: of_fit.Response,
-    task: of_fit.Task = None,
-    drop: of_fit.Drop = None,
-    weights: of_fit.Weights = None,
-    categorical: of_fit.Categorical = None,
-    numeric: of_fit.Numeric = None,
-    skip_missing: of_fit.SkipMissing = False,
-    kinds: own.Models = ["tree"],  # noqa: B006 - Typer makes a new one of it
-    strategies: own.Strategies = None,
-    trees: of_fit.Trees = 100,
-    learning_rate: of_fit.LearningRate = 0.1,
-    depth: own.Depth = "tuned",
-    min_samples_leaf: of_fit.MinSamplesLeaf = of_fit.BY_MODEL,
-    criterion: of_fit.Criterion = None,
-    mechanism: own.Mechanism = "mcar",
-    columns: own.Columns = None,
-    rates: own.Rates = "0.1,0.3,0.5",
-    seeds: own.Seeds = 3,
-    folds: own.FoldCount = 10,
-    report: own.Report = None,
-    store: StoreFile = None,
+    target: options.Target,
+    task: options.Task = None,
+    drop: options.Drop = None,
+    weights: options.Weights = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    skip_missing_target: options.SkipMissingTarget = False,
+    kinds: Models = ["tree"],  # noqa: B006 - Typer copies it
+    strategies: Strategies = None,
+    trees: options.Trees = 100,
+    learning_rate: options.LearningRate = 0.1,
+    depth: Depth = "tuned",
+    min_samples_leaf: options.MinSamplesLeaf = None,
+    criterion: options.Criterion = None,
+    mechanism: Mechanism = "mcar",
+    columns: Columns = None,
+    rates: Rates = "0.1,0.3,0.5",
+    seeds: options.Seeds = 3,
+    folds: NFolds = 10,
+    report: Report = None,
+    store: options.StoreFile = None,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
     *,
-    reading: Reading,
+    table_format: TableFormat,
 ) -> None:
-    """Compare the strategies on a table: as it is, with more holes in training and test, and in the test only.
+    """Compare the strategies on a table: unchanged, with values removed in training and test, and in the test only.
 
-    Strategies are those of one tree, unless --model names a forest or boosting. Every number is cross-validated. The
-    last of the scenarios is what happens when fields go missing in production.
+    The strategies are those of one tree, unless --model names a forest or boosting. Every loss is cross-validated. The
+    last scenario is what happens when fields go missing in production.
 
-    Finished parts are kept in the user's cache, by the content of the table, unless a file is named with --store: a
-    run that was stopped goes on when it is started again.
+    Finished results are kept in the user's cache, by the content of the table, unless --store names a file: an
+    interrupted run continues when it is started again.
     """
-    from tritree.cli.compared import compared, models_told, told
-    from tritree.cli.kinds import experiment_options, method_names
-    from tritree.cli.response import Roles, take_apart
-    from tritree.cli.typed import read_typed
+    from tritree.cli.models import method_names
+    from tritree.cli.output import check_store
+    from tritree.cli.training import ColumnRoles, read_training_data
     from tritree.lab import Experiment, Folds, in_both, in_test, write_report
 
-    shares, depth_asked = own.shares_of(rates), own.depth_of(depth)
+    fractions, max_depth = parse_rates(rates), _parse_depth(depth)
     methods = method_names(kinds, strategies)
-    page, kept = _report_place(report, table), check_store(store, table, report)
-    source = open_source(table, reading)
-    frame = read_typed(source, reading, categorical or [], numeric or [], drop or [])
-    roles = Roles(response, weights, drop=tuple(drop or ()))
-    training = take_apart(frame, source.name, roles, task=task, skip_missing=skip_missing)
-    asked = {
+    page, store_file = _check_report(report, table), check_store(store, table, report)
+    source = open_table(table, table_format)
+    roles = ColumnRoles(target, weights, drop, categorical, numeric)
+    data = read_training_data(source, table_format, roles, task=task, skip_missing_target=skip_missing_target)
+    parameters = {
         "--criterion": criterion,
-        "--depth": depth_asked,
         "--min-samples-leaf": min_samples_leaf,
         "--trees": trees,
         "--learning-rate": learning_rate,
     }
-    wanted = experiment_options(kinds, training.task, asked, options.given(context))
-    dataset = _dataset(source.name if table == "-" else Path(table).name, training, response, weights)
+    given = options.given_options(context)
+    chosen = {option: value for option, value in parameters.items() if option in given}
+    _check_parameters(chosen, kinds, max_depth, data.task)
+    dataset = _dataset(source.name if table == "-" else Path(table).name, data, target, weights)
     _check_folds(folds, dataset)
     for name in columns or ():
-        check_column(name, list(dataset.X.columns), f"what is learned from in {source.name}")
+        check_column(name, list(dataset.X.columns), f"the features of {source.name}")
     experiment = Experiment(
         datasets=[dataset],
         scenarios=(in_both(mechanism, columns=columns), in_test(mechanism, columns=columns)),
-        rates=shares,
+        rates=fractions,
         methods=methods,
         seeds=seeds,
-        depth=depth_asked,
+        depth=max_depth,
         folds=Folds(folds),
-        options=wanted,
-        store=kept or cached_store(dataset.fingerprint),
+        options={option.removeprefix("--").replace("-", "_"): value for option, value in chosen.items()},
+        store=store_file or _store_in_cache(dataset.fingerprint),
     )
-    results = run_kept(experiment, n_jobs)
-    _check_results(results, shares)
-    found = compared(results, dataset)
+    results = run_experiment(experiment, n_jobs)
+    _check_results(results, fractions)
+    comparisons = _compare(results, dataset)
     if page is not None:
         write_report(results, page, title=f"Strategies for missing values on {dataset.name}")
     about = experiment.about() | {"task": dataset.task, "weights": weights, "store": experiment.store}
     if as_json:
-        put_json({"about": about} | found.to_dict())
+        write_json({"about": about} | comparisons.to_dict())
         return
-    put(f"{found.text()}\n")
-    for label, words in {
-        "models": models_told(about),
-        "table": told(dataset, training.reason, weights),
-        "parts": experiment.store,
+    write_text(f"{comparisons.text()}\n")
+    for label, text in {
+        "models": _models_text(about),
+        "table": _table_text(dataset, data.reason, weights),
+        "store": experiment.store,
         "report": report,
     }.items():
-        if words is not None:
-            put(f"{label:<6} {words}")
+        if text is not None:
+            write_text(f"{label:<6} {text}")
 
 
-def _report_place(report: str | None, table: str) -> Path | None:
-    from tritree.cli.places import check_output
+def _check_report(report: str | None, table: str) -> Path | None:
+    from tritree.cli.output import check_output
 
     if report == "-":
-        raise Mendable("a report is written to a file, not to the standard output; name it with --report")
+        raise UserError("a report is written to a file, not to the standard output; name it with --report")
     return check_output(report, "the report", table)
 
 
-def _dataset(name: str, training: Any, response: str, weights: str | None) -> Any:
-    """Return what is compared on: the same columns, response, weights and task that ``tritree fit`` would take."""
+def _check_parameters(
+    chosen: dict[str, Any], kinds: list[str], max_depth: int | str | None, task: str
+) -> None:
+    """Raise a UserError if parameters are not for the kinds of models or not for the task."""
+    from tritree.cli.models import check_criterion, check_options
+
+    if max_depth == 0 and "boosting" in kinds:
+        raise UserError("--depth 0 is not for --model boosting; use 1 or more")
+    check_options(chosen, kinds)
+    check_criterion(chosen.get("--criterion"), task)
+
+
+def _dataset(name: str, data: "TrainingData", target: str, weights: str | None) -> "Dataset":
+    """Return the data set to compare on: the features, target, weights and task that ``tritree fit`` would use."""
     from tritree.lab import Dataset
 
-    whole = training.columns.assign(**{response: training.response})
+    frame = data.features.assign(**{target: data.target})
     if weights is not None:
-        whole[weights] = training.weights
-    return Dataset.of(name, whole, response, task=training.task, weights=weights)
+        frame[weights] = data.weights
+    return Dataset.of(name, frame, target, task=data.task, weights=weights)
 
 
-def _check_folds(folds: int, dataset: Any) -> None:
-    """Raise a Mendable if there are too few rows, or rows of a class, to be parted into so many folds."""
-    most, what = dataset.n_rows, "rows"
+def _check_folds(folds: int, dataset: "Dataset") -> None:
+    """Raise a UserError if there are fewer rows, or rows of the largest class, than folds."""
+    n_rows, of_what = dataset.n_rows, "rows"
     if dataset.task == "classification":
-        most, what = max(Counter(dataset.y.tolist()).values()), "rows of its largest class"
-    if most < folds:
-        raise Mendable(
-            f"{dataset.name!r} has {most:,} {what}, too few for {folds} folds; use fewer with --folds"
+        n_rows, of_what = max(Counter(dataset.y.tolist()).values()), "rows of its largest class"
+    if n_rows < folds:
+        raise UserError(
+            f"{dataset.name!r} has {n_rows:,} {of_what}, too few for {folds} folds; use fewer with --folds"
         )
 
 
-def _check_results(results: Any, shares: list[float]) -> None:
-    """Raise a Mendable if what was asked for has failed: all are alike without holes, so rate 0 is no answer."""
+def _store_in_cache(fingerprint: str) -> Path | None:
+    """Return the file for results in the user's cache, named by the content of the table; warn if there can be none."""
+    from tritree.cli.output import check_output
+    from tritree.lab.data import cache_folder
+
+    file = cache_folder() / "compare" / f"{fingerprint}.sqlite"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return check_output(str(file), "finished results")
+    except (UserError, OSError) as error:
+        print_warning(f"finished results are not stored ({error}); name a file for them with --store")
+        return None
+
+
+def run_experiment(experiment: Any, n_jobs: int | None) -> Any:
+    """Return the results of an experiment; if it is interrupted, print where the finished results are."""
+    try:
+        return experiment.run(-1 if n_jobs is None else n_jobs)
+    except KeyboardInterrupt:
+        if experiment.store is not None:
+            note(f"finished results are in {str(experiment.store)!r}; the same command continues from there")
+        raise
+
+
+def _check_results(results: Any, rates: list[float]) -> None:
+    """Raise a UserError if all runs with removed values failed; without any, the strategies are the same."""
     from tritree.lab.ranks import losses
 
     found = set() if results.empty else set(losses(results)["rate"])
-    if not (found - {0.0} if any(shares) else found):
-        where = " with cells removed" if any(shares) else ""
-        raise Mendable(f"no method could be run{where}, so nothing can be compared; the warning says why")
+    if not (found - {0.0} if any(rates) else found):
+        where = " with values removed" if any(rates) else ""
+        raise UserError(
+            f"no method could be run{where}, so there is nothing to compare; the warning says why"
+        )
+
+
+@dataclass(frozen=True)
+class _Comparisons:
+    """The comparisons on the unchanged table, on the table with values removed, and by rate.
+
+    ``unchanged`` is None if no value is missing in the table and one kind of model is compared, since all strategies
+    are the same then; ``removed`` is None if no values were to be removed.
+    """
+
+    missing_fraction: float
+    unchanged: "Comparison | None"
+    removed: "Comparison | None"
+    by_rate: "Comparison"
+
+    def text(self) -> str:
+        """Return the comparisons as text, each with a headline."""
+        lines = []
+        if self.unchanged is not None:
+            # the notes on the tests are the same for both comparisons
+            notes = [] if self.removed is not None else self.unchanged.notes
+            fraction = self.missing_fraction
+            missing = (
+                f"with {_percent(fraction)} of its values missing"
+                if fraction > 0
+                else "without missing values"
+            )
+            lines += [f"The table unchanged, {missing}:", f"{replace(self.unchanged, notes=notes)}\n"]
+        if self.removed is not None:
+            lines += [f"{_removed_headline(self.removed.rates)}:", str(self.removed)]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparisons as plain data; the entries at the top are those with values removed, if any."""
+        unchanged = None
+        if self.unchanged is not None:
+            unchanged = {"missing_fraction": self.missing_fraction} | _to_dict(self.unchanged)
+        main = self.removed or self.unchanged
+        by_rate = {"unchanged": unchanged, "by_rate": to_records(self.by_rate.table)}
+        return ({} if main is None else _to_dict(main)) | by_rate
+
+
+def _compare(results: Any, dataset: "Dataset") -> _Comparisons:
+    """Return the comparisons that the results of an experiment on one data set allow."""
+    from tritree.lab import compare_methods
+    from tritree.lab.ranks.names import kind_of
+    from tritree.lab.ranks.pairs import compare_as_is
+
+    fraction = float(dataset.X.isna().to_numpy().mean())
+    kinds = {kind_of(method) for method in results["method"].unique()}
+    differ = fraction > 0 or len({kind[0] for kind in kinds if kind is not None}) > 1
+    unchanged = compare_as_is(results) if differ and (results["rate"] == 0).any() else None
+    removed = compare_methods(results) if unchanged is None or (results["rate"] > 0).any() else None
+    return _Comparisons(fraction, unchanged, removed, compare_methods(results, by="rate"))
+
+
+def _to_dict(comparison: "Comparison") -> dict[str, Any]:
+    return {
+        "headline": comparison.headline,
+        "verdict": comparison.verdict,
+        "notes": comparison.notes,
+        "rates": comparison.rates,
+        "methods": to_records(comparison.table),
+    }
+
+
+def _removed_headline(rates: list[float]) -> str:
+    if rates == [0]:
+        return "The table unchanged, without missing values"
+    shown = [_percent(rate) for rate in rates]
+    if len(shown) == 1:
+        return f"With {shown[0]} of the values removed"
+    return f"With {', '.join(shown[:-1])} and {shown[-1]} of the values removed (losses are means over these rates)"
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.3g}%"
+
+
+def _table_text(dataset: "Dataset", reason: str, weights: str | None) -> str:
+    """Return the size and the task of a data set in words."""
+    from tritree.inspection.formatting import count
+
+    size = f"{count(dataset.n_rows, 'row')}, {count(dataset.X.shape[1], 'column')}"
+    weighted = "" if weights is None else f", weighted by {weights}"
+    return f"{dataset.name}: {size}{weighted}; {dataset.task}: {reason}"
+
+
+def _models_text(about: dict[str, Any]) -> str:
+    """Return the main parameters of each kind of model in words."""
+    from tritree.inspection.formatting import count
+
+    has_trees = any(":" not in method for method in about["methods"])
+    texts = [f"tree: {_depth_text(depth)}" for depth in about["depths"].values() if has_trees]
+    for kind, facts in about["models"].items():
+        n_trees = count(facts.get("n_estimators") or facts["max_iter"], "tree")
+        rate = facts.get("learning_rate")
+        rate_text = "" if rate is None else f", learning rate {rate:g}"
+        texts.append(f"{kind}: {n_trees}, {_depth_text(facts['max_depth'])}{rate_text}")
+    return "; ".join(texts)
+
+
+def _depth_text(depth: int | None) -> str:
+    return "unlimited depth" if depth is None else f"depth {depth}"

@@ -1,4 +1,4 @@
-"""``tritree demo``: the main job on data that comes with scikit-learn."""
+"""``tritree demo``: compare strategies and fit a tree on a data set of scikit-learn."""
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
@@ -6,52 +6,50 @@ from typing import Annotated, Any
 
 import typer
 
-from tritree.cli.messages import note, put
-from tritree.cli.pictures import picture
-from tritree.cli.places import made_folder, write_place
+from tritree.cli.messages import note, write_text
 
 __all__ = ["EXAMPLES", "demo"]
 
-EXAMPLES = (("tritree demo", "everything goes to the folder tritree-demo"),)
+EXAMPLES = (("tritree demo", "write everything to the folder tritree-demo"),)
 
 Folder = Annotated[
-    str, typer.Option("--output", "-o", metavar="FOLDER", help="Where all of it goes; made if need be.")
+    str, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to write to; created if necessary.")
 ]
 
 
 def demo(output: Folder = "tritree-demo") -> None:
-    """Make holes in a table, compare all strategies, and keep a figure, a report, a tree's page and a model.
+    """Remove values from a table, compare all strategies, and write a figure, a report, a tree and its model.
 
-    The table is the diabetes data of scikit-learn: what was measured on 442 patients, and how their disease went on.
+    The table is scikit-learn's diabetes data set: ten measurements of 442 patients, and how their disease progressed.
     """
     from tritree import TrinaryTreeRegressor
+    from tritree.cli.output import check_folder, figure_bytes, write_file
     from tritree.lab import ampute, compare_methods, write_report
     from tritree.lab.figures import plot_panels
 
-    folder = made_folder(output)
+    folder = check_folder(output)
     table, experiment = _experiment()
-    n_methods = len(experiment.methods)
     note(
-        f"the diabetes data, {len(table)} rows; 10 to 50 % of its cells removed, by chance; {n_methods} methods"
+        f"the diabetes data set, {len(table)} rows; 10 to 50% of its cells removed at random; "
+        f"{len(experiment.methods)} methods"
     )
     results = experiment.run(-1)
-    put(str(compare_methods(results)))
-    drawn = picture(lambda: plot_panels(results)[0], "png", 130)
-    write_place(drawn, folder / "comparison.png", str(folder / "comparison.png"))
+    write_text(str(compare_methods(results)))
+    write_file(figure_bytes(lambda: plot_panels(results)[0], "png", 130), folder / "comparison.png")
     write_report(results, folder / "report.html", title="Strategies for missing values on the diabetes data")
 
-    holed = ampute(table.drop(columns="target"), 0.2, seed=1)
-    tree = TrinaryTreeRegressor(max_depth=3).fit(holed, table["target"])
-    tree.to_html(folder / "tree.html", rows=holed.head(20))
+    amputed = ampute(table.drop(columns="target"), 0.2, seed=1)
+    tree = TrinaryTreeRegressor(max_depth=3).fit(amputed, table["target"])
+    tree.to_html(folder / "tree.html", rows=amputed.head(20))
     tree.save(folder / "diabetes.tritree")
-    put(f"\nIn {folder}:")
-    for name, words in (
-        ("comparison.png", "the excess loss of each method, the more fields are missing"),
-        ("report.html", "all of it, to be read in a browser"),
-        ("tree.html", "a tree to walk through; set any field of a row to missing"),
+    write_text(f"\nIn {folder}:")
+    for name, text in (
+        ("comparison.png", "the excess loss of each method against the fraction of missing values"),
+        ("report.html", "all results, for a browser"),
+        ("tree.html", "an interactive tree: set any field of a row to missing"),
         ("diabetes.tritree", f"its model: tritree show {folder / 'diabetes.tritree'}"),
     ):
-        put(f"  {name:<18} {words}")
+        write_text(f"  {name:<18} {text}")
 
 
 def _experiment() -> tuple[Any, Any]:

@@ -1,118 +1,92 @@
-"""``tritree export``: a tree for other programs."""
+"""``tritree export``: write a model for other programs."""
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
 from typing import Annotated, Any, Literal
 
-import typer
-
 from tritree.cli import options
-from tritree.cli.messages import Mendable, plain_json
-from tritree.cli.reading import reads_a_table
-from tritree.cli.tables import Reading, open_source
+from tritree.cli.messages import UserError, to_json
+from tritree.cli.tables import TableFormat, open_table
 
 __all__ = ["EXAMPLES", "export"]
 
 EXAMPLES = (
-    ("tritree export houses.tritree -o houses.onnx", "a model that onnxruntime runs"),
-    ("tritree export boosting.tritree -o houses.onnx --rows new.csv", "ready for rows with such holes"),
+    ("tritree export houses.tritree -o houses.onnx", "a model for onnxruntime"),
+    ("tritree export boosting.tritree -o houses.onnx --rows new.csv", "with the branches that new.csv needs"),
     ("tritree export houses.tritree --format json | jq '.nodes | length'", "the tree as data"),
 )
-#: What is written by the ending of the file.
-EXPORTS = {".onnx": "onnx", ".json": "json"}
+#: Formats by file extension.
+_FORMATS = {".onnx": "onnx", ".json": "json"}
 
-ExportFormat = Annotated[
+Format = Annotated[
     Literal["onnx", "json"] | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="FORMAT",
-        show_default=False,
-        help="onnx or json. If not named, the ending of the file tells.",
-    ),
+    options.format_option("onnx or json. By default the file extension decides."),
 ]
-ExportNodes = Annotated[
+MaxNodes = Annotated[
     int,
-    typer.Option(
-        parser=options.whole(1),
-        metavar="NUMBER",
-        help="The most nodes that a tree may have when it is grown in full, or many trees together.",
+    options.integer(
+        1, "Maximum number of nodes of a fully grown tree, or of all trees of a forest or boosting."
     ),
 ]
-Spread = Annotated[
-    bool,
-    typer.Option(
-        "--spread", metavar="", help="Tell in JSON how the training responses are spread in each node."
-    ),
-]
-Rows = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TABLE",
-        show_default=False,
-        help="Rows like those to come: the third branches that they need are grown first.",
-    ),
+Distribution = Annotated[
+    bool, options.flag("--spread", "Add to the JSON how the training targets are distributed in each node.")
 ]
 
 
-@reads_a_table
+@options.with_table_format
 def export(
     model: options.ModelFile,
     output: options.OutputFile = None,
-    kind: ExportFormat = None,
-    rows: Rows = None,
-    max_nodes: ExportNodes = 100_000,
-    spread: Spread = False,
+    requested: Format = None,
+    rows: options.RowsToGrowFor = None,
+    max_nodes: MaxNodes = 100_000,
+    spread: Distribution = False,
     number: options.TreeNumber = None,
     n_jobs: options.NJobs = None,
     *,
-    reading: Reading,
+    table_format: TableFormat,
 ) -> None:
-    """Export a tree for other programs: as an ONNX model, or as JSON.
+    """Export a model to ONNX, or a tree to JSON.
 
-    For ONNX a tree is grown in full first; the trees of a forest and boosted trees are taken as they have grown. The
-    JSON has one tree as it has grown so far. --rows makes branches grow that a table needs.
+    For ONNX, one tree is grown in full first; a forest and boosting are exported as far as they have grown. JSON has
+    one tree as far as it has grown. --rows grows the branches that a table needs.
     """
-    from tritree.cli.leading import lead
-    from tritree.cli.models import one_tree, open_model
-    from tritree.cli.places import check_output, format_of, refuse_terminal, write_out
+    from tritree.cli.models import grow_for, open_model, select_tree
+    from tritree.cli.output import check_not_terminal, check_output, output_format, write_output
 
-    form = format_of(output, kind, EXPORTS, None)
-    place = check_output(output, "the tree", model, *([] if rows is None else [rows]))
-    if form == "onnx":
-        refuse_terminal(place, "ONNX")
+    form = output_format(output, requested, _FORMATS)
+    file = check_output(output, "the model", model, rows)
+    check_not_terminal(file, form)
     opened = open_model(model, n_jobs=n_jobs)
-    tree = one_tree(opened, number) if form == "json" else opened
+    tree = select_tree(opened, number) if form == "json" else opened
     if form == "onnx" and number is not None:
-        raise Mendable("ONNX has all trees; leave out --tree")
+        raise UserError("an ONNX model has all trees; leave out --tree")
     if rows is not None:
-        lead(tree if hasattr(tree, "predict") else opened, open_source(rows, reading), reading)
-    if form == "json":
-        if spread and not hasattr(tree, "fit"):
-            raise Mendable("boosted trees do not know how responses are spread; leave out --spread")
-        data = f"{plain_json(tree.to_dict(**({'spread': True} if spread else {})), indent=None)}\n".encode()
+        grow_for(tree if hasattr(tree, "predict") else opened, open_table(rows, table_format), table_format)
+    if form == "onnx":
+        data = _onnx(opened, max_nodes, has_rows=rows is not None)
     else:
-        data = _onnx(opened, max_nodes, by_rows=rows is not None)
-    write_out(data, place, output, f"the {'tree' if form == 'json' else 'model'} as {form.upper()}")
+        if spread and not hasattr(tree, "fit"):
+            raise UserError("trees of boosting have no distribution of targets; leave out --spread")
+        data = f"{to_json(tree.to_dict(**({'spread': True} if spread else {})), indent=None)}\n".encode()
+    write_output(data, file, output, f"the {'tree' if form == 'json' else 'model'} as {form.upper()}")
 
 
-def _onnx(tree: Any, max_nodes: int, *, by_rows: bool) -> bytes:
-    from tritree.errors import GrowthLimitError
+def _onnx(model: Any, max_nodes: int, *, has_rows: bool) -> bytes:
+    from tritree.cli.errors import growth_limit
+    from tritree.cli.models import model_kind
 
     try:
-        import onnx  # noqa: F401 - to say in our words that it is absent, before the tree grows
+        import onnx  # noqa: F401 - before the tree grows
     except ImportError as error:
-        raise Mendable(
+        raise UserError(
             f"ONNX models are made with onnx, which cannot be imported ({error}): pip install 'tritree[onnx]'"
         ) from error
-    try:
-        return bytes(tree.to_onnx(max_nodes=max_nodes).SerializeToString())
-    except GrowthLimitError as error:
-        limit = str(error).partition("; raise")[0].replace("max_nodes=", "--max-nodes ")
-        remedy = (
-            f"{'name fewer rows with --rows, or ' if by_rows else ''}"
-            "fit fewer or smaller trees (--trees, --max-depth, --min-samples-leaf)"
-            if hasattr(tree, "n_trees_")
-            else "fit with a lower --max-depth or with --strategy mia, majority or surrogate, whose trees are small"
-        )
-        raise Mendable(f"{limit}; raise --max-nodes, or {remedy}") from None
+    remedy = (
+        "fit with a lower --max-depth or with --strategy mia, majority or surrogate, whose trees are small"
+    )
+    if model_kind(model) != "tree":
+        fewer_rows = "name fewer rows with --rows, or " if has_rows else ""
+        remedy = f"{fewer_rows}fit fewer or smaller trees (--trees, --max-depth, --min-samples-leaf)"
+    with growth_limit(f"raise --max-nodes, or {remedy}", option="--max-nodes"):
+        return bytes(model.to_onnx(max_nodes=max_nodes).SerializeToString())

@@ -1,181 +1,346 @@
-"""``tritree fit``: a model from a table, in a file."""
+"""``tritree fit``: fit a model to a table and write it to a file."""
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tritree.cli import fit_options as of_fit
 from tritree.cli import options
-from tritree.cli.messages import Mendable, put, put_json, working
-from tritree.cli.reading import reads_a_table
-from tritree.cli.tables import Reading, open_source
+from tritree.cli.messages import UserError, progress, write_json, write_text
+from tritree.cli.tables import TableFormat, open_table
+
+if TYPE_CHECKING:
+    from tritree.cli.training import ColumnRoles, TrainingData
 
 __all__ = ["EXAMPLES", "fit"]
 
 EXAMPLES = (
-    ("tritree fit houses.csv --response price", "the model is in houses.tritree"),
-    ("tritree fit visits.parquet -y outcome --drop visit_id -o visits.tritree", "without a column"),
-    ("tritree fit cars.tsv.gz -y mpg --na '?' --strategy mia --max-depth 8", "with other settings"),
-    ("tritree fit houses.csv -y price --model boosting --trees 300", "many trees, which predict better"),
+    ("tritree fit houses.csv --target price", "write the model to houses.tritree"),
+    ("tritree fit visits.parquet -y outcome --drop visit_id -o visits.tritree", "leave out a column"),
+    ("tritree fit cars.tsv.gz -y mpg --na '?' --strategy mia --max-depth 8", "set parameters"),
+    ("tritree fit houses.csv -y price --model boosting --trees 300", "boosting, which predicts better"),
     (
         "tritree fit houses.csv -y price -m forest --grow-for new.csv --no-training-rows",
-        "a file without training rows that is ready for rows with such holes",
+        "ship a model without its training rows, with the branches that new.csv needs",
     ),
-    ("tritree fit - -y y -o model.tritree --json < table.csv", "for programs"),
+    ("tritree fit - -y y -o model.tritree --json < table.csv", "read from a pipe, write JSON"),
 )
 
+Output = Annotated[
+    str | None,
+    options.output_option(
+        "Model file. By default it is named after the table, with the extension .tritree, in the current folder. An "
+        "existing file is replaced.",
+    ),
+]
+GrowAll = Annotated[
+    bool, options.flag("--grow-all", "Grow every third branch now instead of when a row first needs it.")
+]
+GrowFor = Annotated[
+    str | None,
+    options.table_option(
+        "Rows with the missing values to expect; the third branches they need are grown now."
+    ),
+]
+NoTrainingRows = Annotated[
+    bool,
+    options.flag(
+        "--no-training-rows",
+        "Leave the training rows out of the file. The file is smaller and reveals none of them, but third branches can "
+        "no longer grow: see --grow-for, and for one tree --grow-all.",
+    ),
+]
+Model = Annotated[
+    Literal["tree", "forest", "boosting"],
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="KIND",
+        rich_help_panel=options.MODEL,
+        help="tree: one tree, which can be read. forest: a random forest. boosting: gradient boosting, which predicts "
+        "best on most tables.",
+    ),
+]
+Strategy = Annotated[
+    Literal["trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"] | None,
+    typer.Option(
+        "--strategy",
+        "-s",
+        metavar="STRATEGY",
+        rich_help_panel=options.TREE,
+        show_default="trinary; trinary_mia for boosting",
+        help="How missing values are handled: trinary, trinary_mia, mia, majority, fractional or surrogate.",
+    ),
+]
+MaxDepth = Annotated[
+    int | None,
+    options.integer(
+        0,
+        "Maximum depth of the trees; none for no limit.",
+        or_none=True,
+        panel=options.TREE,
+        default="5; 6 for boosting, none for a forest",
+    ),
+]
+MaxBins = Annotated[
+    int | None,
+    options.integer(
+        2,
+        "Maximum number of bins of a numeric column; none for one per distinct value.",
+        or_none=True,
+        panel=options.TREE,
+        default="none; 255 for boosting and a forest",
+    ),
+]
+UnknownCategory = Annotated[
+    Literal["no_information", "error"],
+    typer.Option(
+        "--unknown-category",
+        metavar="HANDLING",
+        rich_help_panel=options.TREE,
+        help="How prediction treats categories not seen in training: no_information or error.",
+    ),
+]
+NoSplitOnMissing = Annotated[
+    bool,
+    options.flag(
+        "--no-split-on-missing", "Do not let mia and trinary_mia split missing from observed.", options.TREE
+    ),
+]
+MaxSurrogates = Annotated[
+    int,
+    options.integer(
+        0, "Maximum number of surrogates per split, with --strategy surrogate.", panel=options.TREE
+    ),
+]
 
-@reads_a_table
+
+@options.with_table_format
 def fit(
     context: typer.Context,
     table: options.TableFile,
-    response: of_fit.Response,
-    output: of_fit.Output = None,
-    task: of_fit.Task = None,
-    drop: of_fit.Drop = None,
-    weights: of_fit.Weights = None,
-    categorical: of_fit.Categorical = None,
-    numeric: of_fit.Numeric = None,
-    skip_missing: of_fit.SkipMissing = False,
-    kind: of_fit.Model = "tree",
-    trees: of_fit.Trees = 100,
-    learning_rate: of_fit.LearningRate = 0.1,
-    strategy: of_fit.Strategy = None,
-    criterion: of_fit.Criterion = None,
-    max_depth: of_fit.MaxDepth = of_fit.BY_MODEL,
-    min_samples_leaf: of_fit.MinSamplesLeaf = of_fit.BY_MODEL,
-    max_bins: of_fit.MaxBins = of_fit.BY_MODEL,
-    unknown_category: of_fit.Unknown = "no_information",
-    no_split_on_missing: of_fit.NoSplitOnMissing = False,
-    max_surrogates: of_fit.MaxSurrogates = 5,
-    grow_all: of_fit.GrowAll = False,
-    grow_for: of_fit.GrowFor = None,
-    no_training_rows: of_fit.NoTrainingRows = False,
+    target: options.Target,
+    output: Output = None,
+    task: options.Task = None,
+    drop: options.Drop = None,
+    weights: options.Weights = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    skip_missing_target: options.SkipMissingTarget = False,
+    kind: Model = "tree",
+    trees: options.Trees = 100,
+    learning_rate: options.LearningRate = 0.1,
+    strategy: Strategy = None,
+    criterion: options.Criterion = None,
+    max_depth: MaxDepth = None,
+    min_samples_leaf: options.MinSamplesLeaf = None,
+    max_bins: MaxBins = None,
+    unknown_category: UnknownCategory = "no_information",
+    no_split_on_missing: NoSplitOnMissing = False,
+    max_surrogates: MaxSurrogates = 5,
+    grow_all: GrowAll = False,
+    grow_for: GrowFor = None,
+    no_training_rows: NoTrainingRows = False,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
     *,
-    reading: Reading,
+    table_format: TableFormat,
 ) -> None:
-    """Fit a tree, a forest or boosted trees to a table and write them to a model file.
+    """Fit a tree, a forest or gradient boosting to a table, and write the model to a file.
 
-    Every column but the response is learned from. Cells may be missing anywhere but in the response.
+    All columns but the target are features. Values may be missing in any of them, but not in the target.
     """
-    from tritree.cli.kinds import make_estimator, options_named
-    from tritree.cli.leading import lead
-    from tritree.cli.response import Roles, take_apart
-    from tritree.cli.summary import Summary
-    from tritree.cli.typed import read_typed
+    from tritree.cli.models import make_estimator
+    from tritree.cli.training import ColumnRoles, read_training_data
 
     if table == "-" == grow_for:
-        raise Mendable("the standard input has one table; name a file for --grow-for")
-    source = open_source(table, reading)
-    to_come = None if grow_for is None else open_source(grow_for, reading)
-    output = output or _named_after(table)
-    place = _model_place(output, table, *([] if grow_for is None else [grow_for]))
-    frame = read_typed(source, reading, categorical or [], numeric or [], drop or [])
-    roles = Roles(response, weights, tuple(drop or ()))
-    training = take_apart(frame, source.name, roles, task=task, skip_missing=skip_missing)
-    del frame
+        raise UserError("the standard input has only one table; name a file for --grow-for")
+    source = open_table(table, table_format)
+    rows_source = None if grow_for is None else open_table(grow_for, table_format)
+    output = output or _default_output(table)
+    file = _check_model_output(output, table, grow_for)
+    roles = ColumnRoles(target, weights, drop, categorical, numeric)
+    data = read_training_data(source, table_format, roles, task=task, skip_missing_target=skip_missing_target)
+    parameters = {
+        "--strategy": strategy,
+        "--criterion": criterion,
+        "--max-depth": max_depth,
+        "--min-samples-leaf": min_samples_leaf,
+        "--max-bins": max_bins,
+        "--unknown-category": unknown_category,
+        "--no-split-on-missing": no_split_on_missing,
+        "--max-surrogates": max_surrogates,
+        "--trees": trees,
+        "--learning-rate": learning_rate,
+        "--n-jobs": n_jobs,
+    }
+    given = options.given_options(context)
     model = make_estimator(
-        kind,
-        training.task,
-        {
-            "--strategy": strategy,
-            "--criterion": criterion,
-            "--max-depth": max_depth,
-            "--min-samples-leaf": min_samples_leaf,
-            "--max-bins": max_bins,
-            "--unknown-category": unknown_category,
-            "--no-split-on-missing": no_split_on_missing,
-            "--max-surrogates": max_surrogates,
-            "--trees": trees,
-            "--learning-rate": learning_rate,
-            "--n-jobs": n_jobs,
-        },
-        options.given(context),
+        kind, data.task, {option: value for option, value in parameters.items() if option in given}
     )
     if grow_all and kind != "tree":
-        raise Mendable(
+        raise UserError(
             f"--grow-all is for one tree; the branches of a {kind} model grow when rows need them, or by --grow-for"
         )
-    with options_named(kind):
-        _train(model, training, response, weights, grow_all)
-    replaced = place.exists()
-    if to_come is not None:
-        try:
-            lead(model, to_come, reading, besides=[response, *(drop or ()), *([weights] if weights else [])])
-        except (KeyboardInterrupt, Mendable, ValueError) as error:
-            if replaced:  # what is there is not given for something half done
-                raise
-            _save(model, place, output, without_rows=no_training_rows)
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            raise Mendable(f"{error} ({output!r} is written, without the branches that rows need)") from error
-    # before the summary, which Ctrl-C may end
-    _save(model, place, output, without_rows=no_training_rows)
-    with working("measuring the model on its training rows"):
-        summary = Summary(model, training, table=source.name, output=output, replaced=replaced)
+    _train(model, kind, data, roles, grow_all)
+    replaced = file.exists()
+    save = {"background_rows" if kind == "boosting" else "training_rows": False if no_training_rows else None}
+    if rows_source is not None:
+        _grow_for_rows(model, rows_source, table_format, roles, file, output, save)
+    _save(model, file, output, save)  # before the summary, which Ctrl-C may interrupt
+    with progress("evaluating the model on its training rows"):
+        facts = _summarize(model, data, output, replaced)
     if as_json:
-        put_json(summary.to_dict())
+        write_json(facts)
     else:
-        put(summary.text())
+        write_text(_summary_text(facts, source.name, data))
 
 
-def _named_after(table: str) -> str:
-    """Return the name of a model file for a table, in the folder of the caller."""
+def _default_output(table: str) -> str:
+    """Return the name of the model file of a table, in the current folder."""
     return "model.tritree" if table == "-" else f"{Path(table).name.partition('.')[0] or 'model'}.tritree"
 
 
-def _model_place(output: str, *inputs: str) -> Path:
-    from tritree.cli.places import check_output
+def _check_model_output(output: str, *inputs: str | None) -> Path:
+    from tritree.cli.output import check_output
 
-    place = check_output(output, "the model", *inputs)
-    if place is None:
-        raise Mendable("a model is written to a file, not to the standard output; name it with -o")
-    return place
+    file = check_output(output, "the model", *inputs)
+    if file is None:
+        raise UserError("a model is written to a file, not to the standard output; name it with -o")
+    return file
 
 
-def _train(model: Any, training: Any, response: str, weights: str | None, grow_all: bool) -> None:
-    from tritree.errors import GrowthLimitError
+def _train(model: Any, kind: str, data: "TrainingData", roles: "ColumnRoles", grow_all: bool) -> None:
+    from tritree.cli.errors import fit_errors, growth_limit
 
-    with working("fitting the model"), _columns_named(response, weights):
-        model.fit(training.columns, training.response, training.weights)
+    with progress("fitting the model"), fit_errors(kind, roles):
+        model.fit(data.features, data.target, data.weights)
     if grow_all:
-        try:
+        remedy = "lower --max-depth, or leave out --grow-all: branches then grow when rows need them"
+        with growth_limit(remedy):
             model.grow_all()
-        except GrowthLimitError as error:
-            raise Mendable(
-                f"{str(error).partition('; raise')[0]}; lower --max-depth, or leave out --grow-all: branches then grow "
-                "when rows need them"
-            ) from None
 
 
-@contextmanager
-def _columns_named(response: str, weights: str | None) -> Iterator[None]:
-    """Word complaints with the names of columns for y and sample_weight, and with the option that is a remedy."""
+def _grow_for_rows(
+    model: Any,
+    source: Any,
+    table_format: TableFormat,
+    roles: "ColumnRoles",
+    file: Path,
+    output: str,
+    save: dict[str, Any],
+) -> None:
+    """Grow the branches that rows need; if that fails, save the model without them, unless a file exists already."""
+    from tritree.cli.models import grow_for
+
     try:
-        yield
-    except ValueError as error:
-        text = str(error)
-        for word, name in (
-            ("y ", f"the response {response!r} "),
-            ("sample_weight ", f"the column of weights, {weights!r}, "),
-        ):
-            if text.startswith(word):
-                raise Mendable(name + text.removeprefix(word)) from error
-        if text.endswith("drop it"):
-            raise Mendable(f"{text} with --drop") from error
-        raise
+        grow_for(model, source, table_format, ignore=roles.not_features)
+    except (KeyboardInterrupt, UserError, ValueError) as error:
+        if file.exists():  # it is not replaced by something incomplete
+            raise
+        _save(model, file, output, save)
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise UserError(f"{error} ({output!r} is written, without the branches that rows need)") from error
 
 
-def _save(model: Any, place: Path, output: str, *, without_rows: bool) -> None:
-    rows = "background_rows" if hasattr(model, "background_rows") else "training_rows"
+def _save(model: Any, file: Path, output: str, save: dict[str, Any]) -> None:
     try:
-        model.save(place, **{rows: False if without_rows else None})
+        model.save(file, **save)
     except OSError as error:
-        raise Mendable(f"cannot write {output!r}: {error.strerror or error}") from error
+        raise UserError(f"cannot write {output!r}: {error.strerror or error}") from error
+
+
+def _summarize(model: Any, data: "TrainingData", output: str, replaced: bool) -> dict[str, Any]:
+    """Return the facts about a fitted model as plain data."""
+    from tritree.cli.models import model_kind
+
+    kind = model_kind(model)
+    missing = data.features.isna().to_numpy()
+    return {
+        "model": output,
+        "bytes": Path(output).stat().st_size,
+        "replaced": replaced,
+        "rows": len(data.features),
+        "rows_skipped": data.n_skipped,
+        "columns": len(data.features.columns),
+        "categorical_columns": sum(column.categories is not None for column in model._encoder.columns),
+        "missing_cells": int(missing.sum()),
+        "missing_fraction": float(missing.mean()),
+        "task": data.task,
+        "classes": [_to_plain(label) for label in model.classes_] if hasattr(model, "classes_") else None,
+        "kind": kind,
+        "strategy": model.missing,
+        "nodes": model.n_nodes_,  # before the training rows make branches grow
+        **(
+            {"leaves": model.get_n_leaves(), "depth": model.get_depth()}
+            if kind == "tree"
+            else {"trees": model.n_trees_}
+        ),
+        **_training_losses(model, data),
+    }
+
+
+def _to_plain(label: Any) -> Any:
+    return label.item() if hasattr(label, "item") else label
+
+
+def _training_losses(model: Any, data: "TrainingData") -> dict[str, Any]:
+    """Return the loss on the training rows, and that of a constant prediction."""
+    import numpy as np
+
+    y, weights = np.asarray(data.target), data.weights
+    if data.task == "regression":
+        mean = np.average(y, weights=weights)
+        return {
+            "loss": "mean_squared_error",
+            "training_loss": float(np.average((y - model.predict(data.features)) ** 2, weights=weights)),
+            "constant_loss": float(np.average((y - mean) ** 2, weights=weights)),
+            "training_accuracy": None,
+        }
+
+    def cross_entropy(probabilities: Any) -> float:
+        # a probability of 0 would make it infinite
+        return float(-np.average(np.log(probabilities.clip(min=1e-15)), weights=weights)) + 0.0
+
+    probabilities = model.predict_proba(data.features)
+    classes = np.searchsorted(model.classes_, y)
+    priors = np.array([np.average(classes == k, weights=weights) for k in range(len(model.classes_))])
+    return {
+        "loss": "cross_entropy",
+        "training_loss": cross_entropy(probabilities[np.arange(len(y)), classes]),
+        "constant_loss": cross_entropy(priors[classes]),
+        "training_accuracy": float(np.average(probabilities.argmax(axis=1) == classes, weights=weights)),
+    }
+
+
+def _summary_text(facts: dict[str, Any], table: str, data: "TrainingData") -> str:
+    """Return the facts about a fitted model as text, a line per subject."""
+    from tritree.cli.output import format_size
+    from tritree.inspection.formatting import count, number_format
+
+    categorical = f" ({facts['categorical_columns']} categorical)" if facts["categorical_columns"] else ""
+    skipped = facts["rows_skipped"]
+    left_out = f"; {count(skipped, 'row')} without a target left out" if skipped else ""
+    missing = f"{facts['missing_fraction']:.1%} of the cells ({count(facts['missing_cells'], 'cell')})"
+    classes = "" if facts["classes"] is None else f", {count(len(facts['classes']), 'class', 'classes')}"
+    size = [count(facts["nodes"], "node")]
+    if facts["kind"] == "tree":
+        size += [count(facts["leaves"], "leaf", "leaves"), f"depth {facts['depth']}"]
+    else:
+        size.insert(0, count(facts["trees"], "tree"))
+    form = number_format([facts["training_loss"], facts["constant_loss"]], 4)
+    loss = f"{facts['loss'].replace('_', ' ')} {form(facts['training_loss'])} on the training rows"
+    constant = f" ({form(facts['constant_loss'])} for a constant prediction)"
+    accuracy = facts["training_accuracy"]
+    lines = {
+        "table": f"{table}: {count(facts['rows'], 'row')}, {count(facts['columns'], 'column')}{categorical}{left_out}",
+        "missing": missing if facts["missing_cells"] else "no cell is missing",
+        "task": f"{facts['task']}{classes}: {data.reason}",
+        facts["kind"]: f"{facts['strategy']}, {', '.join(size)}",
+        "loss": f"{loss}{constant}{'' if accuracy is None else f', accuracy {accuracy:.1%}'}",
+        "model": f"{facts['model']} ({format_size(facts['bytes'])}{', replaced' if facts['replaced'] else ''})",
+    }
+    return "\n".join(f"{label:<9}{text}" for label, text in lines.items())

@@ -1,28 +1,63 @@
-"""Model files, opened with words for what may be wrong with them."""
+"""Models: files opened, estimators made from options, rows read as a model takes them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tritree.cli.messages import Mendable, working
-from tritree.cli.tables import check_readable, kind_of
+from tritree.cli.messages import UserError, progress
+from tritree.cli.tables import check_readable, format_by_name, is_text, to_numbers
 
-__all__ = ["one_tree", "open_model"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tritree.cli.tables import TableFormat, TableSource
+
+__all__ = [
+    "PARAMETERS",
+    "check_options",
+    "grow_for",
+    "make_estimator",
+    "method_names",
+    "model_kind",
+    "open_model",
+    "read_rows",
+    "select_tree",
+]
+
+_COMMON = {
+    "--strategy": "missing",
+    "--max-depth": "max_depth",
+    "--min-samples-leaf": "min_samples_leaf",
+    "--max-bins": "max_bins",
+    "--unknown-category": "unknown_category",
+    "--n-jobs": "n_jobs",
+}
+_NOT_BOOSTING = {
+    "--criterion": "criterion",
+    "--no-split-on-missing": "split_on_missing",
+    "--max-surrogates": "max_surrogates",
+}
+#: The options that a kind of model has, and the parameters of the estimator that they set.
+PARAMETERS = {
+    "tree": _COMMON | _NOT_BOOSTING,
+    "forest": _COMMON | _NOT_BOOSTING | {"--trees": "n_estimators"},
+    "boosting": _COMMON | {"--trees": "max_iter", "--learning-rate": "learning_rate"},
+}
 
 
 def open_model(path: str, *, n_jobs: int | None = None, unknown_category: str | None = None) -> Any:
-    """Return the model in a file, with what this command sets of it."""
-    place = Path(path)
+    """Return the model in a file, with the parameters that a command sets."""
+    file = Path(path)
     if path == "-":
-        raise Mendable("a model is read from a file, not from the standard input; name the file")
-    check_readable(place, "model")
-    if kind_of(place)[0] is not None:
-        raise Mendable(f"{path!r} is a table, where a model is wanted: the model comes first, then the table")
-    with working(f"opening {path!r}"):
+        raise UserError("a model is read from a file, not from the standard input; name the file")
+    check_readable(file, "model")
+    if format_by_name(file)[0] is not None:
+        raise UserError(f"{path!r} is a table, not a model: the model comes first, then the table")
+    with progress(f"opening {path!r}"):
         from tritree.files import load
 
-        model = load(place)
+        model = load(file)
     if n_jobs is not None:
         model.n_jobs = n_jobs
     if unknown_category is not None:
@@ -30,16 +65,113 @@ def open_model(path: str, *, n_jobs: int | None = None, unknown_category: str | 
     return model
 
 
-def one_tree(model: Any, number: int | None) -> Any:
-    """Return the tree to be looked at: the model itself, or one of its trees."""
-    if hasattr(model, "to_text"):
+def model_kind(model: Any) -> str:
+    """Return whether a model is a "tree", a "forest" or "boosting"."""
+    return "tree" if hasattr(model, "tree_") else "boosting" if hasattr(model, "n_iter_") else "forest"
+
+
+def select_tree(model: Any, number: int | None) -> Any:
+    """Return the tree to show: the model itself if it is one tree, else its tree of that number."""
+    if model_kind(model) == "tree":
         if number is not None:
-            raise Mendable("the model is one tree; leave out --tree")
+            raise UserError("the model is one tree; leave out --tree")
         return model
+    last = model.n_trees_ - 1
     if number is None:
-        raise Mendable(
-            f"the model has {model.n_trees_:,} trees; name one with --tree, from 0 to {model.n_trees_ - 1}"
-        )
-    if number >= model.n_trees_:
-        raise Mendable(f"there is no tree {number}; they go from 0 to {model.n_trees_ - 1}")
+        raise UserError(f"the model has {model.n_trees_:,} trees; name one with --tree, from 0 to {last}")
+    if number > last:
+        raise UserError(f"there is no tree {number}; the trees are numbered from 0 to {last}")
     return model.member(number)
+
+
+def make_estimator(kind: str, task: str, options: Mapping[str, Any]) -> Any:
+    """Return an unfitted estimator with the parameters that the options on the command line set."""
+    check_options(options, [kind])
+    names = PARAMETERS[kind]
+    parameters = {names[option]: value for option, value in options.items()}
+    if "split_on_missing" in parameters:
+        parameters["split_on_missing"] = not parameters["split_on_missing"]
+    if kind != "tree":
+        parameters["random_state"] = 0  # the same table and options give the same model
+    if (strategy := options.get("--strategy")) is not None:
+        _check_strategies(kind, [strategy])
+    check_criterion(options.get("--criterion"), task)
+    return _estimator_class(kind, task)(**parameters)
+
+
+def method_names(kinds: Sequence[str], strategies: Sequence[str] | None) -> list[str]:
+    """Return the names of the methods to compare: each kind of model with all strategies, or with those named."""
+    from tritree.lab.kinds import strategies_of
+    from tritree.lab.ranks.names import METHODS
+
+    names = []
+    for kind in dict.fromkeys(kinds):
+        available = [name for name in METHODS if name in strategies_of(kind)]
+        found = [name for name in available if not strategies or name in strategies]
+        if not found:
+            _check_strategies(kind, strategies or ())
+        names += [name if kind == "tree" else f"{kind}:{name}" for name in found]
+    return names
+
+
+def check_options(options: Iterable[str], kinds: Sequence[str]) -> None:
+    """Raise a UserError if an option is for none of some kinds of models."""
+    for option in options:
+        if not any(option in PARAMETERS[kind] for kind in kinds):
+            named = " or ".join(f"--model {kind}" for kind in dict.fromkeys(kinds))
+            raise UserError(f"{option} is not for {named}; leave it out")
+
+
+def _check_strategies(kind: str, strategies: Sequence[str]) -> None:
+    """Raise a UserError if a kind of model has none of some strategies; only boosting lacks any."""
+    from tritree.estimators.boosting.parameters import MISSING as BOOSTED
+
+    if kind == "boosting" and not set(strategies) & set(BOOSTED):
+        remedy = f"use {', '.join(BOOSTED[:-1])} or {BOOSTED[-1]}"
+        raise UserError(f"--strategy {' and '.join(strategies)} is not for --model {kind}; {remedy}")
+
+
+def check_criterion(criterion: str | None, task: str) -> None:
+    """Raise a UserError if a criterion is not for the task."""
+    available = _estimator_class("tree", task)._criteria
+    if criterion is not None and criterion not in available:
+        raise UserError(
+            f"--criterion {criterion} is not for a {task}; use {' or '.join(available)}, or another --task"
+        )
+
+
+def _estimator_class(kind: str, task: str) -> Any:
+    import tritree
+
+    return getattr(
+        tritree, f"Trinary{kind.capitalize()}{'Regressor' if task == 'regression' else 'Classifier'}"
+    )
+
+
+def read_rows(model: Any, source: TableSource, table_format: TableFormat) -> Any:
+    """Return rows for a model: columns that were text or numbers in training are read as such."""
+    frame = source.read(table_format, _columns_of_type(model, "text"))
+    for name in _columns_of_type(model, "numbers"):
+        if name in frame.columns and is_text(frame[name]):
+            frame[name] = to_numbers(frame[name], name, " (it held numbers in training)")
+    return frame
+
+
+def _columns_of_type(model: Any, column_type: str) -> list[str]:
+    """Return the names of the columns that had a type in training."""
+    encoder = model._encoder
+    named = zip(encoder.column_names or (), encoder.columns, strict=False)
+    return [str(name) for name, column in named if column.type.value == column_type and column.order is None]
+
+
+def grow_for(
+    model: Any, source: TableSource, table_format: TableFormat, *, ignore: Sequence[str] = ()
+) -> Any:
+    """Grow the third branches that the rows of a table need, and return these rows.
+
+    ``ignore`` names columns that are not features; no warning says that they are ignored.
+    """
+    rows = read_rows(model, source, table_format).drop(columns=list(ignore), errors="ignore")
+    with progress("growing the branches that rows need"):
+        model.predict(rows)  # which warns, as apply does not, if something could not be grown
+    return rows

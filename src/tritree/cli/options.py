@@ -1,32 +1,98 @@
-"""Options that several commands have, each with its words for the help."""
+"""Options that several commands have, with their help texts, and the parsers of their values."""
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
 import codecs
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import typer
 
-__all__ = [
-    "AsJson",
-    "Decimal",
-    "Encoding",
-    "ModelFile",
-    "NJobs",
-    "Na",
-    "NoDefaultNa",
-    "OutputFile",
-    "ReadAs",
-    "Separator",
-    "TableFile",
-    "TreeNumber",
-    "UnknownCategory",
-    "given",
-    "whole",
-]
+from tritree.cli.tables import TableFormat
 
-_READING = "Reading the table"
+_FORMAT, _COLUMNS, MODEL, TREE = "Reading the table", "Columns", "Model", "Trees"
+
+
+def flag(name: str, text: str, panel: str | None = None) -> Any:
+    """Return an option without a value."""
+    return typer.Option(name, metavar="", help=text, rich_help_panel=panel)
+
+
+def integer(
+    least: int, text: str, *names: str, or_none: bool = False, panel: str | None = None, default: Any = True
+) -> Any:
+    """Return an option that takes an integer of at least ``least``, or "none" where no limit is possible."""
+    return typer.Option(
+        *names,
+        parser=parse_integer(least, or_none=or_none),
+        metavar="NUMBER",
+        help=text,
+        rich_help_panel=panel,
+        show_default=default,
+    )
+
+
+def parse_integer(least: int, *, or_none: bool = False) -> Callable[[Any], int | None]:
+    """Return a parser of integers of at least ``least``, and of "none" where no limit is possible."""
+    expected = f"an integer of at least {least}" + (" or none" if or_none else "")
+
+    def parse(value: Any) -> int | None:
+        text = str(value).strip()  # a default comes as an integer
+        if or_none and text.lower() == "none":
+            return None
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise typer.BadParameter(f"{text!r} is not {expected}")
+        return number
+
+    return parse
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Return a parser of one of several words, for options that may be repeated: Typer has no lists of choices."""
+
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, choices))}.")
+        return text
+
+    return parse
+
+
+def _column(text: str, *names: str) -> Any:
+    """Return an option that names a column of the table."""
+    return typer.Option(*names, metavar="COLUMN", rich_help_panel=_COLUMNS, show_default=False, help=text)
+
+
+def table_option(text: str, *names: str) -> Any:
+    """Return an option that names a file with a table."""
+    return typer.Option(*names, metavar="TABLE", show_default=False, help=text)
+
+
+def output_option(text: str) -> Any:
+    """Return an option that names the file to write."""
+    return typer.Option("--output", "-o", metavar="FILE", show_default=False, help=text)
+
+
+def format_option(text: str) -> Any:
+    """Return an option that names the format to write."""
+    return typer.Option("--format", "-f", metavar="FORMAT", show_default=False, help=text)
+
+
+def given_options(context: typer.Context) -> set[str]:
+    """Return the names of the options on the command line, also of those whose value is the default."""
+    return {
+        name
+        for parameter in context.command.params
+        if getattr(context.get_parameter_source(parameter.name), "name", None) == "COMMANDLINE"
+        for name in parameter.opts
+    }
+
 
 TableFile = Annotated[
     str,
@@ -37,60 +103,138 @@ TableFile = Annotated[
     ),
 ]
 ModelFile = Annotated[
-    str, typer.Argument(metavar="MODEL", show_default=False, help="A model file, as tritree fit writes it.")
+    str, typer.Argument(metavar="MODEL", show_default=False, help="A model file written by tritree fit.")
 ]
 OutputFile = Annotated[
     str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        show_default=False,
-        help="The file to write, if not to the standard output. One that is there is replaced.",
-    ),
+    output_option("File to write instead of the standard output. An existing file is replaced."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Write the result as JSON, for programs.")]
-
-ReadAs = Annotated[
-    Literal["csv", "tsv", "parquet"] | None,
-    typer.Option(
-        "--read-as",
-        metavar="KIND",
-        rich_help_panel=_READING,
-        show_default=False,
-        help="csv, tsv or parquet, if the ending of the file does not tell.",
-    ),
+AsJson = Annotated[bool, flag("--json", "Write the result as JSON.")]
+TreeNumber = Annotated[
+    int | None, integer(0, "Number of the tree in a forest or in boosting, from 0.", "--tree", default=False)
 ]
-
-
-def _one_sign(value: str | None) -> str | None:
-    if value is None:
-        return None
-    sign = {"\\t": "\t", "tab": "\t"}.get(value, value)
-    if len(sign) != 1:
-        raise typer.BadParameter(f"{value!r} is not one character, such as ',' or ';'")
-    return sign
-
-
-Separator = Annotated[
+RowsToGrowFor = Annotated[
+    str | None,
+    table_option("Rows with the missing values to expect; the third branches they need are grown first."),
+]
+Dpi = Annotated[int, integer(10, "Dots per inch of a PNG.")]
+StoreFile = Annotated[
     str | None,
     typer.Option(
-        metavar="SIGN",
-        rich_help_panel=_READING,
+        "--store",
+        metavar="FILE",
         show_default=False,
-        callback=_one_sign,
-        help="What stands between cells: a comma, in .tsv a tab, unless something else is named, such as ';'.",
+        help="File for finished results; see above for the default.",
     ),
 ]
-Decimal = Annotated[
-    str,
+Seeds = Annotated[int, integer(1, "Number of times values are removed, each with another random seed.")]
+
+
+def _check_n_jobs(value: int | None) -> int | None:
+    if value == 0:
+        raise typer.BadParameter("0 threads do nothing; give a number, or -1 for all processors")
+    return value
+
+
+NJobs = Annotated[
+    int | None,
     typer.Option(
-        metavar="SIGN", rich_help_panel=_READING, callback=_one_sign, help="What stands before decimals."
+        "--n-jobs",
+        metavar="NUMBER",
+        callback=_check_n_jobs,
+        show_default=False,
+        help="Number of threads: -1, the default, for all processors, -2 for all but one. The result is the same.",
+    ),
+]
+UnknownCategory = Annotated[
+    Literal["no_information", "error"] | None,
+    typer.Option(
+        "--unknown-category",
+        metavar="HANDLING",
+        show_default=False,
+        help="How to treat categories not seen in training: no_information or error. By default as the model was "
+        "fitted.",
     ),
 ]
 
+# the columns of a table to learn from
+Target = Annotated[str, _column("Column to predict.", "--target", "-y")]
+Task = Annotated[
+    Literal["regression", "classification"] | None,
+    typer.Option(
+        metavar="TASK",
+        rich_help_panel=_COLUMNS,
+        show_default=False,
+        help="regression or classification. By default classification if the target is text, boolean, categorical, or "
+        "has at most 10 distinct values that are all integers.",
+    ),
+]
+Drop = Annotated[list[str] | None, _column("Column to leave out. May be repeated.")]
+Weights = Annotated[str | None, _column("Column with the sample weights.")]
+Categorical = Annotated[
+    list[str] | None,
+    _column(
+        "Numeric column to treat as categorical. May be repeated. Text and boolean columns are categorical anyway."
+    ),
+]
+Numeric = Annotated[
+    list[str] | None, _column("Column to treat as numeric, such as a boolean one. May be repeated.")
+]
+SkipMissingTarget = Annotated[
+    bool, flag("--skip-missing-target", "Leave out rows whose target is missing.", _COLUMNS)
+]
 
-def _known_encoding(name: str) -> str:
+
+# the models
+def _parse_learning_rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate <= 10:
+        raise typer.BadParameter(f"{text!r} is no number above 0, such as 0.1")
+    return rate
+
+
+Trees = Annotated[
+    int, integer(1, "Number of trees of a forest, or maximum number of boosting iterations.", panel=MODEL)
+]
+LearningRate = Annotated[
+    float,
+    typer.Option(
+        parser=_parse_learning_rate,
+        metavar="NUMBER",
+        rich_help_panel=MODEL,
+        help="Learning rate of boosting: shrinks the contribution of each tree.",
+    ),
+]
+Criterion = Annotated[
+    Literal["squared_error", "entropy", "gini"] | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=TREE,
+        show_default=False,
+        help="Loss that splits minimise: squared_error for regression, entropy (the default) or gini for "
+        "classification.",
+    ),
+]
+MinSamplesLeaf = Annotated[
+    int | None,
+    integer(1, "Minimum number of rows in a leaf.", panel=TREE, default="20; 5 for a forest"),
+]
+
+
+# the format of a table
+def _parse_character(value: str | None) -> str | None:
+    if value is None:
+        return None
+    character = {"\\t": "\t", "tab": "\t"}.get(value, value)
+    if len(character) != 1:
+        raise typer.BadParameter(f"{value!r} is not one character, such as ',' or ';'")
+    return character
+
+
+def _check_encoding(name: str) -> str:
     try:
         codecs.lookup(name)
     except (LookupError, ValueError):
@@ -98,97 +242,83 @@ def _known_encoding(name: str) -> str:
     return name
 
 
-Encoding = Annotated[
+_ReadAs = Annotated[
+    Literal["csv", "tsv", "parquet"] | None,
+    typer.Option(
+        "--read-as",
+        metavar="FORMAT",
+        rich_help_panel=_FORMAT,
+        show_default=False,
+        help="csv, tsv or parquet. By default the file extension decides.",
+    ),
+]
+_Separator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        rich_help_panel=_FORMAT,
+        show_default=False,
+        callback=_parse_character,
+        help="Column separator, such as ';'. By default a comma, in .tsv a tab.",
+    ),
+]
+_Decimal = Annotated[
+    str,
+    typer.Option(
+        metavar="CHARACTER", rich_help_panel=_FORMAT, callback=_parse_character, help="Decimal separator."
+    ),
+]
+_Encoding = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        rich_help_panel=_READING,
-        callback=_known_encoding,
-        help="How text is encoded, such as latin-1 or utf-16.",
+        rich_help_panel=_FORMAT,
+        callback=_check_encoding,
+        help="Text encoding, such as latin-1 or utf-16.",
     ),
 ]
-Na = Annotated[
+_Na = Annotated[
     list[str] | None,
     typer.Option(
         "--na",
         metavar="TEXT",
-        rich_help_panel=_READING,
+        rich_help_panel=_FORMAT,
         show_default=False,
-        help="One more text that means missing, such as '?'. May be repeated.",
+        help="Additional text to read as missing, such as '?'. May be repeated.",
     ),
 ]
-NoDefaultNa = Annotated[
+_NoDefaultNa = Annotated[
     bool,
-    typer.Option(
+    flag(
         "--no-default-na",
-        metavar="",
-        rich_help_panel=_READING,
-        help="Take NA, NaN, N/A, null, None and the like for text. An empty cell is missing in any case.",
+        "Read NA, NaN, N/A, null, None and the like as text. An empty cell is missing in any case.",
+        _FORMAT,
     ),
 ]
 
 
-def given(context: typer.Context) -> set[str]:
-    """Return the options that were given, by name, whether or not they say what would be without them."""
-    by_user = [
-        part
-        for part in context.command.params
-        if getattr(context.get_parameter_source(part.name), "name", None) == "COMMANDLINE"
-    ]
-    return {name for part in by_user for name in part.opts}
+def _table_format(
+    read_as: _ReadAs = None,
+    separator: _Separator = None,
+    decimal: _Decimal = ".",
+    encoding: _Encoding = "utf-8",
+    na: _Na = None,
+    no_default_na: _NoDefaultNa = False,
+) -> TableFormat:
+    return TableFormat(read_as, separator, decimal, encoding, tuple(na or ()), not no_default_na)
 
 
-def whole(least: int, *, or_none: bool = False) -> Callable[[Any], int | None]:
-    """Return a reader of whole numbers from ``least`` on, and of ``none`` if there need be no limit."""
-    what = f"a whole number of at least {least}" + (" or none" if or_none else "")
+def with_table_format(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that has the options of table formats, too, and gets their values as ``table_format``."""
+    own = [part for name, part in inspect.signature(command).parameters.items() if name != "table_format"]
+    shared = inspect.signature(_table_format).parameters
 
-    def read(given: Any) -> int | None:
-        text = str(given).strip()  # a default comes as the number it is
-        if or_none and text.lower() == "none":
-            return None
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
-            raise typer.BadParameter(f"{text!r} is not {what}")
-        return number
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
+        table_format = _table_format(**{name: values.pop(name) for name in shared})
+        command(**values, table_format=table_format)
 
-    return read
-
-
-def _threads(value: int | None) -> int | None:
-    if value == 0:
-        raise typer.BadParameter("0 threads do nothing; give a number, or -1 for all processors")
-    return value
-
-
-TreeNumber = Annotated[
-    int | None,
-    typer.Option(
-        "--tree",
-        parser=whole(0),
-        metavar="NUMBER",
-        show_default=False,
-        help="Which tree of a forest or of boosting, from 0 on.",
-    ),
-]
-NJobs = Annotated[
-    int | None,
-    typer.Option(
-        "--n-jobs",
-        metavar="NUMBER",
-        callback=_threads,
-        show_default=False,
-        help="Threads to use: -1, the default, for all processors, -2 for all but one. Results do not depend on it.",
-    ),
-]
-UnknownCategory = Annotated[
-    Literal["no_information", "error"] | None,
-    typer.Option(
-        "--unknown-category",
-        metavar="WHAT",
-        show_default=False,
-        help="What a category is that training never saw: no_information or error; as fitted, if not named.",
-    ),
-]
+    parts = [*own, *shared.values()]
+    run.__signature__ = inspect.Signature(parts, return_annotation=None)  # type: ignore[attr-defined]
+    run.__annotations__ = {part.name: part.annotation for part in parts} | {"return": None}
+    return run

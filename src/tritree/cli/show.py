@@ -1,4 +1,4 @@
-"""``tritree show``: a tree to look at, as text, as a picture or as a page."""
+"""``tritree show``: show a tree as text, as a figure or as an interactive page."""
 
 # annotations are read by Typer when the program is built, so they are not put off here
 
@@ -7,26 +7,20 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tritree.cli import options
-from tritree.cli.messages import Mendable, note, put, working
-from tritree.cli.pictures import Dpi, picture
-from tritree.cli.reading import reads_a_table
-from tritree.cli.tables import Reading, open_source
-from tritree.cli.wording import in_our_lines, in_our_words
+from tritree.cli.messages import UserError, note, progress, write_text
+from tritree.cli.tables import TableFormat, open_table
 
 __all__ = ["EXAMPLES", "show"]
 
 EXAMPLES = (
     ("tritree show houses.tritree", "as text"),
-    ("tritree show houses.tritree -o tree.png", "a picture; .svg and .pdf, too"),
-    (
-        "tritree show houses.tritree -o tree.html --rows new.csv",
-        "a page to walk through the tree with these rows",
-    ),
+    ("tritree show houses.tritree -o tree.png", "a figure; .svg and .pdf, too"),
+    ("tritree show houses.tritree -o tree.html --rows new.csv", "an interactive page with these rows"),
     ("tritree show houses.tritree --format dot | dot -Tsvg > tree.svg", "for Graphviz"),
-    ("tritree show forest.tritree --tree 0", "one of many trees"),
+    ("tritree show forest.tritree --tree 0", "one tree of a forest"),
 )
-#: What is drawn by the ending of the file.
-VIEWS = {
+#: Formats by file extension.
+_FORMATS = {
     ".txt": "text",
     ".png": "png",
     ".svg": "svg",
@@ -36,32 +30,23 @@ VIEWS = {
     ".dot": "dot",
     ".gv": "dot",
 }
-_MOST_ROWS = 1000  # that a page lists
+#: Maximum number of rows that a page lists.
+_MAX_ROWS = 1000
 
-View = Annotated[
+Format = Annotated[
     Literal["text", "png", "svg", "pdf", "html", "dot"] | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="FORMAT",
-        show_default=False,
-        help="text, png, svg, pdf, html or dot. If not named, the ending of the file tells; without a file it is text.",
+    options.format_option(
+        "text, png, svg, pdf, html or dot. By default the file extension decides; text without a file."
     ),
 ]
 MaxDepth = Annotated[
-    int | None,
-    typer.Option(
-        parser=options.whole(0),
-        metavar="NUMBER",
-        show_default=False,
-        help="Draw nodes down to this depth only. Not for a page.",
-    ),
+    int | None, options.integer(0, "Maximum depth of the nodes to draw. Not for a page.", default=False)
 ]
 
 
-def _most(text: str | None) -> int | None:
-    """Return a number of nodes, 0 for all of them, None if nothing was said."""
-    return None if text is None else options.whole(1, or_none=True)(text) or 0
+def _parse_max_nodes(text: str | None) -> int | None:
+    """Return a number of nodes, 0 for all of them, None if the option is absent."""
+    return None if text is None else options.parse_integer(1, or_none=True)(text) or 0
 
 
 MaxNodes = Annotated[
@@ -69,96 +54,93 @@ MaxNodes = Annotated[
     typer.Option(
         metavar="NUMBER",
         show_default=False,
-        callback=_most,
-        help="Draw at most this many nodes, those nearest to the root; none draws all. If not named, as many as can be "
-        "looked at.",
+        callback=_parse_max_nodes,
+        help="Maximum number of nodes to draw, those nearest to the root; none draws all. The default depends on the "
+        "format.",
     ),
 ]
-Digits = Annotated[
-    int,
-    typer.Option(
-        parser=options.whole(1), metavar="NUMBER", help="Significant digits of values. Not for a page."
-    ),
-]
+Digits = Annotated[int, options.integer(1, "Significant digits of values. Not for a page.")]
 Rows = Annotated[
     str | None,
-    typer.Option(
-        metavar="TABLE",
-        show_default=False,
-        help="Rows to lead through the tree first, so that the branches they need are there; a page starts from them.",
+    options.table_option(
+        "Rows to predict first, so that the branches they need are grown; a page starts with these rows."
     ),
 ]
 
 
-@reads_a_table
+@options.with_table_format
 def show(
     model: options.ModelFile,
     output: options.OutputFile = None,
-    view: View = None,
+    requested: Format = None,
     rows: Rows = None,
     max_depth: MaxDepth = None,
     max_nodes: MaxNodes = None,
     digits: Digits = 4,
-    dpi: Dpi = 110,
+    dpi: options.Dpi = 110,
     number: options.TreeNumber = None,
     n_jobs: options.NJobs = None,
     *,
-    reading: Reading,
+    table_format: TableFormat,
 ) -> None:
-    """Show a tree: as text, as a picture, or as a page to walk through it.
+    """Show a tree as text, as a figure, or as an interactive page.
 
-    Third branches are shown as far as they have grown; --rows makes those grow that a table needs.
+    Third branches are shown as far as they have grown; --rows grows those that a table needs.
     """
-    from tritree.cli.leading import lead
-    from tritree.cli.models import one_tree, open_model
-    from tritree.cli.places import check_output, format_of, refuse_terminal, write_out
+    from tritree.cli.models import grow_for, open_model, select_tree
+    from tritree.cli.output import check_not_terminal, check_output, output_format, write_output
 
-    kind = format_of(output, view, VIEWS, "text")
-    place = check_output(output, "the tree", model, *([] if rows is None else [rows]))
-    if kind in ("png", "pdf"):
-        refuse_terminal(place, kind.upper())
+    form = output_format(output, requested, _FORMATS, "text")
+    file = check_output(output, "the tree", model, rows)
+    check_not_terminal(file, form)
     opened = open_model(model, n_jobs=n_jobs)
-    tree = one_tree(opened, number)
+    tree = select_tree(opened, number)
     frame = None
     if rows is not None:
-        # a tree of a forest is led through by itself, one of boosting grows with the others
-        frame = lead(tree if hasattr(tree, "predict") else opened, open_source(rows, reading), reading)
+        # a tree of a forest can predict by itself, one of boosting grows with the others
+        frame = grow_for(
+            tree if hasattr(tree, "predict") else opened, open_table(rows, table_format), table_format
+        )
     limits: dict[str, Any] = {"max_depth": max_depth, "digits": digits}
     if max_nodes is not None:
         limits["max_nodes"] = max_nodes or None
-    if kind == "text" and place is None:
-        put(in_our_words(tree.to_text(**limits), one_of_many=number is not None))
-        return
-    with working(f"drawing the tree as {kind}"):
-        data = _draw(tree, kind, frame, limits, dpi, one_of_many=number is not None)
-    write_out(data, place, output, f"the tree as {kind}")
+    with progress(f"drawing the tree as {form}"):
+        data = _draw(tree, form, frame, limits, dpi, has_number=number is not None)
+    if form == "text" and file is None:
+        write_text(data.decode().removesuffix("\n"))
+    else:
+        write_output(data, file, output, f"the tree as {form}")
 
 
-def _draw(tree: Any, kind: str, frame: Any, limits: dict[str, Any], dpi: int, *, one_of_many: bool) -> bytes:
-    """Return the file that shows a tree."""
-    if kind == "text":
-        return f"{in_our_words(tree.to_text(**limits), one_of_many=one_of_many)}\n".encode()
-    if kind == "dot":
-        return in_our_words(tree.to_dot(**limits), one_of_many=one_of_many).encode()
-    if kind == "html":
-        return _page(tree, frame, limits)
-    return picture(lambda: _plot(tree, limits, one_of_many=one_of_many), kind, dpi)
+def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *, has_number: bool) -> bytes:
+    """Return the file that shows a tree, with hints that name options of the command line."""
+    from tritree.cli.output import figure_bytes
+    from tritree.inspection.words import Hints, use_hints
 
-
-def _plot(tree: Any, limits: dict[str, Any], *, one_of_many: bool) -> Any:
-    """Return the axes with a tree, and below it remarks with the options of the command line."""
-    axes = tree.plot(**limits)
-    lines = in_our_lines([text.get_text() for text in axes.texts], one_of_many=one_of_many)
-    for text, line in zip(axes.texts, lines, strict=True):
-        text.set_text(line)
-    return axes
+    grow_rows = "--rows TABLE grows those that rows need"
+    hints = Hints(
+        grow_tree=grow_rows if has_number else "fit --grow-all grows them all",
+        grow_model=grow_rows,
+        max_nodes="--max-nodes none draws everything",
+        max_depth="a larger --max-depth draws more",
+        digits="--digits 17 shows them in full",
+        detached="never grown",
+    )
+    with use_hints(hints):
+        if form == "text":
+            return f"{tree.to_text(**limits)}\n".encode()
+        if form == "dot":
+            return bytes(tree.to_dot(**limits).encode())
+        if form == "html":
+            return _page(tree, frame, limits)
+        return figure_bytes(lambda: tree.plot(**limits), form, dpi)
 
 
 def _page(tree: Any, frame: Any, limits: dict[str, Any]) -> bytes:
     if "max_nodes" in limits and limits["max_nodes"] is None:
-        raise Mendable("a page cannot show everything; name a number with --max-nodes")
-    if frame is not None and len(frame) > _MOST_ROWS:
-        note(f"a page lists at most {_MOST_ROWS:,} rows: the first of {len(frame):,}")
-        frame = frame.head(_MOST_ROWS)
+        raise UserError("a page cannot show everything; name a number with --max-nodes")
+    if frame is not None and len(frame) > _MAX_ROWS:
+        note(f"a page lists at most {_MAX_ROWS:,} rows: the first of {len(frame):,}")
+        frame = frame.head(_MAX_ROWS)
     page = tree.to_html(rows=frame, **{name: limits[name] for name in ("max_nodes",) if name in limits})
     return bytes(page.encode())

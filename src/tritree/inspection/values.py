@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tritree.inspection.formatting import as_label, count, number_format
 from tritree.inspection.node_selection import grown
 from tritree.inspection.rules import WIDEST_LABEL
-from tritree.inspection.words import is_boosted, words_of
+from tritree.inspection.words import current_hints, is_boosted
 
 if TYPE_CHECKING:
     from tritree.inspection.node_selection import Choice
@@ -91,23 +91,23 @@ def headline(tree: dict[str, Any]) -> str:
         parts.append(f"{tree['n_grown']:,} grown on demand")
     if tree["n_ungrown"]:
         branches = count(tree["n_ungrown"], "branch", "branches")
-        parts.append(f"{branches} not grown" + (" before detach()" if tree["detached"] else " yet"))
+        parts.append(f"{branches} {current_hints().detached if tree['detached'] else 'not grown yet'}")
     return f"{kind}: {', '.join(parts)}"
 
 
 def remarks(tree: dict[str, Any], values: Values, rules: Rules) -> list[str]:
     """Return what a reader must know of the numbers and of branches that are not there; the rules must be written."""
     lines = _remarks_on_weights(tree, values)
+    hints = current_hints()
     if tree["n_ungrown"]:
-        words = words_of(tree)
         lines.append(
-            "a branch that was not grown before detach() answers with the value of its node"
+            f"a branch that was {hints.detached} answers with the value of its node"
             if tree["detached"]
             else "a branch that is not grown yet grows when a row to predict needs it; "
-            f"{words.grow} {words.grows}"
+            f"{hints.grow_model if is_boosted(tree) else hints.grow_tree}"
         )
     if rules.thresholds.rounded:
-        lines.append("thresholds with many digits are rounded; digits=17 shows them in full")
+        lines.append(f"thresholds with many digits are rounded; {hints.digits}")
     return lines
 
 
@@ -138,7 +138,6 @@ def left_out(tree: dict[str, Any], choice: Choice) -> list[str]:
     n_left_out = len(tree["nodes"]) - len(choice.drawn)
     if not n_left_out:
         return []
-    means = {"max_nodes": "max_nodes=None draws everything", "max_depth": "a larger max_depth draws more"}
     verb = "is" if n_left_out == 1 else "are"
-    remedy = ", ".join(means[limit] for limit in sorted(choice.limits))
+    remedy = ", ".join(getattr(current_hints(), limit) for limit in sorted(choice.limits))
     return [f"… {count(n_left_out, 'node')} {verb} left out: {remedy}"]

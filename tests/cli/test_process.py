@@ -1,4 +1,4 @@
-"""The program as a process: exit codes, pipes, streams that fail, terminals that have no Unicode, absent packages."""
+"""The program as a subprocess: exit codes, pipes, failing streams, streams without Unicode, absent packages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from cli.conftest import fill, flowers
-from cli.running import PROGRAM, SECONDS, environment, run_program
+from cli.program import PROGRAM, SECONDS, environment, run_program
 
 import tritree as library
 
@@ -27,7 +27,7 @@ COMMANDS = (
     "explain",
     "show",
     "export",
-    "holes",
+    "missing",
     "compare",
     "lab paper",
     "lab bias",
@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_help_of_every_command_has_examples(folder: Path) -> None:
     script = (
-        "import sys; from tritree.cli.app import main; "
+        "import sys; from tritree.cli.main import main; "
         f"sys.exit(sum(main([*name.split(), '--help']) for name in {COMMANDS!r}))"
     )
     run = run_program(cwd=folder, program=[sys.executable, "-c", script], COLUMNS="200")
@@ -54,22 +54,22 @@ def test_help_of_every_command_has_examples(folder: Path) -> None:
         assert f"tritree {name}" in shown.partition("Usage:")[0]
 
 
-def test_no_command_is_left_out_here() -> None:
-    from tritree.cli.program import COMMANDS as OF_PROGRAM
-    from tritree.cli.program import LAB
+def test_list_of_commands_is_complete() -> None:
+    from tritree.cli.app import COMMANDS as OF_PROGRAM
+    from tritree.cli.app import LAB_COMMANDS
 
     names = [function.__name__ for _, function, _ in OF_PROGRAM]
-    assert [*names, *(f"lab {function.__name__}" for function, _ in LAB)] == list(COMMANDS)
+    assert [*names, *(f"lab {function.__name__}" for function, _ in LAB_COMMANDS)] == list(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_examples_of_a_command_are_read_by_it(name: str) -> None:
+def test_examples_of_a_command_can_be_parsed(name: str) -> None:
     import typer
 
-    from tritree.cli import program
+    from tritree.cli import app as program
 
     examples = {function.__name__: shown for _, function, shown in program.COMMANDS}
-    examples |= {f"lab {function.__name__}": shown for function, shown in program.LAB}
+    examples |= {f"lab {function.__name__}": shown for function, shown in program.LAB_COMMANDS}
     command: Any = typer.main.get_command(program.make_app())
     for part in name.split():
         command = command.commands[part]
@@ -83,7 +83,7 @@ def test_help_fits_on_80_columns_with_all_names_in_full(folder: Path) -> None:
     run = run_program("fit", "--help", cwd=folder, COLUMNS="80")
     assert max(map(len, run.out.splitlines())) <= 80
     assert "…" not in run.out
-    for option in ("--skip-missing-response", "--no-split-on-missing", "--min-samples-leaf"):
+    for option in ("--skip-missing-target", "--no-split-on-missing", "--min-samples-leaf"):
         assert option in run.out
 
 
@@ -93,11 +93,11 @@ def test_program_without_arguments_shows_its_help(folder: Path) -> None:
     assert all(f" {name.split()[0]} " in run.out for name in COMMANDS)
 
 
-def test_version_is_told(folder: Path) -> None:
+def test_version_is_printed(folder: Path) -> None:
     assert run_program("--version", cwd=folder).out == f"tritree {library.__version__}\n"
 
 
-def test_entry_point_is_the_program(folder: Path) -> None:
+def test_entry_point_runs_the_program(folder: Path) -> None:
     beside = Path(sysconfig.get_path("scripts")) / ("tritree.exe" if os.name == "nt" else "tritree")
     found = str(beside) if beside.exists() else shutil.which("tritree")
     if found is None:
@@ -126,7 +126,7 @@ def test_table_is_read_from_the_standard_input_and_predictions_go_to_the_standar
 
 
 @pytest.mark.parametrize("kind", ["gzip", "parquet"])
-def test_compressed_tables_and_parquet_come_through_a_pipe_too(kind: str, folder: Path) -> None:
+def test_compressed_and_parquet_tables_are_read_from_a_pipe(kind: str, folder: Path) -> None:
     import gzip
     import io
 
@@ -137,19 +137,19 @@ def test_compressed_tables_and_parquet_come_through_a_pipe_too(kind: str, folder
         data = buffer.getvalue()
     else:
         data = gzip.compress(flowers().to_csv(index=False).encode())
-    run = run_program("holes", "-", "--json", cwd=folder, stdin=data)
+    run = run_program("missing", "-", "--json", cwd=folder, stdin=data)
     assert run.code == 0, run
     assert json.loads(run.out)["n_rows"] == 150
 
 
-def test_empty_standard_input_is_told(folder: Path) -> None:
-    run = run_program("holes", "-", cwd=folder, stdin=b"")
+def test_empty_standard_input_is_an_error(folder: Path) -> None:
+    run = run_program("missing", "-", cwd=folder, stdin=b"")
     assert run.code == 1
-    assert run.complaint == "tritree: the standard input is empty"
+    assert run.error_line == "tritree: the standard input is empty"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes end otherwise there")
-def test_reader_that_has_enough_is_no_error(folder: Path) -> None:
+def test_closed_pipe_is_no_error(folder: Path) -> None:
     command = [*PROGRAM, "show", "diabetes.tritree", "--rows", "diabetes.csv", "--max-nodes", "none"]
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
@@ -163,7 +163,7 @@ def test_reader_that_has_enough_is_no_error(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here that is always full")
-def test_full_disk_is_told(folder: Path) -> None:
+def test_full_disk_is_an_error_in_one_line(folder: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         process = subprocess.run(
             [*PROGRAM, "show", "diabetes.tritree"],
@@ -179,7 +179,7 @@ def test_full_disk_is_told(folder: Path) -> None:
     ]
 
 
-def test_stream_without_unicode_gets_plain_signs(folder: Path) -> None:
+def test_stream_without_unicode_gets_ascii(folder: Path) -> None:
     run = run_program("show", "diabetes.tritree", cwd=folder, PYTHONIOENCODING="ascii")
     assert run.code == 0
     assert run.out.isascii()
@@ -190,7 +190,7 @@ def test_stream_without_unicode_gets_plain_signs(folder: Path) -> None:
     assert helped.out.isascii()
     wrong = run_program("fit", "tür.csv", "-y", "é", cwd=folder, PYTHONIOENCODING="ascii")
     assert wrong.code == 1
-    assert wrong.complaint == r"tritree: there is no file 't\xfcr.csv'"
+    assert wrong.error_line == r"tritree: there is no file 't\xfcr.csv'"
 
 
 def test_result_in_a_pipe_has_no_colours_and_no_bars(folder: Path) -> None:
@@ -214,13 +214,11 @@ def test_program_without_typer_says_so_in_one_line(folder: Path, tmp_path: Path)
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     run = run_program("--help", cwd=folder, PYTHONPATH=path)
     assert run.code == 1
-    assert "needs typer" in run.complaint
-    assert run.complaint.endswith("pip install 'tritree[cli]'")
+    assert "needs typer" in run.error_line
+    assert run.error_line.endswith("pip install 'tritree[cli]'")
 
 
-def test_comparison_of_a_table_from_the_standard_input_is_a_process_like_any_other(
-    folder: Path, cache: Path
-) -> None:
+def test_table_from_the_standard_input_can_be_compared(folder: Path, cache: Path) -> None:
     data = (folder / "diabetes.csv").read_bytes()
     options = ["--drop", "id", "--rates", "0.3", "--seeds", 1, "--folds", 3, "--depth", 2, "--json"]
     run = run_program("compare", "-", "-y", "progress", *options, cwd=folder, stdin=data)
@@ -231,13 +229,13 @@ def test_comparison_of_a_table_from_the_standard_input_is_a_process_like_any_oth
     assert Path(found["about"]["store"]).parent == cache / "compare"
 
 
-def test_bias_as_a_program_has_nothing_to_say_beside_its_table(folder: Path) -> None:
+def test_bias_writes_its_table_and_no_messages(folder: Path) -> None:
     run = run_program("lab", "bias", "--repeats", 20, "--n", 20, cwd=folder)
     assert (run.code, run.err) == (0, "")
     assert run.out.startswith("q = 0.1")
 
 
-def test_demo_takes_no_longer_than_half_a_minute(tmp_path: Path) -> None:
+def test_demo_takes_less_than_half_a_minute(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     begin = time.monotonic()
     run = run_program("demo", cwd=tmp_path, MPLBACKEND="module://no_such_backend")  # a file needs no window
@@ -246,10 +244,10 @@ def test_demo_takes_no_longer_than_half_a_minute(tmp_path: Path) -> None:
     assert (tmp_path / "tritree-demo" / "comparison.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_help_imports_nothing_heavy_of_its_own(folder: Path) -> None:
+def test_help_imports_no_heavy_packages(folder: Path) -> None:
     script = (
         "import sys, tritree; before = set(sys.modules); "
-        "from tritree.cli.app import main; main(['--help']); "
+        "from tritree.cli.main import main; main(['--help']); "
         "print('\\n', [name for name in ('numpy', 'pandas', 'sklearn', 'matplotlib', 'scipy') "
         "if name in set(sys.modules) - before])"
     )

@@ -1,4 +1,4 @@
-"""The program as tests run it: in this process, as a process of its own, and on a pseudo-terminal."""
+"""Running the program: in this process, as a subprocess, and on a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 PROGRAM = [sys.executable, "-m", "tritree"]
-SECONDS = 120  # that a run may take before a test gives up
+SECONDS = 120  # timeout of a run
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a run."""
+    """The result of a run."""
 
     code: int
     out: str
@@ -30,8 +30,8 @@ class Run:
         return json.loads(self.out)
 
     @property
-    def complaint(self) -> str:
-        """Return the one line that is said about what is wrong: nothing else may be said, and no traceback."""
+    def error_line(self) -> str:
+        """Return the error, which must be the only line beside warnings."""
         assert self.out == "", self
         lines = [line for line in self.err.splitlines() if "warning:" not in line]
         assert len(lines) == 1, self
@@ -40,27 +40,27 @@ class Run:
 
 
 class InProcess:
-    """The program run in this process, which is quick: nothing is imported anew."""
+    """The program run in this process, which saves the time for imports."""
 
     def __init__(self, capfd: pytest.CaptureFixture[str]) -> None:
         self._capfd = capfd
 
     def __call__(self, *args: object) -> Run:
-        from tritree.cli.app import main
+        from tritree.cli.main import main
 
         self._capfd.readouterr()
         code = main([str(arg) for arg in args])
         return Run(code, *self._capfd.readouterr())
 
     def good(self, *args: object) -> Run:
-        """Return a run that went well."""
+        """Return a run that must succeed."""
         run = self(*args)
         assert run.code == 0, run
         return run
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Return an environment in which nothing forces colours or widths."""
+    """Return the environment variables without those that force colours or widths."""
     forced = (
         "NO_COLOR",
         "FORCE_COLOR",
@@ -77,7 +77,7 @@ def environment(**changes: str) -> dict[str, str]:
 def run_program(
     *args: object, cwd: Path, stdin: bytes | None = None, program: list[str] | None = None, **changes: str
 ) -> Run:
-    """Return a run of the program in a process of its own."""
+    """Run the program as a subprocess."""
     process = subprocess.run(
         [*(program or PROGRAM), *map(str, args)],
         cwd=cwd,
@@ -93,7 +93,7 @@ def run_program(
 def run_on_terminal(
     *args: object, cwd: Path, keys: dict[str, bytes] | None = None, **changes: str
 ) -> tuple[int, str]:
-    """Return exit code and all that a pseudo-terminal got; ``keys`` are typed when a text has been shown."""
+    """Return the exit code and the output on a pseudo-terminal; ``keys`` are typed when a text is shown."""
     import pty
     import select
     import time
@@ -122,5 +122,5 @@ def run_on_terminal(
 
 
 def without_control(shown: str) -> str:
-    """Return what a terminal got without what moves its cursor or colours it."""
+    """Return the output on a terminal without control sequences."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)

@@ -1,4 +1,4 @@
-"""Tables are read from files of any kind, and what looks odd in them is told."""
+"""Tables are read from files of any format, and suspicious columns are named."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from cli.conftest import diabetes, flowers
-from cli.running import InProcess
+from cli.program import InProcess
 from data_paths import DATA
 
 import tritree as library
@@ -42,19 +42,19 @@ def write(frame: pd.DataFrame, path: str) -> None:
     "path",
     ["t.csv", "t.tsv", "t.csv.gz", "t.TSV.GZ".lower(), "t.csv.bz2", "t.csv.xz", "t.csv.zip", "t.parquet"],
 )
-def test_same_tree_comes_out_of_a_file_of_any_kind(path: str, tritree: InProcess, table: Path) -> None:
+def test_same_tree_is_fitted_to_a_file_of_any_format(path: str, tritree: InProcess, table: Path) -> None:
     if path.endswith("parquet"):
         pytest.importorskip("pyarrow")
     write(diabetes(), path)
     assert tree_of(tritree, path) == tree_of(tritree, str(table))
 
 
-def test_kind_can_be_named_where_the_ending_does_not_tell(tritree: InProcess, table: Path) -> None:
+def test_format_can_be_named_where_the_extension_is_unknown(tritree: InProcess, table: Path) -> None:
     Path("t.data").write_bytes(table.read_bytes())
     assert tree_of(tritree, "t.data", "--read-as", "csv") == tree_of(tritree, str(table))
 
 
-def test_separator_decimal_sign_encoding_and_mark_are_read(tritree: InProcess, table: Path) -> None:
+def test_separator_decimal_encoding_and_byte_order_mark_are_read(tritree: InProcess, table: Path) -> None:
     text = diabetes().to_csv(index=False, sep=";", decimal=",")
     Path("t.csv").write_text(text, encoding="utf-16")
     other = tree_of(tritree, "t.csv", "--separator", ";", "--decimal", ",", "--encoding", "utf-16")
@@ -63,12 +63,12 @@ def test_separator_decimal_sign_encoding_and_mark_are_read(tritree: InProcess, t
     assert tree_of(tritree, "t.csv") == tree_of(tritree, str(table))
 
 
-def test_empty_cells_and_the_usual_texts_are_missing(tritree: InProcess) -> None:
+def test_empty_cells_and_default_na_texts_are_missing(tritree: InProcess) -> None:
     Path("t.csv").write_text("a,b\n1,x\n,\nNA,NaN\nnull,None\n?,?\n")
     counts = {
         way: [
             column["missing"]
-            for column in tritree.good("holes", "t.csv", *way.split(), "--json").json["columns"]
+            for column in tritree.good("missing", "t.csv", *way.split(), "--json").json["columns"]
         ]
         for way in ("", "--na ?", "--no-default-na", "--no-default-na --na ?")
     }
@@ -80,7 +80,7 @@ def test_empty_cells_and_the_usual_texts_are_missing(tritree: InProcess) -> None
     }
 
 
-def test_numbers_beside_a_few_texts_are_told_with_the_remedy(tritree: InProcess) -> None:
+def test_mostly_numeric_text_column_is_named_with_a_remedy(tritree: InProcess) -> None:
     cells = ["?" if i % 50 == 7 else str(i % 11) for i in range(200)]
     pd.DataFrame({"hp": cells, "y": range(200)}).to_csv("t.csv", index=False)
     run = tritree.good("fit", "t.csv", "-y", "y")
@@ -89,31 +89,31 @@ def test_numbers_beside_a_few_texts_are_told_with_the_remedy(tritree: InProcess)
     assert tritree.good("fit", "t.csv", "-y", "y", "--na", "?").err == ""
 
 
-def test_decimal_commas_are_told_with_the_remedy(tritree: InProcess) -> None:
+def test_decimal_commas_are_noticed_with_a_remedy(tritree: InProcess) -> None:
     pd.DataFrame({"x": [f"{i},5" for i in range(100)], "y": range(100)}).to_csv("t.csv", index=False)
     assert "--decimal ," in tritree.good("fit", "t.csv", "-y", "y").err
 
 
-def test_column_that_counts_the_rows_is_told(tritree: InProcess) -> None:
+def test_column_that_numbers_the_rows_is_noticed(tritree: InProcess) -> None:
     flowers().to_csv("t.csv")
     assert "--drop 'Unnamed: 0'" in tritree.good("fit", "t.csv", "-y", "kind").err
 
 
-def test_index_of_a_parquet_table_is_a_column_if_it_has_a_name(tritree: InProcess) -> None:
+def test_named_index_of_a_parquet_file_is_a_column(tritree: InProcess) -> None:
     pytest.importorskip("pyarrow")
     diabetes().set_index("id").to_parquet("t.parquet")
-    assert tritree.good("holes", "t.parquet", "--json").json["columns"][0]["name"] == "id"
+    assert tritree.good("missing", "t.parquet", "--json").json["columns"][0]["name"] == "id"
 
 
-def test_dates_of_a_parquet_table_are_refused_with_the_remedy(tritree: InProcess) -> None:
+def test_dates_in_a_parquet_file_are_refused_with_a_remedy(tritree: InProcess) -> None:
     pytest.importorskip("pyarrow")
     frame = diabetes().assign(day=pd.Timestamp("2024-05-01"))
     frame.to_parquet("t.parquet")
-    complaint = tritree("fit", "t.parquet", "-y", "progress").complaint
-    assert "column 'day' holds dates" in complaint
-    assert complaint.endswith("or drop it with --drop")
-    complaint = tritree("fit", "t.parquet", "-y", "day").complaint
-    assert complaint.startswith("tritree: the response 'day' holds dates")
+    error_line = tritree("fit", "t.parquet", "-y", "progress").error_line
+    assert "column 'day' holds dates" in error_line
+    assert error_line.endswith("or drop it with --drop")
+    error_line = tritree("fit", "t.parquet", "-y", "day").error_line
+    assert error_line.startswith("tritree: the target 'day' holds dates")
 
 
 @pytest.mark.parametrize("name", ["adult.csv.gz", "ames_housing.csv", "horse_colic.csv", "titanic_full.csv"])
@@ -122,16 +122,16 @@ def test_real_tables_are_fitted_predicted_and_explained(name: str, tritree: InPr
     if not path.exists():
         pytest.skip(f"{name} is not here; TRITREE_DATA names the folder that has it")
     tritree.good("fit", path, "-y", "y", "-o", "m.tritree", "--json")
-    told = tritree.good("predict", "m.tritree", path, "--keep", "y", "--json").json
+    predictions = tritree.good("predict", "m.tritree", path, "--keep", "y", "--json").json
     frame = pd.read_csv(path)
     model = library.TrinaryTreeRegressor() if name.startswith("ames") else library.TrinaryTreeClassifier()
     ours = model.fit(frame.drop(columns="y"), frame["y"]).predict(frame.drop(columns="y"))
-    assert [row["prediction"] for row in told] == ours.tolist()
+    assert [row["prediction"] for row in predictions] == ours.tolist()
     assert "predicts" in tritree.good("explain", "m.tritree", path, "0-2").out
-    assert f"{len(frame):,} rows × {len(frame.columns)} columns" in tritree.good("holes", path).out
+    assert f"{len(frame):,} rows × {len(frame.columns)} columns" in tritree.good("missing", path).out
 
 
-def test_extra_of_the_command_line_brings_what_parquet_needs() -> None:
+def test_cli_extra_has_what_parquet_needs() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
     [needed] = [line for line in extras["cli"] if line.startswith("pyarrow")]

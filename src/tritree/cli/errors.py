@@ -1,0 +1,126 @@
+"""Errors and warnings of the library in the words of the command line, built from the facts that they carry."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tritree.cli.messages import UserError
+from tritree.errors import (
+    ColumnError,
+    DataError,
+    GrowthLimitError,
+    HighCardinalityWarning,
+    ParameterError,
+    SampleWeightError,
+    TargetError,
+    UngrownBranchWarning,
+    UnknownCategoryError,
+    name_column,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tritree.cli.training import ColumnRoles
+
+__all__ = ["describe_error", "describe_warning", "fit_errors", "growth_limit"]
+
+
+def describe_error(error: BaseException) -> str:
+    """Return the text of an error, with a remedy."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory; use fewer rows or columns"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"{error.filename!r}: {error.strerror}" if error.filename is not None else error.strerror
+    if isinstance(error, UnknownCategoryError):
+        return f"{error.subject} {error.problem}; correct it, make it missing, or add --unknown-category no_information"
+    if isinstance(error, ImportError) and error.name is not None:
+        return f"{error}: pip install 'tritree[cli]'"
+    return str(error) or type(error).__name__
+
+
+@contextmanager
+def fit_errors(kind: str, roles: ColumnRoles) -> Iterator[None]:
+    """Raise errors of ``fit`` as UserErrors that name the columns of the table and the options of the command."""
+    from tritree.cli.models import PARAMETERS
+
+    try:
+        yield
+    except DataError as error:
+        subject = error.subject
+        if isinstance(error, TargetError):
+            subject = f"the target {roles.target!r}"
+        elif isinstance(error, SampleWeightError):
+            subject = f"the column of weights, {roles.weights!r},"
+        drop = "drop it with --drop" if isinstance(error, ColumnError) and error.can_drop else ""
+        remedy = ", or ".join(filter(None, (error.remedy, drop)))
+        raise UserError(f"{subject} {error.problem}" + (f"; {remedy}" if remedy else "")) from error
+    except ParameterError as error:
+        option = next((option for option, name in PARAMETERS[kind].items() if name == error.name), None)
+        if option is None:
+            raise
+        none = "" if error.none_means is None else f", or none ({error.none_means})"
+        raise UserError(f"{option} must be {error.requirement}{none}, got {error.value}") from error
+
+
+@contextmanager
+def growth_limit(remedy: str, *, option: str | None = None) -> Iterator[None]:
+    """Raise a GrowthLimitError as a UserError that names the option of the limit, if there is one, and a remedy."""
+    try:
+        yield
+    except GrowthLimitError as error:
+        limit = f"{error.max_nodes:,} nodes" if option is None else f"{option} {error.max_nodes:,}"
+        model = "the tree has" if error.n_trees == 1 else "the trees have"
+        if error.n_ungrown:
+            full = "far more" if error.n_nodes_in_full is None else f"up to {error.n_nodes_in_full:,} nodes"
+            text = (
+                f"{model} {error.n_nodes:,} nodes and {error.n_ungrown:,} branches still to grow, which would exceed "
+                f"{limit}; the fully grown tree may have {full}"
+            )
+        else:
+            text = f"{model} {error.n_nodes:,} nodes, more than {limit}"
+        raise UserError(f"{text}; {remedy}") from None
+
+
+_GROW_FOR = "fit without --no-training-rows, or pass similar rows to fit --grow-for"
+#: What to do about ungrown branches, by their cause and the kind of model.
+_REMEDIES = {
+    (
+        "detached",
+        "tree",
+    ): f"the model file has no training rows to grow it from; {_GROW_FOR}, or grow every branch "
+    "with --grow-all",
+    ("detached", "tree of a forest"): f"the model file has no training rows to grow it from; {_GROW_FOR}",
+    ("detached", "ensemble"): f"the model file has no training rows to grow it from; {_GROW_FOR}",
+    (
+        "node_limit",
+        "tree of a forest",
+    ): "the tree has its maximum number of nodes; fit with a lower --max-depth",
+    ("node_limit", "ensemble"): "a tree has its maximum number of nodes; fit with a lower --max-depth",
+}
+
+
+def describe_warning(warning: Warning) -> str:
+    """Return the text of a warning, with options of the command line as its remedy."""
+    if isinstance(warning, HighCardinalityWarning):
+        return (
+            f"{name_column(warning.column)} has {warning.n_categories:,} categories in {warning.n_rows:,} rows, so it "
+            "probably identifies the rows; leave it out with --drop, or parse it if it holds numbers or dates"
+        )
+    if not isinstance(warning, UngrownBranchWarning):
+        return str(warning)
+    if warning.cause == "export":
+        what, remedy = {
+            "file": ("the model in the file", "--grow-for"),
+            "onnx": ("an ONNX model", "--rows, or to fit --grow-for"),
+        }[warning.destination]
+        return (
+            f"no third branch is grown yet, and {what} cannot grow any: where a value is missing, the row gets the "
+            f"value of that node; pass rows with the missing values to expect to {remedy}"
+        )
+    times = "once" if warning.n_hits == 1 else f"{warning.n_hits:,} times"
+    return (
+        f"{times} a row reached a third branch that is not grown, and got the value of the node above it: "
+        f"{_REMEDIES[warning.cause, warning.model]}"
+    )

@@ -1,0 +1,74 @@
+"""``tritree missing``: where the values of a table are missing."""
+
+# annotations are read by Typer when the program is built, so they are not put off here
+
+from typing import Annotated, Literal
+
+import typer
+
+from tritree.cli import options
+from tritree.cli.messages import UserError, progress, write_json, write_text
+from tritree.cli.tables import TableFormat, check_column, open_table
+
+__all__ = ["EXAMPLES", "missing"]
+
+EXAMPLES = (
+    ("tritree missing houses.csv", "fractions, patterns, and columns that are missing together"),
+    ("tritree missing houses.csv --drop price -o missing.png", "as a figure; .svg and .pdf, too"),
+    ("tritree missing houses.csv --json | jq .complete_rows", "as JSON"),
+)
+
+Output = Annotated[
+    str | None,
+    options.output_option("Figure to draw: .png, .svg or .pdf. An existing file is replaced."),
+]
+Format = Annotated[
+    Literal["png", "svg", "pdf"] | None,
+    options.format_option("png, svg or pdf. By default the file extension decides."),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", show_default=False, help="Column to leave out. May be repeated."),
+]
+
+
+@options.with_table_format
+def missing(
+    table: options.TableFile,
+    output: Output = None,
+    requested: Format = None,
+    drop: Drop = None,
+    dpi: options.Dpi = 110,
+    as_json: options.AsJson = False,
+    *,
+    table_format: TableFormat,
+) -> None:
+    """Summarise the missing values of a table: by column, by pattern, and which columns are missing together."""
+    from tritree.cli.output import (
+        FIGURE_FORMATS,
+        check_not_terminal,
+        check_output,
+        figure_bytes,
+        output_format,
+        write_output,
+    )
+    from tritree.lab.missing_profile import profile_missing
+
+    form = None if output is requested is None else output_format(output, requested, FIGURE_FORMATS)
+    source = open_table(table, table_format)
+    file = check_output(output, "the figure", table)
+    if as_json and form is not None and file is None:
+        raise UserError("the figure and the JSON cannot both go to the standard output; name a file with -o")
+    if form is not None:
+        check_not_terminal(file, form)
+    frame = source.read(table_format)
+    for name in drop or ():
+        check_column(name, list(frame.columns), source.name)
+    with progress("summarising missing values"):
+        profile = profile_missing(frame.drop(columns=drop or []))
+    if form is not None:
+        write_output(figure_bytes(profile.plot, form, dpi), file, output, "the figure")
+    if as_json:
+        write_json(profile.to_dict())
+    elif form is None:
+        write_text(str(profile))

@@ -1,0 +1,114 @@
+"""``tritree export`` writes what the library exports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli.conftest import diabetes, patients, rows_with_missing
+from cli.program import InProcess
+
+import tritree as library
+
+
+def test_json_is_the_tree_as_data(tritree: InProcess, model: Path) -> None:
+    tritree.good("export", model, "-o", "tree.json")
+    ours = library.load(model).to_dict()
+    assert json.loads(Path("tree.json").read_text()) == ours
+    assert tritree.good("export", model, "--format", "json").json == ours
+    assert "edges" in tritree.good("export", model, "--format", "json", "--spread").json
+
+
+def test_onnx_model_predicts_the_same(tritree: InProcess, model: Path) -> None:
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    tritree.good("export", model, "-o", "tree.onnx")
+    rows = diabetes().drop(columns=["id", "progress"])
+    session = runtime.InferenceSession("tree.onnx")
+    [theirs] = session.run(["prediction"], {"X": rows.to_numpy(dtype=np.float64)})
+    assert np.array_equal(theirs.ravel(), library.load(model).predict(rows))
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_ensemble_is_explained_and_exported(
+    kind: str, tritree: InProcess, patients_table: Path, request: pytest.FixtureRequest
+) -> None:
+    pytest.importorskip("onnx")
+    model = request.getfixturevalue(kind)
+    assert "row 3 predicts" in tritree.good("explain", model, patients_table, "3").out
+    assert tritree.good("explain", model, patients_table, "3", "--json").json[0]["contributions"]
+    tritree.good("export", model, "-o", "model.onnx")
+    assert Path("model.onnx").stat().st_size > 100
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_ensemble_is_exported_with_the_branches_that_rows_need(
+    kind: str, tritree: InProcess, request: pytest.FixtureRequest
+) -> None:
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model = request.getfixturevalue(kind)
+    rows = rows_with_missing()
+    rows.to_csv("new.csv", index=False)
+    assert "warning" not in tritree.good("export", model, "-o", "model.onnx", "--rows", "new.csv").err
+    session = runtime.InferenceSession("model.onnx")
+    found = np.ravel(session.run(None, {"X": rows.to_numpy(np.float64)})[0])
+    np.testing.assert_allclose(found, library.load(model).predict(rows), rtol=1e-4)
+
+
+def test_export_without_third_branches_warns_and_names_the_option(tritree: InProcess) -> None:
+    pytest.importorskip("onnx")
+    patients().fillna(0).to_csv("complete.csv", index=False)
+    tritree.good("fit", "complete.csv", "-y", "progress", "-m", "boosting", "--trees", 3)
+    message = tritree.good("export", "complete.tritree", "-o", "bare.onnx").err
+    assert "pass rows with the missing values to expect to --rows, or to fit --grow-for" in message
+    assert "grow_for()" not in message
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_one_tree_of_an_ensemble_is_exported_with_the_branches_that_rows_need(
+    kind: str, tritree: InProcess, request: pytest.FixtureRequest
+) -> None:
+    model = request.getfixturevalue(kind)
+    rows_with_missing().to_csv("new.csv", index=False)
+    args = ("export", model, "--tree", 0, "-f", "json")
+    nodes = [len(tritree.good(*args, *more).json["nodes"]) for more in ((), ("--rows", "new.csv"))]
+    assert nodes[0] < nodes[1]
+
+
+def test_too_many_nodes_suggest_fewer_rows(tritree: InProcess, boosting: Path) -> None:
+    pytest.importorskip("onnx")
+    rows_with_missing().to_csv("new.csv", index=False)
+    run = tritree("export", boosting, "-o", "x.onnx", "--rows", "new.csv", "--max-nodes", 200)
+    assert "raise --max-nodes, or name fewer rows with --rows, or fit fewer" in run.error_line
+
+
+def test_rows_cannot_grow_a_model_without_training_rows(tritree: InProcess, patients_table: Path) -> None:
+    pytest.importorskip("onnx")
+    rows_with_missing().to_csv("new.csv", index=False)
+    tritree.good(
+        "fit",
+        patients_table,
+        "-y",
+        "progress",
+        "-m",
+        "forest",
+        "--trees",
+        3,
+        "-o",
+        "m.tritree",
+        "--no-training-rows",
+    )
+    run = tritree.good("export", "m.tritree", "-o", "m.onnx", "--rows", "new.csv")
+    assert (
+        "no training rows to grow it from; fit without --no-training-rows, or pass similar rows to fit --grow-for"
+        in run.err
+    )
+
+
+def test_distribution_of_targets_in_a_tree_of_a_forest_is_exported(tritree: InProcess, forest: Path) -> None:
+    tree = tritree.good("export", forest, "--tree", 1, "-f", "json", "--spread").json
+    assert tree["member"] == {"number": 1, "of": 4}
+    assert sum(tree["nodes"][0]["spread"]) == pytest.approx(1)
