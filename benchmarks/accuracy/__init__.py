@@ -1,1 +1,1 @@
-"""tritree's boosting beside other libraries as fields go missing: ``python -m benchmarks.accuracy``."""
+"""Accuracy of tritree's boosting and other libraries as fields go missing: ``python -m benchmarks.accuracy``."""

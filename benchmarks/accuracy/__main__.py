@@ -9,20 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.accuracy.data import SETS, load_sets
-from benchmarks.accuracy.plan import FAMILIES, MECHANISMS, Part, Plan, quick
+from benchmarks.accuracy.data import DATASETS, load_datasets
+from benchmarks.accuracy.experiments import MECHANISMS, SCENARIOS, Design, Grid, quick, run
+from benchmarks.accuracy.methods import LIBRARIES, installed
 from benchmarks.accuracy.plots import draw
 from benchmarks.accuracy.report import as_markdown
-from benchmarks.accuracy.rivals import LIBRARIES, installed
-from benchmarks.accuracy.run import run
-from benchmarks.accuracy.summary import summarised
+from benchmarks.accuracy.summary import summarise
 from benchmarks.arguments import integer_from
 from tritree.lab.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from benchmarks.accuracy.run import Outcome
+    from benchmarks.accuracy.experiments import Outcome
     from benchmarks.accuracy.summary import Summary
     from tritree.lab import Dataset
 
@@ -31,52 +30,58 @@ DOCS = RESULTS.parents[1] / "docs"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was asked for and write it down; return 1 if there is nothing to show, and 130 after Ctrl-C."""
+    """Run the comparison and write its results; return 1 if there are none, and 130 after Ctrl-C."""
     parser = make_parser()
-    asked = parser.parse_args(arguments)
-    plan = planned(asked)
-    libraries, absent = installed(plan.libraries)
-    plan = replace(plan, libraries=tuple(libraries))
-    datasets, lacking = load_sets(plan.sets, plan.rows)
-    output = asked.output or RESULTS / f"accuracy{'-quick' if asked.quick else ''}"
+    options = parser.parse_args(arguments)
+    design = design_from(options)
+    libraries, absent = installed(design.libraries)
+    design = replace(design, libraries=tuple(libraries))
+    datasets, not_found = load_datasets(design.datasets, design.rows)
+    output = options.output or RESULTS / f"accuracy{'-quick' if options.quick else ''}"
     output.mkdir(parents=True, exist_ok=True)
     begin = time.perf_counter()
     try:
         outcome = run(
-            plan, datasets, asked.store or output / "store.sqlite", jobs=asked.jobs, progress=asked.progress
+            design,
+            datasets,
+            options.store or output / "store.sqlite",
+            jobs=options.jobs,
+            progress=options.progress,
         )
     except StoreError as error:
         parser.error(str(error))
-    outcome.notes[:0] = absent + lacking
+    outcome.notes[:0] = absent + not_found
     if outcome.results.empty:
-        ended = "Ended before the first data set was done; the same command goes on where it was."
+        interrupted = (
+            "Interrupted before the first data set was finished; run the same command again to resume."
+        )
         print(
-            "\n".join([*outcome.notes, "There are no results." if outcome.finished else ended]),
+            "\n".join([*outcome.notes, "There are no results." if outcome.finished else interrupted]),
             file=sys.stderr,
         )
         return 130 if not outcome.finished else 1
-    summary = summarised(outcome.results)
-    written = write(summary, plan, datasets, outcome, output)
-    if asked.write_docs:
-        written += publish(summary, plan, datasets, outcome, DOCS)
+    summary = summarise(outcome.results)
+    written = write(summary, design, datasets, outcome, output)
+    if options.write_docs:
+        written += publish(summary, design, datasets, outcome, DOCS)
     print((output / "summary.md").read_text(encoding="utf-8"))
     print(f"{time.perf_counter() - begin:.0f} s. Written: {', '.join(str(path) for path in written)}")
     return 0 if outcome.finished else 130
 
 
 def write(
-    summary: Summary, plan: Plan, datasets: Sequence[Dataset], outcome: Outcome, output: Path
+    summary: Summary, design: Design, datasets: Sequence[Dataset], outcome: Outcome, output: Path
 ) -> list[Path]:
-    """Return the files that were written: the page, every table, and pictures."""
+    """Write the page, all tables and the pictures; return their paths."""
     pictures = draw(summary, output)
     page = output / "summary.md"
-    _write_page(page, summary, plan, datasets, outcome, pictures)
+    _write_page(page, summary, design, datasets, outcome, pictures)
     tables = {
         "folds": outcome.results,
         "cases": summary.cases,
-        "standings": summary.standings,
-        "pairs": summary.pairs,
-        "singles": summary.singles,
+        "ranking": summary.ranking,
+        "paired_tests": summary.paired_tests,
+        "per_dataset": summary.per_dataset,
     }
     for name, table in tables.items():
         table.to_csv(output / f"{name}.csv", index=False)
@@ -84,107 +89,126 @@ def write(
 
 
 def publish(
-    summary: Summary, plan: Plan, datasets: Sequence[Dataset], outcome: Outcome, docs: Path
+    summary: Summary, design: Design, datasets: Sequence[Dataset], outcome: Outcome, docs: Path
 ) -> list[Path]:
-    """Return what was written to the documentation: the page, and pictures."""
+    """Write the page and the pictures of the documentation; return their paths."""
     pictures = draw(summary, docs / "pictures", "accuracy-")
     page = docs / "accuracy.md"
-    _write_page(page, summary, plan, datasets, outcome, pictures)
+    _write_page(page, summary, design, datasets, outcome, pictures)
     return [page, *pictures.values()]
 
 
 def _write_page(
     page: Path,
     summary: Summary,
-    plan: Plan,
+    design: Design,
     datasets: Sequence[Dataset],
     outcome: Outcome,
     pictures: Mapping[str, Path],
 ) -> None:
     paths = {shown: path.relative_to(page.parent).as_posix() for shown, path in pictures.items()}
-    page.write_text(as_markdown(summary, plan, datasets, outcome, paths), encoding="utf-8")
+    page.write_text(as_markdown(summary, design, datasets, outcome, paths), encoding="utf-8")
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         "python -m benchmarks.accuracy",
-        description="Compare tritree's boosting with other libraries as fields go missing. A run that was "
-        "stopped goes on where it was, if it is given the same store.",
+        description="Compare the accuracy of tritree's boosting and other libraries as fields go missing. "
+        "An interrupted run resumes if it is given the same store.",
     )
     add: Any = parser.add_argument
-    add("--quick", action="store_true", help="six sets, three scenarios, one rate each; a few minutes")
-    add("--sets", nargs="+", choices=SETS, metavar="SET", help=f"which data sets: {', '.join(SETS)}")
-    add("--scenarios", nargs="+", choices=FAMILIES, metavar="SCENARIO", help=_all_of(FAMILIES))
-    add("--mechanisms", nargs="+", choices=MECHANISMS, metavar="HOW", help=_all_of(MECHANISMS))
+    add(
+        "--quick",
+        action="store_true",
+        help="six data sets, three scenarios, one rate each; takes a few minutes",
+    )
+    add("--datasets", nargs="+", choices=DATASETS, metavar="NAME", help=_choices(DATASETS))
+    add("--scenarios", nargs="+", choices=SCENARIOS, metavar="NAME", help=_choices(SCENARIOS))
+    add("--mechanisms", nargs="+", choices=MECHANISMS, metavar="NAME", help=_choices(MECHANISMS))
     add(
         "--rates",
         nargs="+",
-        type=_share,
-        metavar="SHARE",
-        help="shares of cells that are removed: 0.1 0.3 0.5",
+        type=_fraction,
+        metavar="RATE",
+        help="fractions of the cells that are removed (default: 0.1 0.3 0.5)",
     )
-    add("--libraries", nargs="+", choices=LIBRARIES, metavar="NAME", help=_all_of(LIBRARIES))
-    add("--seeds", type=integer_from(1), metavar="N", help="how many times holes are made: 1")
-    add("--folds", type=integer_from(2), metavar="N", help="of the cross-validation: 3")
-    add("--depth", type=integer_from(1), metavar="N", help="of all trees: 4")
-    add("--trees", type=integer_from(1), metavar="N", help="of every method: 150")
-    add("--leaf", type=integer_from(1), metavar="N", help="the fewest rows of a leaf: 20")
+    add("--libraries", nargs="+", choices=LIBRARIES, metavar="NAME", help=_choices(LIBRARIES))
+    add("--seeds", type=integer_from(1), metavar="N", help="number of random removals of values (default: 1)")
+    add("--folds", type=integer_from(2), metavar="N", help="number of cross-validation folds (default: 3)")
+    add("--depth", type=integer_from(1), metavar="N", help="maximum depth of the trees (default: 4)")
+    add("--trees", type=integer_from(1), metavar="N", help="number of trees of each method (default: 150)")
+    add("--leaf", type=integer_from(1), metavar="N", help="minimum number of rows per leaf (default: 20)")
     add(
         "--rows",
         type=integer_from(0),
         metavar="N",
-        help="sample larger sets to so many rows: 2000; 0 takes all",
+        help="maximum number of rows of a data set; larger ones are sampled (default: 2000; 0: no limit)",
     )
-    add("--jobs", type=integer_from(1), default=1, metavar="N", help="cells that run at the same time: 1")
     add(
-        "--store", type=Path, metavar="FILE", help="keeps what is finished: store.sqlite in the output folder"
+        "--jobs",
+        type=integer_from(1),
+        default=1,
+        metavar="N",
+        help="number of trials that run in parallel (default: 1)",
     )
-    add("--output", type=Path, metavar="FOLDER", help="benchmarks/results/accuracy, or accuracy-quick")
-    add("--write-docs", action="store_true", help="write the page and its pictures to docs/, too")
+    add(
+        "--store",
+        type=Path,
+        metavar="FILE",
+        help="file for finished trials (default: store.sqlite in the output folder)",
+    )
+    add(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="output folder (default: benchmarks/results/accuracy, or accuracy-quick)",
+    )
+    add("--write-docs", action="store_true", help="also write the page and its pictures to docs/")
     add(
         "--progress",
         action=argparse.BooleanOptionalAction,
-        help="show a bar; on a terminal it is shown anyway",
+        help="show a progress bar (default: on terminals only)",
     )
     return parser
 
 
-def planned(asked: argparse.Namespace) -> Plan:
-    """Return the plan that was asked for."""
-    plan = quick() if asked.quick else Plan()
-    if asked.scenarios or asked.mechanisms or asked.rates:
-        whole = Part()
-        part = Part(
-            tuple(asked.scenarios or whole.families),
-            tuple(asked.mechanisms or (("mcar",) if asked.quick else whole.mechanisms)),
-            tuple(asked.rates or whole.rates),
+def design_from(options: argparse.Namespace) -> Design:
+    """Return the design that the command line describes."""
+    design = quick() if options.quick else Design()
+    if options.scenarios or options.mechanisms or options.rates:
+        full = Grid()
+        grid = Grid(
+            tuple(options.scenarios or full.scenarios),
+            tuple(options.mechanisms or (("mcar",) if options.quick else full.mechanisms)),
+            tuple(options.rates or full.rates),
         )
-        plan = replace(plan, parts=(part,))
-    size: dict[str, Any] = {
-        name: value for name in ("depth", "trees", "leaf") if (value := getattr(asked, name)) is not None
+        design = replace(design, grids=(grid,))
+    names = {"depth": "max_depth", "trees": "n_trees", "leaf": "min_samples_leaf"}
+    parameters: dict[str, Any] = {
+        names[name]: value for name in names if (value := getattr(options, name)) is not None
     }
-    given: dict[str, Any] = {
+    changed: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
-        for name in ("sets", "libraries", "seeds", "folds", "rows")
-        if (value := getattr(asked, name)) is not None
+        for name in ("datasets", "libraries", "seeds", "folds", "rows")
+        if (value := getattr(options, name)) is not None
     }
-    return replace(plan, size=replace(plan.size, **size), **given)
+    return replace(design, parameters=replace(design.parameters, **parameters), **changed)
 
 
-def _all_of(names: Any) -> str:
-    return f"some of {', '.join(names)}; all by default"
+def _choices(names: Any) -> str:
+    return f"any of {', '.join(names)} (default: all)"
 
 
-def _share(text: str) -> float:
+def _fraction(text: str) -> float:
     try:
-        share = float(text)
+        fraction = float(text)
     except ValueError:
-        share = -1.0
-    if not 0 < share <= 1:
-        remedy = f"; {share:g} percent is {share / 100:g}" if 1 < share <= 100 else ""
-        raise argparse.ArgumentTypeError(f"{text} is no share above 0 and up to 1{remedy}")
-    return share
+        fraction = -1.0
+    if not 0 < fraction <= 1:
+        remedy = f"; {fraction:g} percent is {fraction / 100:g}" if 1 < fraction <= 100 else ""
+        raise argparse.ArgumentTypeError(f"{text} is not a fraction in (0, 1]{remedy}")
+    return fraction
 
 
 if __name__ == "__main__":

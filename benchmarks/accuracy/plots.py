@@ -1,4 +1,4 @@
-"""A run as pictures: mean ranks, loss against missingness, and each data set beside its best rival."""
+"""Figures: mean ranks, loss against the missing rate, and the best other library on each data set."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from benchmarks.accuracy.rivals import CONSTANT, HELD_BACK, LIBRARIES, OURS, named
-from benchmarks.accuracy.summary import COMPLETE, rivals_only
-from benchmarks.accuracy.ways import WAYS
+from benchmarks.accuracy.methods import CONSTANT, LIBRARIES, REGULARISED_ALIKE, TRITREE, method_name
+from benchmarks.accuracy.summary import COMPLETE, other_libraries
+from benchmarks.accuracy.treatments import TREATMENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-_OURS_COLOUR = "#d55e00"
+_TRITREE_COLOUR = "#d55e00"
 _COLOURS = dict(
     zip(
         LIBRARIES,
@@ -33,24 +33,24 @@ _MARKERS = dict(zip(LIBRARIES, ("s", "^", "v", "D", "P", "X", "<"), strict=True)
 
 
 def draw(summary: Summary, folder: Path, prefix: str = "") -> dict[str, Path]:
-    """Return the pictures that were written to a folder, by what they show."""
+    """Write the figures to a folder; return their paths by caption."""
     pictures = {
         "Mean ranks": ("ranks", _ranks),
-        "Loss against the share of cells missing": ("rates", _rates),
-        "tritree and the best rival of each data set": ("sets", _sets),
+        "Loss against the fraction of missing cells": ("rates", _rates),
+        "tritree and the best other library on each data set": ("sets", _sets),
     }
     written = {}
-    for shown, (name, make) in pictures.items():
+    for caption, (name, make) in pictures.items():
         figure = make(summary)
         if figure is not None:
-            written[shown] = folder / f"{prefix}{name}.png"
-            figure.savefig(written[shown], dpi=130)
+            written[caption] = folder / f"{prefix}{name}.png"
+            figure.savefig(written[caption], dpi=130)
     return written
 
 
 def _ranks(summary: Summary) -> Figure:
-    """Return mean ranks as dots: one panel per group, the best above; small dots are single data sets."""
-    groups, table = summary.groups, summary.standings
+    """Return the mean ranks, one panel per group, the best method on top; small dots are single data sets."""
+    groups, table = summary.groups, summary.ranking
     n = int(table.groupby("group")["method"].nunique().max())
     figure = Figure(figsize=(4.4 * len(groups), 0.8 + 0.21 * n), layout="constrained")
     panels = np.atleast_1d(figure.subplots(1, len(groups), squeeze=False)[0])
@@ -58,14 +58,14 @@ def _ranks(summary: Summary) -> Figure:
     for panel, group in zip(panels, groups, strict=True):
         lines = table[table["group"] == group]
         of_group = single[single["scenario"] == group]
-        for place, line in enumerate(lines.itertuples()):
+        for position, line in enumerate(lines.itertuples()):
             colour = _colour(line.method)
             dots = of_group["mean_rank"][of_group["method"] == line.method]
-            panel.plot(dots, [place] * len(dots), ".", color=colour, alpha=0.45, markeredgewidth=0)
-            panel.plot(line.mean_rank, place, "o", color=colour, markersize=6)
+            panel.plot(dots, [position] * len(dots), ".", color=colour, alpha=0.45, markeredgewidth=0)
+            panel.plot(line.mean_rank, position, "o", color=colour, markersize=6)
         panel.set_yticks(range(len(lines)), lines["method"].tolist(), fontsize="small")
         for label in panel.get_yticklabels():
-            label.set_fontweight("bold" if label.get_text() == OURS else "normal")
+            label.set_fontweight("bold" if label.get_text() == TRITREE else "normal")
         panel.set_ylim(n - 0.4, -0.6)
         panel.set_title(group)
         panel.set_xlabel("mean rank (1 is best)")
@@ -74,7 +74,7 @@ def _ranks(summary: Summary) -> Figure:
 
 
 def _rates(summary: Summary) -> Figure | None:
-    """Return the relative loss against the rate: libraries as they are above, each in its best way below."""
+    """Return the relative loss against the missing rate: above the libraries' own treatment, below their best one."""
     cases = summary.cases[summary.cases["group"] != COMPLETE]
     groups = [group for group in summary.groups if group != COMPLETE]
     if cases.groupby("group")["rate"].nunique().max() < 2:
@@ -87,40 +87,40 @@ def _rates(summary: Summary) -> Figure | None:
         for row, best in enumerate((False, True)):
             panel = panels[row, column]
             _curves(panel, table, best=best)
-            panel.set_title(
-                f"{group}: {'each in its best way' if best else 'as they are'}", fontsize="medium"
-            )
+            panel.set_title(f"{group}: {'best treatment' if best else 'own treatment'}", fontsize="medium")
             panel.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
             _plain(panel, "y")
-            if (
-                best or column == len(groups) // 2
-            ):  # as they are, libraries have the same names in every panel
+            if best or column == len(groups) // 2:  # the labels of the upper panels are all the same
                 panel.legend(frameon=False, fontsize="x-small")
-        panels[1, column].set_xlabel("cells missing")
+        panels[1, column].set_xlabel("missing cells")
     for row in range(2):
         panels[row, 0].set_ylabel("relative loss, median")
     return figure
 
 
 def _curves(panel: Any, table: pd.DataFrame, *, best: bool) -> None:
-    """Draw the curve of each library; its best way is the one with the least mean over rates, for this group."""
+    """Draw a curve per library; its best treatment has the smallest mean loss over the rates of this group."""
     for library in LIBRARIES:
-        ways = [name for way in (*WAYS, HELD_BACK) if (name := named(library, way)) in table]
+        names = [
+            name
+            for treatment in (*TREATMENTS, REGULARISED_ALIKE)
+            if (name := method_name(library, treatment)) in table
+        ]
         if not best:
-            ways = [name for name in ways if name == library]
-        if ways:
-            name = table[ways].mean().idxmin()
+            names = [name for name in names if name == library]
+        if names:
+            name = table[names].mean().idxmin()
             style = {"color": _COLOURS[library], "marker": _MARKERS[library], "linewidth": 1.2}
             panel.plot(table.index, table[name], markersize=4, label=name, **style)
-    panel.plot(table.index, table[OURS], color=_OURS_COLOUR, marker="o", linewidth=2.4, label=OURS)
+    panel.plot(table.index, table[TRITREE], color=_TRITREE_COLOUR, marker="o", linewidth=2.4, label=TRITREE)
     if table.drop(columns=CONSTANT, errors="ignore").to_numpy().max() > 1:
-        panel.axhline(1.0, color="#888888", linewidth=0.8, linestyle=":")  # as good as knowing nothing
+        panel.axhline(1.0, color="#888888", linewidth=0.8, linestyle=":")  # the constant prediction
 
 
 def _sets(summary: Summary) -> Figure | None:
-    """Return each data set's best rival by its loss against tritree's: left of 1 the rival wins, and is named."""
-    table = summary.singles
-    table = table[table["method"].isin(rivals_only(table["method"]))]
+    """Return the ratio of the best other library's loss to tritree's on each data set; left of 1, the other wins."""
+    table = summary.per_dataset
+    table = table[table["method"].isin(other_libraries(table["method"]))]
     if table.empty:
         return None
     groups = summary.groups
@@ -131,27 +131,27 @@ def _sets(summary: Summary) -> Figure | None:
         part = table[table["group"] == group]
         best = part.loc[part.groupby("dataset")["ratio"].idxmin()]
         for line in best.itertuples():
-            place, wins = names.index(line.dataset), line.ratio < 1
+            position, wins = names.index(line.dataset), line.ratio < 1
             colour = "#b00020" if wins else "#117733"
-            panel.plot([1, line.ratio], [place, place], color=colour, linewidth=1.5, alpha=0.6)
-            panel.plot(line.ratio, place, "o", color=colour)
+            panel.plot([1, line.ratio], [position, position], color=colour, linewidth=1.5, alpha=0.6)
+            panel.plot(line.ratio, position, "o", color=colour)
             panel.annotate(
-                line.method, (line.ratio, place), xytext=(0, 5), textcoords="offset points", fontsize="x-small",
+                line.method, (line.ratio, position), xytext=(0, 5), textcoords="offset points", fontsize="x-small",
                 ha="center", color=colour,
             )  # fmt: skip
         panel.axvline(1.0, color="#444444", linewidth=0.8)
         panel.set_yticks(range(len(names)), names, fontsize="small")
         panel.set_ylim(-0.6, len(names) - 0.3)
-        panel.set_xlabel("loss of the best rival / tritree's")
+        panel.set_xlabel("loss of the best other library / tritree's loss")
         panel.margins(x=0.4)
-        panel.set_title(f"{group} (red: the rival wins)", fontsize="medium")
+        panel.set_title(f"{group} (red: the other library wins)", fontsize="medium")
         _plain(panel, "x")
     return figure
 
 
 def _colour(method: str) -> str:
-    if method.startswith(OURS):
-        return _OURS_COLOUR
+    if method.startswith(TRITREE):
+        return _TRITREE_COLOUR
     return _COLOURS.get(method.split(" + ")[0], "#444444")
 
 

@@ -1,4 +1,4 @@
-"""YDF after scikit-learn's interface, as far as the comparison needs it."""
+"""YDF as scikit-learn estimators, as far as the comparison needs them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["YDFClassifier", "YDFRegressor"]
 
-_LABEL = "response"
+_LABEL = "target"
 
 
 class _YDF(BaseEstimator):  # type: ignore[misc]
-    """Gradient boosted trees of YDF that learn from columns by name: numbers, or text with "" for missing.
+    """YDF's gradient boosted trees. A table is a dict of columns: numbers, or text with "" for missing values.
 
-    ``version`` is that of YDF: results of another one are not taken up.
+    ``version`` is that of YDF: stored results of another version are not reused.
     """
 
     _task: str
@@ -39,7 +39,7 @@ class _YDF(BaseEstimator):  # type: ignore[misc]
         self.version = version
 
     def fit(self, X: dict[str, Any], y: NDArray[Any]) -> Self:
-        """Return the model fitted to columns."""
+        """Return the fitted model."""
         import ydf
 
         ydf.verbose(0)
@@ -47,7 +47,7 @@ class _YDF(BaseEstimator):  # type: ignore[misc]
         learner = ydf.GradientBoostedTreesLearner(
             label=_LABEL,
             task=getattr(ydf.Task, self._task),
-            # said, because a column without any value could not be told to be of numbers
+            # explicit, because the type of a column without observed values cannot be inferred
             features=[
                 ydf.Feature(name, ydf.Semantic.NUMERICAL if is_number else ydf.Semantic.CATEGORICAL)
                 for name, is_number in numeric.items()
@@ -66,22 +66,22 @@ class _YDF(BaseEstimator):  # type: ignore[misc]
 
 
 class YDFRegressor(_YDF):
-    """Boosting of YDF for a number."""
+    """YDF's boosting for regression."""
 
     _task = "REGRESSION"
 
     def predict(self, X: dict[str, Any]) -> NDArray[np.float64]:
-        """Return the predicted numbers."""
+        """Return the predictions."""
         return np.asarray(self.model_.predict(X, num_threads=1), dtype=np.float64)
 
 
 class YDFClassifier(_YDF):
-    """Boosting of YDF for classes that are whole numbers from 0 on."""
+    """YDF's boosting for classes 0, 1, ..."""
 
     _task = "CLASSIFICATION"
 
     def fit(self, X: dict[str, Any], y: NDArray[Any]) -> Self:
-        """Return the model fitted to columns."""
+        """Return the fitted model."""
         super().fit(X, np.asarray(y).astype(str))
         self.classes_ = np.array([int(label) for label in self.model_.label_classes()])
         return self
@@ -92,5 +92,7 @@ class YDFClassifier(_YDF):
 
     def predict_proba(self, X: dict[str, Any]) -> NDArray[np.float64]:
         """Return the probabilities of the classes."""
-        shares = np.asarray(self.model_.predict(X, num_threads=1), dtype=np.float64)
-        return np.column_stack([1 - shares, shares]) if shares.ndim == 1 else shares
+        probabilities = np.asarray(self.model_.predict(X, num_threads=1), dtype=np.float64)
+        return (
+            np.column_stack([1 - probabilities, probabilities]) if probabilities.ndim == 1 else probabilities
+        )
