@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.parameters import STRATEGIES
+from tritree.validation import STRATEGIES
 
 __all__ = [
     "STRATEGIES",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.errors import ModelFileError, ParameterError, name_column
+from tritree.errors import ModelFileError, name_column
 from tritree.restore import PARTS, Fields, check_description, first_line, restore
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tritree.estimators.base_tree import BaseTrinaryTree
-    from tritree.estimators.tabular import TabularEstimator
+    from tritree.estimators.base import TrinaryEstimator
+    from tritree.estimators.tree import BaseTree
 
 __all__ = [
     "FORMAT_VERSION",
@@ -40,28 +40,21 @@ FORMAT_VERSION = 1
 _MOST_HEADER = 100_000_000
 
 
-def save(model: BaseTrinaryTree, path: Any, training_rows: bool | None) -> None:
+def save(model: BaseTree, path: Any, training_rows: bool | None) -> None:
     """Write a fitted estimator to a file; see its method ``save``."""
-    tree = model._tree.model
-    if training_rows not in (None, True, False):
-        raise ParameterError("training_rows", "True, False or None", training_rows)
+    tree = model._model.core
     if training_rows is None:
         training_rows = not tree.is_detached and tree.n_ungrown > 0
-    elif training_rows and tree.is_detached:
-        raise ValueError(
-            "training_rows=True, but this tree has none: its strategy never needs them again, or detach() has dropped "
-            "them; use training_rows=False"
-        )
     if not training_rows and not tree.is_detached and tree.n_ungrown == 0:
-        model._tree.importances(1)  # which need the training rows; where all is grown, nothing grows by it
+        model._model.importances(1)  # which need the training rows; where all is grown, nothing grows by it
     state = tree.__getstate__()
     if not training_rows:
         state.pop("growth", None)
         if (spread := tree.lasting_spread())["edges"].size:
             state["spread"] = spread
     arrays = {f"{part}.{name}": array for part in PARTS for name, array in _arrays(state, part).items()}
-    if model._tree._importances is not None:
-        arrays["importances"] = model._tree._importances
+    if model._model.importances_ is not None:
+        arrays["importances"] = model._model.importances_
     more = {
         "settings": state["settings"],
         "n_fitted": state["n_fitted"],
@@ -81,7 +74,7 @@ def _arrays(state: Mapping[str, Any], part: str) -> dict[str, NDArray[Any]]:
     return {name: array for name, array in state.get(part, {}).items() if isinstance(array, np.ndarray)}
 
 
-def describe_estimator(model: TabularEstimator, kind: str) -> dict[str, Any]:
+def describe_estimator(model: TrinaryEstimator, kind: str) -> dict[str, Any]:
     """Return what is to be known about any estimator: its parameters, columns and classes, as JSON has them."""
     from tritree import __version__
 

@@ -12,7 +12,7 @@ from tritree import _core
 from tritree.columns import ColumnType
 from tritree.encoder import ColumnEncoder, TableEncoder
 from tritree.errors import ModelFileError, name_column
-from tritree.estimators.growing_tree import GrowingTree
+from tritree.estimators.growing_model import TreeModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,8 +104,8 @@ def restore(fields: Fields, arrays: dict[str, NDArray[Any]]) -> Any:
     encoder, classes = _read_codec(fields), _read_classes(fields)
     if (classes is None) != fields.take("estimator", str).endswith("regressor"):
         raise ModelFileError("its classes do not fit its estimator")
-    estimator._restore(fields, arrays, encoder, 0 if classes is None else len(classes))
-    estimator._remember(encoder, classes)
+    model = estimator._read_model(fields, arrays, encoder, 0 if classes is None else len(classes))
+    estimator._set_fitted(model, encoder, classes)
     return estimator
 
 
@@ -120,17 +120,17 @@ def _estimator_of(fields: Fields) -> type[Any]:
 
 def restore_tree(
     fields: Fields, arrays: dict[str, NDArray[Any]], encoder: TableEncoder, n_classes: int
-) -> tuple[GrowingTree, str]:
-    """Return the tree of a file, and its strategy."""
+) -> TreeModel:
+    """Return the tree of a file."""
     settings = fields.take("settings", dict)
     if settings.get("n_classes") != n_classes:
         raise ModelFileError("its classes do not fit its estimator")
     model = _read_model(fields, settings, arrays, len(encoder.columns))
     check_tree(model.tree(), encoder, arrays)
-    tree = GrowingTree(model)
+    tree = TreeModel(model)
     if "importances" in arrays:
-        tree._importances = read_importances(arrays["importances"], len(encoder.columns))
-    return tree, settings["missing"]
+        tree.importances_ = read_importances(arrays["importances"], len(encoder.columns))
+    return tree
 
 
 def _read_parameters(fields: Fields, kind: type[Any]) -> Any:
@@ -141,7 +141,7 @@ def _read_parameters(fields: Fields, kind: type[Any]) -> Any:
     values = {name: _read_parameter(fields, name) for name in fields.names()}
     estimator = kind(**values)
     try:
-        estimator._checked_parameters()
+        estimator._validate_params()
     except (ValueError, TypeError) as error:
         raise ModelFileError(first_line(error)) from error
     return estimator

@@ -19,12 +19,12 @@ FEW = 200  # rows for which trees are not filled up
 
 def check_alike(model: Any, rows: NDArray[Any]) -> None:
     """Compare what rows get at once with what they get in parts: nodes, answers, and branches that were not grown."""
-    before = model.n_cut_short_
+    before = model.n_ungrown_hits_
     at_once, nodes = model.predict(rows), model.apply(rows)
-    of_all, before = model.n_cut_short_ - before, model.n_cut_short_
+    of_all, before = model.n_ungrown_hits_ - before, model.n_ungrown_hits_
     parts = [rows[first : first + FEW] for first in range(0, len(rows), FEW)]
     np.testing.assert_array_equal(at_once, np.concatenate([model.predict(part) for part in parts]))
-    assert of_all == model.n_cut_short_ - before
+    assert of_all == model.n_ungrown_hits_ - before
     np.testing.assert_array_equal(nodes, np.concatenate([model.apply(part) for part in parts]))
 
 
@@ -95,4 +95,4 @@ def test_unseen_category_of_a_column_that_is_not_asked_for_does_not_matter(n_cat
     rows = rng.normal(size=(600, 11))
     rows[:, 0] = 1e6
     check_alike(model, rows)
-    assert model.n_cut_short_ == 0
+    assert model.n_ungrown_hits_ == 0

@@ -24,7 +24,7 @@ from tritree import (
     UngrownBranchWarning,
     load,
 )
-from tritree.estimators.boosting.parameters import MISSING
+from tritree.validation import BOOSTING_STRATEGIES
 
 DIABETES: Any = load_diabetes(return_X_y=True)
 CANCER: Any = load_breast_cancer(return_X_y=True)
@@ -83,7 +83,7 @@ def test_classes_of_complete_rows_are_scikit_learns(n_classes: int) -> None:
 # ------------------------------------------------------------------------------------------- what must not matter
 
 
-@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("missing", BOOSTING_STRATEGIES)
 def test_threads_and_the_order_of_rows_asked_for_change_nothing(missing: str) -> None:
     X, y = DIABETES
     X, Z = punched(X, 0.1), punched(X, 0.5, 1)
@@ -186,7 +186,7 @@ def test_complete_rows_grow_nothing(fitted: TrinaryBoostingRegressor) -> None:
 def test_rows_in_training_with_holes_are_learned_from() -> None:
     X, y = DIABETES
     holed = punched(X, 0.3)
-    for missing in MISSING:
+    for missing in BOOSTING_STRATEGIES:
         model = TrinaryBoostingRegressor(missing=missing, max_iter=60, random_state=0).fit(holed, y)
         assert model.score(holed, y) > 0.5, missing
 
@@ -216,7 +216,7 @@ def test_growth_has_a_limit_and_says_how_often_it_was_met() -> None:
     model = TrinaryBoostingRegressor(max_third_nodes=50, **QUICK).fit(*DIABETES)
     with pytest.warns(UngrownBranchWarning, match="raise max_third_nodes"):
         model.predict(punched(DIABETES[0], 0.5))
-    assert model.n_cut_short_ > 0
+    assert model.n_ungrown_hits_ > 0
     # a branch that is begun is grown to its end
     assert 15 * 50 <= model.n_grown_ <= 15 * (50 + 15)
 
@@ -237,7 +237,7 @@ def test_detached_models_answer_rows_like_those_grown_for() -> None:
 def test_model_without_rows_says_that_it_cannot_grow(missing: str, tmp_path: Path) -> None:
     nothing = np.full((1, 10), np.nan)
     model = TrinaryBoostingRegressor(missing=missing, **QUICK).fit(*DIABETES)
-    model.save(tmp_path / "model.tritree", background_rows=False)
+    model.save(tmp_path / "model.tritree", training_rows=False)
     for without in (load(tmp_path / "model.tritree"), model.detach()):
         with pytest.raises(
             RuntimeError, match=r"can no longer be grown.*call grow_for\(\) before detach\(\)"
@@ -335,21 +335,22 @@ def test_rounds_that_do_not_help_are_dropped(given: bool) -> None:
     model = TrinaryBoostingRegressor(max_iter=200, early_stopping=True, random_state=0, n_iter_no_change=5)
     model.fit(X, y, **({"X_val": X[:50], "y_val": -y[:50]} if given else {}))
     assert model.n_iter_ < 100
-    assert len(model.validation_loss_) <= model.n_iter_ + 5
-    assert np.argmin(model.validation_loss_) + 1 == model.n_iter_
+    assert len(model.validation_scores_) == len(model.train_scores_) <= model.n_iter_ + 5
+    assert np.argmax(model.validation_scores_) + 1 == model.best_iteration_ == model.n_iter_
 
 
 def test_validation_rows_are_measured_without_stopping_if_so_asked() -> None:
     X, y = DIABETES
     model = TrinaryBoostingRegressor(early_stopping=False, **QUICK).fit(X, y, X_val=X, y_val=y)
-    assert len(model.validation_loss_) == model.n_iter_ == 15
-    assert (np.diff(model.validation_loss_) < 0).all()
+    assert len(model.validation_scores_) == model.n_iter_ == model.best_iteration_ == 15
+    assert (np.diff(model.validation_scores_) > 0).all()
+    np.testing.assert_allclose(model.train_scores_, model.validation_scores_)  # the same rows
 
 
 def test_ctrl_c_keeps_the_trees_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tritree.estimators.boosting import callbacks
+    from tritree.estimators import callbacks
 
-    run = callbacks.FitWatch.run
+    run = callbacks.FitCallbacks.run
     rounds = iter(range(100))
 
     def interrupted(self: Any, *args: Any) -> bool:
@@ -357,7 +358,7 @@ def test_ctrl_c_keeps_the_trees_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
         return run(self, *args)
 
-    monkeypatch.setattr(callbacks.FitWatch, "run", interrupted)
+    monkeypatch.setattr(callbacks.FitCallbacks, "run", interrupted)
     model = TrinaryBoostingRegressor(**QUICK)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*DIABETES)
@@ -456,7 +457,8 @@ def test_three_classes_with_labels() -> None:
         ({"quantile": 2}, "quantile"),
         ({"monotonic_cst": "weight"}, r"one entry per column, got 'weight'; write \{'weight': 1\}"),
         ({"monotonic_cst": 1}, "one entry per column, got 1;"),
-        ({"max_features": 3}, "got 3; give the share of the columns"),
+        ({"max_features": 0}, "max_features must be a whole number of at least 1"),
+        ({"max_features": 1.5}, r"a float above 0 and at most 1 .*, or None \(all columns\), got 1.5"),
         ({"warm_start": "no"}, "warm_start must be True or False, got 'no'"),
         ({"verbose": "no"}, "verbose must be True or False, got 'no'"),
         ({"random_state": -1}, "random_state must be a whole number of at least 0 .*got -1"),

@@ -50,7 +50,7 @@ def test_means_of_rows_with_holes_are_not_too_low(loss: str) -> None:
     model = TrinaryBoostingRegressor(loss=loss, max_depth=4, max_features=1.0, random_state=0).fit(X, y)
     Z = X.copy()
     Z[:, 0] = np.nan
-    raw, doubt = model._sums(Z)
+    raw, doubt = model._raw_predict(Z)
     expected = np.exp(X[:, 1] / 2).mean() * np.exp(0.5)  # of a normal logarithm with variance 1
     assert model.predict(Z).mean() == pytest.approx(expected, rel=0.1)
     assert np.exp(raw).mean() < 0.75 * expected
@@ -60,7 +60,7 @@ def test_means_of_rows_with_holes_are_not_too_low(loss: str) -> None:
 def test_complete_rows_are_not_in_doubt() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
-    _, doubt = model._sums(X)
+    _, doubt = model._raw_predict(X)
     np.testing.assert_array_equal(doubt, 0)
     np.testing.assert_allclose(model.predict_proba(X), softmax(model.decision_function(X)), rtol=1e-12)
 
@@ -68,7 +68,7 @@ def test_complete_rows_are_not_in_doubt() -> None:
 def test_doubt_grows_with_what_is_missing() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
-    means = [model._sums(punched(X, share))[1].mean() for share in (0.1, 0.4, 0.8)]
+    means = [model._raw_predict(punched(X, share))[1].mean() for share in (0.1, 0.4, 0.8)]
     assert means[0] < means[1] < means[2]
 
 
@@ -103,7 +103,7 @@ def test_bound_columns_leave_no_doubt_so_that_probabilities_stay_in_order() -> N
     model = TrinaryBoostingClassifier(monotonic_cst=[1, 0, 0, 0], **QUICK).fit(X, y)
     Z = np.full((50, 4), np.nan)
     Z[:, 0] = np.linspace(-3, 3, 50)
-    assert model._sums(Z)[1] is None
+    assert model._raw_predict(Z)[1] is None
     assert (np.diff(model.predict_proba(Z)[:, 1]) >= 0).all()
 
 
@@ -114,7 +114,7 @@ def test_explanation_tells_by_how_much_the_sum_is_open() -> None:
     complete, holed = model.explain(rows)
     assert complete.doubt == 0
     assert "±" not in str(complete)
-    assert holed.doubt == np.sqrt(model._sums(rows)[1][1, 0])
+    assert holed.doubt == np.sqrt(model._raw_predict(rows)[1][1, 0])
     said = re.search(r"the log-odds of \d (\S+) ± (\S+): (\S+)%$", str(holed))
     assert said is not None
     assert [float(text) for text in said.groups()] == pytest.approx(

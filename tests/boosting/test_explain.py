@@ -18,10 +18,10 @@ from tritree import (
     TrinaryBoostingRegressor,
     UngrownBranchWarning,
 )
-from tritree.estimators.boosting.parameters import MISSING
 from tritree.inspection.explain import explain_row
 from tritree.inspection.rows import read_rows
 from tritree.inspection.rules import Rules
+from tritree.validation import BOOSTING_STRATEGIES
 
 
 def total(why: Any) -> float:
@@ -38,7 +38,7 @@ def explained_sums(model: Any, explained: list[Any], rows: Any) -> Any:
 
 
 @pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
-@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("missing", BOOSTING_STRATEGIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_terms_add_up_to_the_last_bit_in_any_order(kind: str, missing: str, training: Any) -> None:
     model = boosted(kind, training, missing=missing)
@@ -84,13 +84,13 @@ def test_terms_add_up_whatever_the_numbers(powers: list[int], seed: int, max_ite
 
 
 @pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
-@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("missing", BOOSTING_STRATEGIES)
 def test_contributions_are_those_of_the_trees_one_by_one(missing: str, training: Any) -> None:
     model = boosted("regression", training, missing=missing)
     explained = model.explain(ROWS)
     cells = read_rows(model, ROWS).cells
     expected: list[dict[str, float]] = [{} for _ in cells]
-    starts = model._ensemble.state(with_background=False)["baseline"][0]
+    starts = model._model.core.state(with_background=False)["baseline"][0]
     for number in range(model.n_iter_):
         tree = model.member(number).to_dict()
         rules = Rules(tree["nodes"], 4)
@@ -229,7 +229,7 @@ def test_branches_that_were_cut_short_still_add_up() -> None:
 def test_explaining_counts_no_branch_as_cut_short() -> None:
     model = boosted("regression").detach()
     model.explain(ROWS)
-    assert model.n_cut_short_ == 0
+    assert model.n_ungrown_hits_ == 0
 
 
 def test_trees_without_splits_have_nothing_to_explain() -> None:

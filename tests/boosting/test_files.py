@@ -67,14 +67,14 @@ def test_file_without_background_answers_what_was_grown(tmp_path: Path) -> None:
     model = MODELS["numbers"]()
     expected = model.predict(HOLED)
     model.save(tmp_path / "with.tritree")
-    model.save(tmp_path / "without.tritree", background_rows=False)
+    model.save(tmp_path / "without.tritree", training_rows=False)
     again = tritree.load(tmp_path / "without.tritree")
     np.testing.assert_array_equal(again.predict(HOLED), expected)
-    assert again._ensemble.is_detached
+    assert again._model.core.is_detached
     arrays = deserialise((tmp_path / "without.tritree").read_bytes())
     assert not len(arrays["rows.narrow"])
     with pytest.raises(ValueError, match="detach"):
-        again.save(tmp_path / "again.tritree", background_rows=True)
+        again.save(tmp_path / "again.tritree", training_rows=True)
 
 
 def test_random_state_that_is_no_number_is_forgotten(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tritree import TrinaryBoostingRegressor, TrinaryTreeRegressor
-from tritree.estimators.boosting.losses import REGRESSION_LOSSES
 from tritree.estimators.boosting.member import _ends_of
 from tritree.inspection.rows import read_rows
+from tritree.validation import REGRESSION_LOSSES
 
 random = np.random.default_rng(7)
 X = random.integers(0, 25, size=(700, 5)).astype(float)
@@ -90,7 +90,7 @@ def test_first_tree_is_the_single_tree_of_the_strategy(leaf: int, weighted: bool
 def test_answer_is_the_mean_of_leaves_by_their_shares(kind: str, training: Any) -> None:
     model = boosted(kind, training, missing="fractional")
     found = sums(model, ROWS)
-    expected = np.tile(model._ensemble.state(with_background=False)["baseline"], (len(ROWS), 1))
+    expected = np.tile(model._model.core.state(with_background=False)["baseline"], (len(ROWS), 1))
     cells = read_rows(model, ROWS).cells
     for number in range(model.n_trees_):
         nodes = model.member(number).to_dict()["nodes"]
@@ -214,7 +214,7 @@ def test_nothing_grows_and_nothing_is_cut_short() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(model.grow_for(ROWS).detach().predict(ROWS), expected)
-    assert (model.n_grown_, model.n_cut_short_) == (0, 0)
+    assert (model.n_grown_, model.n_ungrown_hits_) == (0, 0)
 
 
 def test_stages_end_at_the_answer() -> None:

@@ -15,8 +15,7 @@ from tritree import (
     TrinaryBoostingRegressor,
     UngrownBranchWarning,
 )
-from tritree.estimators.boosting.losses import REGRESSION_LOSSES
-from tritree.estimators.boosting.parameters import MISSING
+from tritree.validation import BOOSTING_STRATEGIES, REGRESSION_LOSSES
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -26,7 +25,7 @@ NUMBERS = np.random.default_rng(2).normal(size=(400, 4))
 SIGNAL = NUMBERS[:, 0] + NUMBERS[:, 1] * (NUMBERS[:, 2] > 0)
 WITH_HOLES = np.where(np.random.default_rng(3).random(NUMBERS.shape) < 0.3, np.nan, NUMBERS)
 #: A row that goes both ways has no place in ONNX.
-EXPORTED = [missing for missing in MISSING if missing != "fractional"]
+EXPORTED = [missing for missing in BOOSTING_STRATEGIES if missing != "fractional"]
 QUICK: dict[str, Any] = {"max_iter": 10, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0}
 
 

@@ -12,9 +12,9 @@ from reference.boosting import BoostedTwin, Row, Rules, TwoClassTwin
 from reference.fractional import FractionalTwin
 from sklearn.utils import check_random_state
 
+import tritree.estimators.boosting as boosting
 from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
-from tritree.estimators.boosting.parameters import MISSING as STRATEGIES
-from tritree.estimators.boosting.parameters import Parameters
+from tritree.validation import BOOSTING_STRATEGIES as STRATEGIES
 
 WHOLE_ROWS = [
     missing for missing in STRATEGIES if missing != "fractional"
@@ -142,13 +142,15 @@ def test_third_branches_are_fitted_to_every_so_many_th_row() -> None:
 @pytest.mark.parametrize("holes", [0.0, 0.3])
 @pytest.mark.parametrize("missing", ["trinary_mia", "trinary"])
 def test_doubt_is_that_of_the_definition(missing: str, holes: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Parameters.plan
-    monkeypatch.setattr(Parameters, "plan", lambda *args, is_curved: plan(*args, is_curved=not is_curved))
+    parameters = boosting.boosting_parameters
+    monkeypatch.setattr(
+        boosting, "boosting_parameters", lambda *args, has_link: parameters(*args, has_link=not has_link)
+    )
     X, y, Z = make(5, holes)
     model, twin = compare(
         X, y, Z, [False, True, False, False], missing=missing, max_depth=3, min_samples_leaf=4
     )
-    _, doubt = model._sums(Z)
+    _, doubt = model._raw_predict(Z)
     expected = np.array([twin.doubt(row) for row in rows_of(Z)])
     assert expected.any()
     np.testing.assert_array_equal(doubt[:, 0], expected)

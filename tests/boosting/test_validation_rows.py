@@ -129,7 +129,7 @@ def test_class_with_a_weight_may_lack_rows_to_validate_with() -> None:
     rows = TABLE[1::2]
     model = TrinaryBoostingClassifier(class_weight={"yes": 3}, max_iter=2)
     model.fit(TABLE, ["yes", "no"] * 20, X_val=rows, y_val=["no"] * len(rows))
-    assert len(model.validation_loss_) == 2
+    assert len(model.validation_scores_) == 2
 
 
 @pytest.mark.parametrize("name", ["TrinaryBoosting", "TrinaryForest", "TrinaryTree"])
@@ -151,4 +151,4 @@ def test_infinite_value_is_named_by_its_row_in_the_table_that_was_given(row: int
 @pytest.mark.parametrize("stops", [np.True_, np.False_])
 def test_truth_values_of_numpy_say_whether_to_stop_early(stops: np.bool_) -> None:
     model = TrinaryBoostingRegressor(max_iter=3, early_stopping=stops).fit(TABLE, Y)
-    assert (model.validation_loss_ is not None) == stops
+    assert (model.validation_scores_ is not None) == stops

@@ -17,11 +17,11 @@ from sklearn.exceptions import NotFittedError
 
 from tritree import TrinaryBoostingRegressor, load
 from tritree.estimators.boosting.member import _ends_of
-from tritree.estimators.boosting.parameters import MISSING
 from tritree.estimators.boosting.trees import Trees
 from tritree.inspection.explain import explain_row
 from tritree.inspection.rows import read_rows
 from tritree.inspection.rules import Rules
+from tritree.validation import BOOSTING_STRATEGIES
 
 TEXT_AND_DOT = ("to_text", "to_dot")
 
@@ -34,7 +34,7 @@ def page_data(page: str) -> Any:
 
 
 @pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
-@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("missing", BOOSTING_STRATEGIES)
 def test_described_trees_lead_rows_where_the_core_does(missing: str, training: Any) -> None:
     model = boosted("regression", training, missing=missing)
     ends = model.apply(ROWS)
@@ -52,7 +52,7 @@ def test_steps_of_members_add_up_to_the_sum(kind: str) -> None:
     model = boosted(kind)
     expected = sums(model, ROWS)
     ends = model.apply(ROWS)
-    state = model._ensemble.state(with_background=False)
+    state = model._model.core.state(with_background=False)
     found = np.tile(state["baseline"], (len(ROWS), 1))
     for number in range(ends.shape[1]):
         nodes = model.member(number).to_dict()["nodes"]
@@ -63,8 +63,8 @@ def test_steps_of_members_add_up_to_the_sum(kind: str) -> None:
 def test_arrays_are_those_of_the_core() -> None:
     model = boosted("regression", HOLED)
     model.predict(ROWS)
-    for number, tree in enumerate(Trees(model._ensemble)):
-        core = model._ensemble.tree(number)
+    for number, tree in enumerate(Trees(model._model.core)):
+        core = model._model.core.tree(number)
         for name in ("column", "left", "right", "third", "missing_to", "depth", "rows", "gain"):
             np.testing.assert_array_equal(getattr(tree, name), core[name], err_msg=name)
         np.testing.assert_array_equal(tree.value[:, 0], core["value"])
@@ -177,7 +177,7 @@ def test_page_speaks_of_steps_and_grows_what_its_rows_need() -> None:
     assert data["words"]["grow"] == "grow_for(rows)"
     assert len(data["rows"]) == 10
     sizes = [len(model.member(number).to_dict()["nodes"]) for number in range(9)]
-    fitted = [tree.n_fitted for tree in Trees(model._ensemble)][:9]
+    fitted = [tree.n_fitted for tree in Trees(model._model.core)][:9]
     assert sizes[4] > fitted[4]
     assert sizes[:3] == fitted[:3]  # other rounds have not grown
     assert sizes[6:] == fitted[6:]
@@ -195,7 +195,7 @@ def test_page_is_written_whole_and_too_many_rows_are_refused(tmp_path: Path) -> 
 def test_page_of_a_detached_model_counts_nothing_as_cut_short() -> None:
     model = boosted("regression").detach()
     page_data(model.member(0).to_html(rows=ROWS.head(10)))
-    assert model.n_cut_short_ == 0
+    assert model.n_ungrown_hits_ == 0
 
 
 def test_notebook_shows_the_page() -> None:
@@ -220,8 +220,8 @@ def test_views_survive_files_and_pickles(kind: str, tmp_path: Path) -> None:
 def test_importances_are_shares_of_the_gain_of_fitted_splits(kind: str) -> None:
     model = boosted(kind, HOLED)
     expected = np.zeros(TABLE.shape[1])
-    for number in range(model._ensemble.n_trees):
-        tree = model._ensemble.tree(number)
+    for number in range(model._model.core.n_trees):
+        tree = model._model.core.tree(number)
         for column, gain in zip(tree["column"][: tree["n_fitted"]], tree["gain"], strict=False):
             if column >= 0:
                 expected[column] += gain
@@ -280,7 +280,7 @@ def met_by(tree: dict[str, Any], rules: Rules, row: Any, names: list[str]) -> np
     return met
 
 
-@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("missing", BOOSTING_STRATEGIES)
 def test_reliance_counts_rows_and_trees(missing: str) -> None:
     model = boosted("regression", HOLED, missing=missing)
     found = model.reliance_on_missing_(ROWS)

@@ -9,8 +9,9 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 import tritree
+import tritree.estimators.boosting as boosting
 from tritree import TrinaryBoostingRegressor
-from tritree.estimators.boosting.training import Rows
+from tritree.estimators.base import Rows
 
 X, Y = load_diabetes(return_X_y=True)
 
@@ -49,20 +50,20 @@ def test_learning_rate_may_change() -> None:
 
 
 def test_fewer_rounds_than_there_are_is_refused() -> None:
-    with pytest.raises(ValueError, match="max_iter=3 is less than the 5 rounds that are there"):
+    with pytest.raises(ValueError, match="max_iter=3 is less than the 5 iterations of the fitted model"):
         started().set_params(max_iter=3).fit(X, Y)
 
 
 def test_rows_set_aside_stay_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     aside = []
-    set_aside = Rows.set_aside
+    split = boosting.split_validation
 
-    def watched(self: Rows, *args: Any, **kwargs: Any) -> tuple[Rows, Rows]:
-        found = set_aside(self, *args, **kwargs)
+    def watched(*args: Any, **kwargs: Any) -> tuple[Rows, Rows]:
+        found = split(*args, **kwargs)
         aside.append(found[1].y)
         return found
 
-    monkeypatch.setattr(Rows, "set_aside", watched)
+    monkeypatch.setattr(boosting, "split_validation", watched)
     model = started(early_stopping=True)  # random_state=None
     model.set_params(max_iter=10).fit(X, Y)
     np.testing.assert_array_equal(*aside)

@@ -63,7 +63,7 @@ def test_validating_on_rows_with_holes_says_what_predicting_them_afterwards_does
     model = TrinaryBoostingClassifier(max_iter=6, early_stopping=False, random_state=0)
     model.fit(X, labels, X_val=HOLES, y_val=labels)
     shares = model.predict_proba(HOLES)[np.arange(len(Y)), labels]
-    assert model.validation_loss_[-1] == pytest.approx(-np.log(shares).mean(), rel=1e-12)
+    assert model.validation_scores_[-1] == pytest.approx(np.log(shares).mean(), rel=1e-12)
     fresh = TrinaryBoostingClassifier(max_iter=6, random_state=0).fit(X, labels)
     np.testing.assert_array_equal(fresh.predict_proba(HOLES), model.predict_proba(HOLES))
 
@@ -71,4 +71,4 @@ def test_validating_on_rows_with_holes_says_what_predicting_them_afterwards_does
 @pytest.mark.parametrize("missing", ["mia", "majority", "fractional"])
 def test_strategies_without_third_branches_keep_no_rows(missing: str) -> None:
     model = TrinaryBoostingRegressor(max_iter=2, missing=missing).fit(HOLES, Y)
-    assert model._ensemble.state(with_background=True)["rows"]["narrow"].size == 0
+    assert model._model.core.state(with_background=True)["rows"]["narrow"].size == 0

@@ -15,7 +15,7 @@ from cli.program import InProcess
 import tritree as library
 from tritree.cli import fit as fit_command
 from tritree.cli import options
-from tritree.parameters import STRATEGIES, UNKNOWN_CATEGORY
+from tritree.validation import STRATEGIES, UNKNOWN_CATEGORY
 
 
 def test_tree_equals_that_of_the_library(tritree: InProcess, table: Path) -> None:
@@ -43,6 +43,9 @@ def test_every_parameter_reaches_the_estimator(tritree: InProcess, classes: Path
         "max_surrogates": 2,
         "n_jobs": 1,
         "categorical_features": "from_dtype",
+        "max_features": None,
+        "class_weight": None,
+        "random_state": None,
     }
 
 
@@ -61,11 +64,13 @@ def test_choices_equal_those_of_the_library() -> None:
 
     assert choices(fit_command.Strategy) == set(STRATEGIES)
     assert choices(fit_command.UnknownCategory) == set(UNKNOWN_CATEGORY)
-    criteria = {*library.TrinaryTreeRegressor._criteria, *library.TrinaryTreeClassifier._criteria}
+    kinds = (library.TrinaryTreeRegressor, library.TrinaryTreeClassifier)
+    criteria = {criterion for kind in kinds for criterion in kind._allowed["criterion"].options}
     assert choices(options.Criterion) == criteria
     renamed = {"missing", "categorical_features", "split_on_missing"}
+    python_only = {"max_features", "random_state"}
     settings = set(inspect.signature(library.TrinaryTreeRegressor).parameters)
-    assert settings - renamed <= set(inspect.signature(fit_command.fit).parameters)
+    assert settings - renamed - python_only <= set(inspect.signature(fit_command.fit).parameters)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +181,7 @@ def test_fully_grown_tree_can_be_saved_without_training_rows(tritree: InProcess,
     full, bare = library.load("full.tritree"), library.load("bare.tritree")
     assert full.n_nodes_ > library.load("small.tritree").n_nodes_
     assert full.to_dict()["n_ungrown"] == 0
-    assert bare._tree.model.is_detached
+    assert bare._model.core.is_detached
     cut = tritree.good("predict", "bare.tritree", table)
     assert "or grow every branch with --grow-all" in cut.err
     assert "grow_all()" not in cut.err

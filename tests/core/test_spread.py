@@ -19,7 +19,7 @@ BINS = 16
 
 
 def spread_of(model: Any) -> tuple[Any, Any]:
-    core = model._tree.model
+    core = model._model.core
     found = core.spread_of(np.arange(core.n_nodes, dtype=np.int32))
     return found["edges"], found["shares"].reshape(core.n_nodes, -1)
 
@@ -153,7 +153,7 @@ def test_description_has_shares_that_fit_the_means() -> None:
     ids=["few edges", "NaN", "falling", "odd size", "many nodes", "above 1", "share NaN"],
 )
 def test_state_with_a_broken_spread_is_refused(broken: dict[str, Any]) -> None:
-    core = fitted(*simulated(200), missing="majority")._tree.model
+    core = fitted(*simulated(200), missing="majority")._model.core
     state = core.__getstate__()
     state["spread"] = state["spread"] | broken
     with pytest.raises(ValueError, match=r"bins|share"):
@@ -161,7 +161,7 @@ def test_state_with_a_broken_spread_is_refused(broken: dict[str, Any]) -> None:
 
 
 def test_unknown_nodes_and_branches_are_refused() -> None:
-    core = fitted(*simulated(200))._tree.model
+    core = fitted(*simulated(200))._model.core
     for bad in (-1, core.n_nodes):
         with pytest.raises(IndexError, match="no such node"):
             core.spread_of(np.array([bad], np.int32))

@@ -23,7 +23,7 @@ def good_state(**parameters: Any) -> State:
     X[:, 3] = np.digitize(X[:, 3], [-1, 0, 1]) + 0 * X[:, 3]
     model = fitted(X, y, categorical_features=[3], **parameters)
     model.predict(holed(X[:20]))
-    state: State = model._tree.model.__getstate__()
+    state: State = model._model.core.__getstate__()
     return state
 
 

@@ -274,7 +274,7 @@ def test_interrupted_growth_leaves_a_tree_that_predicts_the_same(diabetes, monke
         def __call__(self, nodes, ungrown):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("tritree.estimators.growing_tree._progress", lambda _max_nodes: Interrupt())
+    monkeypatch.setattr("tritree.estimators.growing_model.growth_progress", lambda _max_nodes: Interrupt())
     with pytest.raises(KeyboardInterrupt):
         tree.grow_all()
     assert tree.n_nodes_ > fitted
@@ -409,7 +409,7 @@ def test_importances_after_detach_need_to_have_been_asked_for_before(diabetes):
     expected = asked.feature_importances_
     np.testing.assert_array_equal(asked.detach().feature_importances_, expected)
     tree.detach()
-    with pytest.raises(AttributeError, match=r"ask for it once before detach\(\)"):
+    with pytest.raises(AttributeError, match=r"access it once before detach\(\)"):
         _ = tree.feature_importances_
 
 

@@ -13,7 +13,7 @@ import pytest
 from models import fitted, holed, same_bits, simulated
 
 from tritree import TrinaryTreeRegressor, _core
-from tritree.parameters import count_threads
+from tritree.validation import count_threads
 
 PROCESSORS = min(_core.hardware_threads(), joblib.cpu_count())
 

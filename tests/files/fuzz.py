@@ -285,7 +285,7 @@ def use(model: Any) -> None:
     rows = rows_of(model)
     answers(model, rows)
     model.apply(rows)
-    if not model._tree.model.is_detached:
+    if not model._model.core.is_detached:
         try:
             model.grow_all(model.n_nodes_ + 20)
         except GrowthLimitError:

@@ -116,7 +116,7 @@ MODELS: dict[str, Any] = {
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "forest_without_training_rows": {"training_rows": False},
-    "boosting_without_background_rows": {"background_rows": False},
+    "boosting_without_background_rows": {"training_rows": False},
 }
 
 

@@ -320,6 +320,7 @@ def classes_of_code(about: About, arrays: Arrays) -> None:
 def regressor_with_classes(about: About, arrays: Arrays) -> None:
     about["estimator"] = "regressor"
     about["parameters"]["criterion"] = "squared_error"
+    del about["parameters"]["class_weight"]
 
 
 def unknown_estimator(about: About, arrays: Arrays) -> None:

@@ -53,7 +53,7 @@ def test_tree_of_a_forest_is_a_tree_grown_from_the_rows_drawn(missing: str) -> N
     for number in range(3):
         rows = bag_of(forest, number, len(y))
         tree = TrinaryTreeRegressor(**settings).fit(X[rows], y[rows])
-        found = forest._members.models[number].predict(columns, len(Z), 1)[:, 0]
+        found = forest._model.cores[number].predict(columns, len(Z), 1)[:, 0]
         np.testing.assert_allclose(found, tree.predict(Z), rtol=1e-12)
 
 
@@ -85,7 +85,7 @@ def test_split_is_the_best_of_the_columns_drawn_and_third_branches_use_all() -> 
     for number, seed in enumerate(seeds):
         some = drawn_columns(int(seed), 10, 3)
         best = TrinaryTreeRegressor(**settings).fit(X[:, some], y).tree_
-        model = forest._members.models[number]
+        model = forest._model.cores[number]
         root = some[best.column[0]]
         assert (model.tree().column[0], model.tree().threshold[0]) == (root, best.threshold[0])
         # the third branch is the best tree without that column, whatever was drawn
@@ -147,7 +147,7 @@ def test_copies_answer_and_grow_alike(again: Any, missing: str) -> None:
 def test_table_is_pickled_once_for_all_trees() -> None:
     few = TrinaryForestRegressor(n_estimators=2, max_depth=1, random_state=0).fit(*DIABETES)
     many = TrinaryForestRegressor(n_estimators=12, max_depth=1, random_state=0).fit(*DIABETES)
-    table = len(pickle.dumps(few._members.table))
+    table = len(pickle.dumps(few._model.rows))
     assert len(pickle.dumps(many)) - len(pickle.dumps(few)) < 5 * table
 
 
@@ -161,7 +161,7 @@ def test_out_of_bag_answers_are_those_of_trees_that_have_not_seen_a_row() -> Non
     columns = [np.ascontiguousarray(column[row : row + 1]) for column in X.T]
     said = [
         model.predict(columns, 1, 1)[0, 0]
-        for number, model in enumerate(forest._members.models)
+        for number, model in enumerate(forest._model.cores)
         if row not in bag_of(forest, number, len(y))
     ]
     assert forest.oob_prediction_[row] == pytest.approx(np.mean(said), rel=1e-12)
@@ -192,8 +192,8 @@ def test_growth_has_a_limit_and_says_how_often_it_was_met() -> None:
     with pytest.warns(UngrownBranchWarning, match="raise max_third_nodes"):
         answers = forest.predict(punched(DIABETES[0], 0.5))
     assert np.isfinite(answers).all()
-    assert forest.n_cut_short_ > 0
-    assert 0 < max(model.n_grown for model in forest._members.models) <= 20
+    assert forest.n_ungrown_hits_ > 0
+    assert 0 < max(model.n_grown for model in forest._model.cores) <= 20
 
 
 def test_detached_forest_answers_rows_like_those_grown_for() -> None:
@@ -246,13 +246,9 @@ def test_classes_may_be_text_and_weighed() -> None:
     ("parameters", "words"),
     [
         ({"n_estimators": 0}, "n_estimators"),
-        ({"max_features": 0}, "max_features must be a number above 0 and at most 1"),
-        ({"max_features": "all"}, "max_features"),
-        ({"max_features": "all"}, "at most 1, 'sqrt' or 'log2', got 'all'$"),
-        (
-            {"max_features": 3},
-            "got 3; give the share of the columns, not their number: 3 of 10 columns is 0.3",
-        ),
+        ({"max_features": 0}, "max_features must be a whole number of at least 1"),
+        ({"max_features": 1.5}, "a float above 0 and at most 1 .*got 1.5$"),
+        ({"max_features": "all"}, r"'sqrt' or 'log2', or None \(all columns\), got 'all'$"),
         ({"max_samples": 2}, "max_samples"),
         (
             {"max_samples": 0.1, "bootstrap": False},
@@ -315,7 +311,7 @@ def test_fit_that_leaves_no_row_out_says_so_and_keeps_the_forest_of_before() -> 
 
 
 def test_ctrl_c_keeps_the_trees_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    import tritree.estimators.forest.base as flow
+    import tritree.estimators.forest as module
 
     def interrupted(jobs: Any, n_threads: int) -> Any:
         assert n_threads == 1
@@ -323,7 +319,7 @@ def test_ctrl_c_keeps_the_trees_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
             yield job()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(flow, "each", interrupted)
+    monkeypatch.setattr(module, "run_jobs", interrupted)
     forest = TrinaryForestRegressor(n_estimators=9, random_state=0, n_jobs=1)
     with pytest.raises(KeyboardInterrupt):
         forest.fit(*DIABETES)

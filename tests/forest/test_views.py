@@ -82,7 +82,7 @@ def test_member_has_grown_as_far_as_the_tree_of_the_forest() -> None:
     forest.predict(ROWS)
     after = forest.member(1)
     assert before.n_grown_ == 0
-    assert after.n_grown_ == forest._members.models[1].n_grown > 0
+    assert after.n_grown_ == forest._model.cores[1].n_grown > 0
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_importances_are_remembered_when_the_rows_are_gone(tmp_path: Path) -> No
 
 def test_importances_that_cannot_be_known_any_more_are_no_attribute() -> None:
     forest = grown("regression", HOLED).detach()
-    with pytest.raises(AttributeError, match=r"needs the training rows, .* ask for it once before detach"):
+    with pytest.raises(AttributeError, match=r"needs the training rows, .* access it once before detach"):
         _ = forest.feature_importances_
     assert grown("regression", HOLED, missing="mia").detach().feature_importances_.sum() == pytest.approx(1)
 

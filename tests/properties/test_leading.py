@@ -114,7 +114,7 @@ def test_columns_of_any_types_and_steps_are_led_as_those_of_a_matrix(
     kinds = data.draw(st.lists(st.sampled_from(["C", "F", "back", "f4"]), min_size=4, max_size=4))
     tables = {"C": rows, "F": rows.copy("F"), "back": rows[::-1].copy()[::-1], "f4": rows.astype(np.float32)}
     columns = [None if j in absent else tables[kind][:, j] for j, kind in enumerate(kinds)]
-    core = fresh("regression", missing)._tree.model
+    core = fresh("regression", missing)._model.core
     expected = core.predict(np.ascontiguousarray(rows), n_rows, 1)
     assert same_bits(core.predict(columns, n_rows, 1), expected)
 
@@ -124,7 +124,7 @@ def test_columns_of_any_types_and_steps_are_led_as_those_of_a_matrix(
 def test_column_that_is_absent_leads_as_one_of_holes_only(missing: str, absent: list[int]) -> None:
     rows = rows_to_ask("regression", 100, seed=1)
     rows[:, absent] = np.nan
-    core = fresh("regression", missing)._tree.model
+    core = fresh("regression", missing)._model.core
     columns = [None if j in absent else rows[:, j] for j in range(N_COLUMNS)]
     led = core.predict(columns, 100, 1)  # grows, so that all steps are there the second time
     assert same_bits(led, core.predict(rows, 100, 1))
@@ -160,9 +160,9 @@ def test_missing_against_observed_parts_many_rows_as_it_parts_one(missing: str) 
 @pytest.mark.parametrize("n_rows", [1023, 1024, 1025, 5_003])
 def test_blocks_of_rows_meet_without_a_gap(n_rows: int, n_threads: int) -> None:
     rows = rows_to_ask("regression", n_rows, seed=3)
-    core = fresh("regression", "trinary")._tree.model
+    core = fresh("regression", "trinary")._model.core
     walked = core.predict([*rows.T[:3].copy(), rows[:, 3]], n_rows, 1)  # columns of different steps
-    led = fresh("regression", "trinary")._tree.model.predict(rows, n_rows, n_threads)
+    led = fresh("regression", "trinary")._model.core.predict(rows, n_rows, n_threads)
     assert same_bits(led, walked)
 
 

@@ -43,7 +43,7 @@ try:
 except MemoryError:
     print("ran out")
 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-arrays = tree._tree.model.__getstate__()["tree"]
+arrays = tree._model.core.__getstate__()["tree"]
 print(len({len(arrays[name]) for name in ("column", "left", "third", "share", "depth", "rows", "value")}))
 print(np.array_equal(tree.predict(X), expected))
 """

@@ -167,7 +167,7 @@ def test_other_python_threads_run_while_a_tree_grows(monkeypatch: pytest.MonkeyP
     with Counter() as counter:
         for name, progress in steps.items():
             watched = counter.watch(getattr(_core, name), progress)
-            monkeypatch.setattr(f"tritree.estimators.base_tree._core.{name}", watched)
+            monkeypatch.setattr(f"tritree.estimators.base._core.{name}", watched)
         for _ in range(3):  # a busy machine may leave the other thread without a processor for a while
             fitted(X, y, n_jobs=1)
     assert sum(steps["Codes"]) > 0
@@ -182,7 +182,7 @@ def test_other_python_threads_run_while_a_tree_answers() -> None:
     applying: list[int] = []
     with Counter() as counter:
         for _ in range(20):
-            counter.watch(model._tree.model.predict, predicting)(columns, len(X), 1)
-            counter.watch(model._tree.model.apply, applying)(columns, len(X), 1)
+            counter.watch(model._model.core.predict, predicting)(columns, len(X), 1)
+            counter.watch(model._model.core.apply, applying)(columns, len(X), 1)
     assert sum(predicting) > 0
     assert sum(applying) > 0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tritree.estimators.tabular
+import tritree.estimators.base
 import tritree.table
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
 
@@ -39,7 +39,7 @@ def outcome(model: Any, rows: Any) -> tuple[Any, ...]:
 def outcome_of_columns(model: Any, rows: Any) -> tuple[Any, ...]:
     """Return what a caller sees without the fast path."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tritree.estimators.tabular, "read_matrix", lambda *_: None)
+        patch.setattr(tritree.estimators.base, "read_matrix", lambda *_: None)
         patch.setattr(tritree.table, "_is_matrix", lambda _: False)
         return outcome(model, rows)
 

@@ -186,10 +186,10 @@ def fit(
         )
     _train(model, kind, data, roles, grow_all)
     replaced = file.exists()
-    save = {"background_rows" if kind == "boosting" else "training_rows": False if no_training_rows else None}
+    training_rows = False if no_training_rows else None
     if rows_source is not None:
-        _grow_for_rows(model, rows_source, table_format, roles, file, output, save)
-    _save(model, file, output, save)  # before the summary, which Ctrl-C may interrupt
+        _grow_for_rows(model, rows_source, table_format, roles, file, output, training_rows)
+    _save(model, file, output, training_rows)  # before the summary, which Ctrl-C may interrupt
     with progress("evaluating the model on its training rows"):
         facts = _summarize(model, data, output, replaced)
     if as_json:
@@ -230,7 +230,7 @@ def _grow_for_rows(
     roles: "ColumnRoles",
     file: Path,
     output: str,
-    save: dict[str, Any],
+    training_rows: bool | None,
 ) -> None:
     """Grow the branches that rows need; if that fails, save the model without them, unless a file exists already."""
     from tritree.cli.models import grow_for
@@ -240,15 +240,15 @@ def _grow_for_rows(
     except (KeyboardInterrupt, UserError, ValueError) as error:
         if file.exists():  # it is not replaced by something incomplete
             raise
-        _save(model, file, output, save)
+        _save(model, file, output, training_rows)
         if isinstance(error, KeyboardInterrupt):
             raise
         raise UserError(f"{error} ({output!r} is written, without the branches that rows need)") from error
 
 
-def _save(model: Any, file: Path, output: str, save: dict[str, Any]) -> None:
+def _save(model: Any, file: Path, output: str, training_rows: bool | None) -> None:
     try:
-        model.save(file, **save)
+        model.save(file, training_rows=training_rows)
     except OSError as error:
         raise UserError(f"cannot write {output!r}: {error.strerror or error}") from error
 

@@ -124,7 +124,7 @@ def check_options(options: Iterable[str], kinds: Sequence[str]) -> None:
 
 def _check_strategies(kind: str, strategies: Sequence[str]) -> None:
     """Raise a UserError if a kind of model has none of some strategies; only boosting lacks any."""
-    from tritree.estimators.boosting.parameters import MISSING as BOOSTED
+    from tritree.validation import BOOSTING_STRATEGIES as BOOSTED
 
     if kind == "boosting" and not set(strategies) & set(BOOSTED):
         remedy = f"use {', '.join(BOOSTED[:-1])} or {BOOSTED[-1]}"
@@ -133,7 +133,7 @@ def _check_strategies(kind: str, strategies: Sequence[str]) -> None:
 
 def check_criterion(criterion: str | None, task: str) -> None:
     """Raise a UserError if a criterion is not for the task."""
-    available = _estimator_class("tree", task)._criteria
+    available = _estimator_class("tree", task)._allowed["criterion"].options
     if criterion is not None and criterion not in available:
         raise UserError(
             f"--criterion {criterion} is not for a {task}; use {' or '.join(available)}, or another --task"

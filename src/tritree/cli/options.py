@@ -209,7 +209,7 @@ LearningRate = Annotated[
     ),
 ]
 Criterion = Annotated[
-    Literal["squared_error", "entropy", "gini"] | None,
+    Literal["squared_error", "entropy", "log_loss", "gini"] | None,
     typer.Option(
         metavar="NAME",
         rich_help_panel=TREE,

@@ -10,21 +10,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError, ParameterError
-from tritree.estimators.ensemble import ManyTrees
 from tritree.inspection.explain_ensemble import Answers
 from tritree.inspection.reliance import reliance
-from tritree.parameters import check_int
+from tritree.validation import check_int
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["ViewableTrees"]
+    from tritree.estimators.base import TrinaryEstimator as _Base
+else:
+    _Base = object
+
+__all__ = ["EnsembleViews"]
 
 
-class ViewableTrees(ManyTrees):
-    """An estimator of many trees that can be looked at."""
+class EnsembleViews(_Base):
+    """The views of forests and boosting."""
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -58,7 +61,7 @@ class ViewableTrees(ManyTrees):
         """Return the number of a tree, counted from the first."""
         check_is_fitted(self)
         try:
-            n, place = self._trees.n_trees, operator.index(number)
+            n, place = self._model.n_trees, operator.index(number)
         except TypeError:
             raise TypeError(f"a tree is named by a whole number, from 0 on, got {number!r}") from None
         if not -n <= place < n:
@@ -115,20 +118,20 @@ class ViewableTrees(ManyTrees):
         """
         columns, n_rows, n_threads = self._encode(X)
         with column_errors(self._encoder):
-            self._trees.apply(columns, n_rows, n_threads)  # grow what the rows need
+            self._model.apply(columns, n_rows, n_threads)  # grow what the rows need
         relied = np.zeros(len(self._encoder.columns))
-        for tree in self._snapshots():
+        for tree in self._model.trees():
             relied += reliance(tree, columns, n_rows)
-        return relied / self._trees.n_trees
+        return relied / self._model.n_trees
 
     def _check_size(self, max_nodes: int, remedy: str) -> None:
         """Raise a GrowthLimitError if the trees have more nodes than they may."""
         check_is_fitted(self)
         check_int("max_nodes", max_nodes, 1)
-        if (n := self._trees.n_nodes) > max_nodes:
+        if (n := self._model.n_nodes) > max_nodes:
             raise GrowthLimitError(
                 n,
                 max_nodes,
                 f"raise max_nodes, or fit fewer or smaller trees ({remedy})",
-                n_trees=self._trees.n_trees,
+                n_trees=self._model.n_trees,
             )

@@ -1,85 +1,168 @@
-"""The two estimators, behind scikit-learn's interface."""
+"""Single decision trees."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from tritree.estimators.classifier import ShareClassifier
-from tritree.estimators.views import ViewableTree
-from tritree.target import read_classification_target, read_regression_target
+from tritree import _core
+from tritree.estimators.base import TrinaryClassifier, TrinaryEstimator, TrinaryRegressor
+from tritree.estimators.growing_model import TreeModel, growth_parameters
+from tritree.estimators.views import TreeViews
+from tritree.validation import allowed_values, as_random_state, column_fraction, count_threads
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tritree.encoder import TableEncoder
+
 __all__ = ["TrinaryTreeClassifier", "TrinaryTreeRegressor"]
 
 
-class TrinaryTreeRegressor(RegressorMixin, ViewableTree):  # type: ignore[misc]
-    """A decision tree for a numeric response that learns from tables with holes, and predicts any row.
+class BaseTree(TreeViews, TrinaryEstimator):
+    """Base of both trees."""
+
+    _model: TreeModel
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        self._validate_params()
+        encoder, classes, rows = self._read_rows(X, y, sample_weight)
+        n_columns, n_threads = len(encoder.columns), count_threads(self.n_jobs)
+        draws_columns = column_fraction(self.max_features, n_columns) < 1
+        parameters = growth_parameters(
+            self,
+            n_columns,
+            0 if classes is None else len(classes),
+            seed=int(as_random_state(self.random_state).randint(1, 2**31 - 1)) if draws_columns else 0,
+            **self._core_options(),
+        )
+        codes = self._bin(rows, encoder, n_threads)
+        model = _core.Model(codes, rows.y, rows.weight, parameters, n_threads)
+        self._set_fitted(TreeModel(model), encoder, classes)
+        return self
+
+    def _core_options(self) -> dict[str, Any]:
+        """Return growth parameters of the core that take precedence over those of the estimator.
+
+        None here: `tritree.lab.paper` overrides this to repeat runs that deviate from the paper's definitions.
+        """
+        return {}
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree as it is now."""
+        return int(self.tree_.depth.max())
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves of the tree as it is now."""
+        return int((self.tree_.column < 0).sum())
+
+    @property
+    def tree_(self) -> _core.Tree:
+        """The tree as flat arrays, one per field, as it is now."""
+        check_is_fitted(self)
+        return self._model.arrays()
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The normalised total reduction of the training loss by each column.
+
+        A split counts with the training rows that pass through it, also in third branches. The rows that reach a third
+        branch are only some of those it was fitted to, so its splits may raise their loss; a column whose splits raise
+        the loss in total has importance 0. Computed when first accessed, because it may have to grow the branches that
+        training rows with missing values reach.
+        """
+        check_is_fitted(self)
+        return self._model.importances(count_threads(self.n_jobs))
+
+    def _write_file(self, path: Any, training_rows: bool | None) -> None:
+        from tritree.files import save
+
+        save(self, path, training_rows)
+
+    def _read_model(self, fields: Any, arrays: Any, encoder: TableEncoder, n_classes: int) -> TreeModel:
+        from tritree.restore import restore_tree
+
+        return restore_tree(fields, arrays, encoder, n_classes)
+
+
+class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
+    """A decision tree regressor for tables with missing values.
 
     Parameters
     ----------
     missing : {"trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"}, default="trinary"
-        How missing values are handled.
+        Strategy for missing values.
 
-        - "trinary": a row whose value is missing takes the third branch, where all rows of the node are split by
-          the next best column.
-        - "trinary_mia": per split the best of sending missing left, right or to a third branch.
-        - "mia": missing joins the side where it lowers the loss more.
-        - "majority": missing joins the side with more observed rows.
-        - "fractional": a row goes both ways, weighted by the observed rows on either side.
-        - "surrogate": another column that splits alike stands in, as in R's rpart.
+        - "trinary": a row whose value is missing takes the third branch, which is fitted to all rows of the node using
+          the other columns.
+        - "trinary_mia": each split sends missing values left, right or to a third branch, whichever is best.
+        - "mia": missing values join the side where they lower the loss more.
+        - "majority": missing values join the side with more observed rows.
+        - "fractional": a row is sent both ways, weighted by the fractions of the observed rows on either side.
+        - "surrogate": the most similar split of another column decides, as in R's rpart.
     criterion : {"squared_error"}, default="squared_error"
-        The loss that splits lower.
+        The function to measure the quality of a split.
     max_depth : int or None, default=5
-        The most left and right turns from the root to a leaf; None for no limit. Third branches do not count.
+        Maximum depth of the tree. If None, there is no limit. Third branches do not add to the depth.
     min_samples_leaf : int, default=20
-        The fewest rows on either side of a split. Rows are counted, weights are not.
+        Minimum number of rows on either side of a split. Rows are counted regardless of their weights.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Number of columns to consider for each split, drawn at random.
+
+        - int: that many columns.
+        - float: that fraction of the columns.
+        - "sqrt", "log2": the square root, or the logarithm to base 2, of the number of columns.
+        - None: all columns.
+
+        If no column drawn can split a node, more are drawn. Third branches always consider all columns.
     max_bins : int or None, default=None
-        The most distinct values of a numeric column that are told apart; more are binned by their quantiles. None
-        tells all apart, up to 65,534 per column.
+        Maximum number of bins per numeric column; columns with more distinct values are binned by quantiles. If None,
+        every distinct value is a bin, up to 65,534 per column.
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
-        Which columns are categorical. "from_dtype": text, category and boolean columns, except that ordered
-        categories are numeric in their order. None: no column. Otherwise a list of names or positions, or one
-        boolean per column.
+        The categorical columns. "from_dtype": text, categorical and boolean columns, except ordered categories, which
+        are numeric in their order. None: no column. Otherwise a list of names or positions, or a boolean mask.
     unknown_category : {"no_information", "error"}, default="no_information"
-        What a category is to prediction that training never saw. "no_information": it tells nothing, so its row takes
-        the third branch, both branches, the surrogates' advice, or else the larger side, as the strategy has it;
-        it does not mean what a missing value means. "error": an error that names it.
+        How `predict` treats categories that were not seen in training. "no_information": the row takes the third
+        branch, both branches, the surrogate or else the larger side, depending on the strategy; unlike a missing value,
+        an unknown category never follows "missing against observed" splits. "error": raise an error.
     split_on_missing : bool, default=True
-        Whether "mia" and "trinary_mia" also try the split of missing against observed.
+        Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
     max_surrogates : int, default=5
-        The most surrogates per split under "surrogate".
+        Maximum number of surrogates per split, with ``missing="surrogate"``.
+    random_state : int, RandomState instance or None, default=None
+        Seed for drawing columns, if ``max_features`` is less than all columns.
     n_jobs : int or None, default=None
-        Threads to use: a number, -1 for all processors, -2 for all but one. None is all processors as well, except in
-        a process that shares them with others of its kind: what OMP_NUM_THREADS allows (joblib sets it for its
-        workers), and one in a process pool. The result does not depend on it.
+        Number of threads. None means all cores, except in a process that shares them: there it is what
+        OMP_NUM_THREADS allows (joblib sets it for its workers), or 1 in a process pool. -1 means all cores, -2 all but
+        one. The result does not depend on it.
 
     Attributes
     ----------
     n_features_in_ : int
-        Columns of the training table.
-    feature_names_in_ : ndarray of str
-        Their names; only if the table had names.
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns seen in `fit`; only if the table has column names.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Each column's share of the reduction of the training loss, by the rows that really pass through its splits.
+        The normalised total reduction of the training loss by each column.
     tree_ : Tree
         The tree as flat arrays, one per field, as it is now.
     n_nodes_ : int
-        Nodes of the tree as it is now.
+        Number of nodes grown so far.
     n_grown_ : int
-        Nodes that were grown on demand, after fitting.
+        Number of nodes that were grown on demand, after fitting.
+    n_ungrown_hits_ : int
+        How often a row reached a third branch that could not be grown.
 
     See Also
     --------
-    TrinaryTreeClassifier : The same for classes.
+    TrinaryTreeClassifier : A decision tree classifier.
+    TrinaryForestRegressor : A random forest of such trees.
 
     Examples
     --------
-    The tree is fitted to complete rows and meets holes when it predicts.
+    The tree is fitted to complete rows and grows a third branch when a row lacks a value.
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_diabetes
@@ -89,14 +172,14 @@ class TrinaryTreeRegressor(RegressorMixin, ViewableTree):  # type: ignore[misc]
     >>> tree.n_grown_
     0
     >>> row = X[:1].copy()
-    >>> row[0, 2] = np.nan  # the body mass index, on which the tree splits first
+    >>> row[0, 2] = np.nan  # the body mass index, the column of the first split
     >>> tree.predict(row).shape
     (1,)
-    >>> tree.n_grown_ > 0  # the third branch has grown, because a row needed it
+    >>> tree.n_grown_ > 0
     True
     """
 
-    _criteria = ("squared_error",)
+    _allowed = allowed_values("tree", "regressor")
 
     def __init__(
         self,
@@ -105,121 +188,107 @@ class TrinaryTreeRegressor(RegressorMixin, ViewableTree):  # type: ignore[misc]
         criterion: str = "squared_error",
         max_depth: int | None = 5,
         min_samples_leaf: int = 20,
+        max_features: Any = None,
         max_bins: int | None = None,
         categorical_features: Any = "from_dtype",
         unknown_category: str = "no_information",
         split_on_missing: bool = True,
         max_surrogates: int = 5,
+        random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            missing=missing,
-            criterion=criterion,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            max_bins=max_bins,
-            categorical_features=categorical_features,
-            unknown_category=unknown_category,
-            split_on_missing=split_on_missing,
-            max_surrogates=max_surrogates,
-            n_jobs=n_jobs,
-        )
-
-    def _read_response(self, y: Any, n_rows: int) -> tuple[None, NDArray[np.float64]]:
-        return None, read_regression_target(y, n_rows, type(self).__name__)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Return the estimator, fitted: the tree is grown as far as a binary tree would be.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads.
-        y : array-like of shape (n_rows,)
-            The response, finite numbers.
-        sample_weight : array-like of shape (n_rows,), default=None
-            What each row counts; None for the same. Weights are resolved to about 1e-12 of the largest: beside it, a
-            row that counts less than that counts nothing.
-        """
-        return self._fit(X, y, sample_weight)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the predicted response of each row.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features_in_)
-            Rows, with holes anywhere. A frame is matched by column names: order does not matter, an absent column
-            counts as missing.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        return self._values(X)[:, 0]
+        self.missing = missing
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.split_on_missing = split_on_missing
+        self.max_surrogates = max_surrogates
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
 
-class TrinaryTreeClassifier(ShareClassifier, ViewableTree):
-    """A decision tree for classes that learns from tables with holes, and predicts any row.
+class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
+    """A decision tree classifier for tables with missing values.
 
     Parameters
     ----------
     missing : {"trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"}, default="trinary"
-        How missing values are handled.
+        Strategy for missing values.
 
-        - "trinary": a row whose value is missing takes the third branch, where all rows of the node are split by
-          the next best column.
-        - "trinary_mia": per split the best of sending missing left, right or to a third branch.
-        - "mia": missing joins the side where it lowers the loss more.
-        - "majority": missing joins the side with more observed rows.
-        - "fractional": a row goes both ways, weighted by the observed rows on either side.
-        - "surrogate": another column that splits alike stands in, as in R's rpart.
-    criterion : {"entropy", "gini"}, default="entropy"
-        The loss that splits lower: cross-entropy, or the Gini impurity.
+        - "trinary": a row whose value is missing takes the third branch, which is fitted to all rows of the node using
+          the other columns.
+        - "trinary_mia": each split sends missing values left, right or to a third branch, whichever is best.
+        - "mia": missing values join the side where they lower the loss more.
+        - "majority": missing values join the side with more observed rows.
+        - "fractional": a row is sent both ways, weighted by the fractions of the observed rows on either side.
+        - "surrogate": the most similar split of another column decides, as in R's rpart.
+    criterion : {"entropy", "log_loss", "gini"}, default="entropy"
+        The function to measure the quality of a split: the cross-entropy ("entropy" and "log_loss" are the same), or
+        the Gini impurity.
     max_depth : int or None, default=5
-        The most left and right turns from the root to a leaf; None for no limit. Third branches do not count.
+        Maximum depth of the tree. If None, there is no limit. Third branches do not add to the depth.
     min_samples_leaf : int, default=20
-        The fewest rows on either side of a split. Rows are counted, weights are not.
+        Minimum number of rows on either side of a split. Rows are counted regardless of their weights.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Number of columns to consider for each split, drawn at random.
+
+        - int: that many columns.
+        - float: that fraction of the columns.
+        - "sqrt", "log2": the square root, or the logarithm to base 2, of the number of columns.
+        - None: all columns.
+
+        If no column drawn can split a node, more are drawn. Third branches always consider all columns.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by label; a class without an entry has weight 1. "balanced": inversely proportional to
+        the class frequencies. None: all classes have weight 1. They are multiplied by ``sample_weight``.
     max_bins : int or None, default=None
-        The most distinct values of a numeric column that are told apart; more are binned by their quantiles. None
-        tells all apart, up to 65,534 per column.
+        Maximum number of bins per numeric column; columns with more distinct values are binned by quantiles. If None,
+        every distinct value is a bin, up to 65,534 per column.
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
-        Which columns are categorical. "from_dtype": text, category and boolean columns, except that ordered
-        categories are numeric in their order. None: no column. Otherwise a list of names or positions, or one
-        boolean per column.
+        The categorical columns. "from_dtype": text, categorical and boolean columns, except ordered categories, which
+        are numeric in their order. None: no column. Otherwise a list of names or positions, or a boolean mask.
     unknown_category : {"no_information", "error"}, default="no_information"
-        What a category is to prediction that training never saw. "no_information": it tells nothing, so its row takes
-        the third branch, both branches, the surrogates' advice, or else the larger side, as the strategy has it;
-        it does not mean what a missing value means. "error": an error that names it.
+        How `predict` treats categories that were not seen in training. "no_information": the row takes the third
+        branch, both branches, the surrogate or else the larger side, depending on the strategy; unlike a missing value,
+        an unknown category never follows "missing against observed" splits. "error": raise an error.
     split_on_missing : bool, default=True
-        Whether "mia" and "trinary_mia" also try the split of missing against observed.
+        Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
     max_surrogates : int, default=5
-        The most surrogates per split under "surrogate".
+        Maximum number of surrogates per split, with ``missing="surrogate"``.
+    random_state : int, RandomState instance or None, default=None
+        Seed for drawing columns, if ``max_features`` is less than all columns.
     n_jobs : int or None, default=None
-        Threads to use: a number, -1 for all processors, -2 for all but one. None is all processors as well, except in
-        a process that shares them with others of its kind: what OMP_NUM_THREADS allows (joblib sets it for its
-        workers), and one in a process pool. The result does not depend on it.
+        Number of threads. None means all cores, except in a process that shares them: there it is what
+        OMP_NUM_THREADS allows (joblib sets it for its workers), or 1 in a process pool. -1 means all cores, -2 all but
+        one. The result does not depend on it.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes in sorted order.
+        The class labels, sorted.
     n_features_in_ : int
-        Columns of the training table.
-    feature_names_in_ : ndarray of str
-        Their names; only if the table had names.
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns seen in `fit`; only if the table has column names.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Each column's share of the reduction of the training loss, by the rows that really pass through its splits.
+        The normalised total reduction of the training loss by each column.
     tree_ : Tree
         The tree as flat arrays, one per field, as it is now.
     n_nodes_ : int
-        Nodes of the tree as it is now.
+        Number of nodes grown so far.
     n_grown_ : int
-        Nodes that were grown on demand, after fitting.
+        Number of nodes that were grown on demand, after fitting.
+    n_ungrown_hits_ : int
+        How often a row reached a third branch that could not be grown.
 
     See Also
     --------
-    TrinaryTreeRegressor : The same for a numeric response.
+    TrinaryTreeRegressor : A decision tree regressor.
+    TrinaryForestClassifier : A random forest of such trees.
 
     Examples
     --------
@@ -227,12 +296,12 @@ class TrinaryTreeClassifier(ShareClassifier, ViewableTree):
     >>> from tritree import TrinaryTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = TrinaryTreeClassifier(max_depth=2).fit(X, y)
-    >>> nothing_known = [[float("nan")] * 4]
-    >>> tree.predict_proba(nothing_known).round(3)  # the shares of the classes at the root
+    >>> nothing_observed = [[float("nan")] * 4]
+    >>> tree.predict_proba(nothing_observed).round(3)  # the class frequencies at the root
     array([[0.333, 0.333, 0.333]])
     """
 
-    _criteria: ClassVar[tuple[str, ...]] = ("entropy", "gini")
+    _allowed = allowed_values("tree", "classifier")
 
     def __init__(
         self,
@@ -241,68 +310,26 @@ class TrinaryTreeClassifier(ShareClassifier, ViewableTree):
         criterion: str = "entropy",
         max_depth: int | None = 5,
         min_samples_leaf: int = 20,
+        max_features: Any = None,
+        class_weight: Any = None,
         max_bins: int | None = None,
         categorical_features: Any = "from_dtype",
         unknown_category: str = "no_information",
         split_on_missing: bool = True,
         max_surrogates: int = 5,
+        random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            missing=missing,
-            criterion=criterion,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            max_bins=max_bins,
-            categorical_features=categorical_features,
-            unknown_category=unknown_category,
-            split_on_missing=split_on_missing,
-            max_surrogates=max_surrogates,
-            n_jobs=n_jobs,
-        )
-
-    def _read_response(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        return read_classification_target(y, n_rows, type(self).__name__)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Return the estimator, fitted: the tree is grown as far as a binary tree would be.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads.
-        y : array-like of shape (n_rows,)
-            The classes, labels of any one type.
-        sample_weight : array-like of shape (n_rows,), default=None
-            What each row counts; None for the same. Weights are resolved to about 1e-12 of the largest: beside it, a
-            row that counts less than that counts nothing.
-        """
-        return self._fit(X, y, sample_weight)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features_in_)
-            Rows, with holes anywhere. A frame is matched by column names: order does not matter, an absent column
-            counts as missing.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            Columns in the order of ``classes_``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from tritree import TrinaryTreeClassifier
-        >>> X = np.arange(100.0)[:, None]
-        >>> y = np.where(X[:, 0] < 40, "early", "late")
-        >>> tree = TrinaryTreeClassifier(max_depth=1).fit(X, y)
-        >>> tree.predict_proba([[10.0], [90.0], [np.nan]])
-        array([[1. , 0. ],
-               [0. , 1. ],
-               [0.4, 0.6]])
-        """
-        return self._values(X)
+        self.missing = missing
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.split_on_missing = split_on_missing
+        self.max_surrogates = max_surrogates
+        self.random_state = random_state
+        self.n_jobs = n_jobs

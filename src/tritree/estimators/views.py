@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError
-from tritree.estimators.base_tree import BaseTrinaryTree
 from tritree.inspection import dot
 from tritree.inspection.describe import add_spread, describe
 from tritree.inspection.explain import Explanation, explain_row
@@ -22,8 +21,8 @@ from tritree.inspection.reliance import reliance
 from tritree.inspection.rows import read_rows
 from tritree.inspection.rules import Rules
 from tritree.inspection.text import MAX_NODES, draw_text
-from tritree.parameters import check_int, count_threads
 from tritree.table import read_table
+from tritree.validation import check_int, count_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,15 +30,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto
 
+    from tritree.estimators.base import TrinaryEstimator as _Base
+    from tritree.estimators.growing_model import TreeModel
     from tritree.inspection.explain import Cell
+else:
+    _Base = object
 
-__all__ = ["ViewableTree"]
+__all__ = ["TreeViews"]
 
 NOTEBOOK_TREE = 50_000  # nodes of a tree that is too large to be looked at in passing
 
 
-class ViewableTree(BaseTrinaryTree):
-    """An estimator that can be looked at; every view is drawn from one description of its tree."""
+class TreeViews(_Base):
+    """The views of a single tree; all are drawn from one description of it."""
+
+    _model: TreeModel
 
     def to_text(
         self, *, max_depth: int | None = None, max_nodes: int | None = MAX_NODES, digits: int = 4
@@ -213,7 +218,8 @@ class ViewableTree(BaseTrinaryTree):
         """Return what the rows of a table have in the columns of training, and where they end, grown if need be."""
         rows = read_rows(self, X)
         with column_errors(self._encoder):
-            ends = self._tree.apply(rows.columns, rows.n_rows, count_threads(self.n_jobs))
+            ends = self._model.apply(rows.columns, rows.n_rows, count_threads(self.n_jobs))
+        self._warn_of_ungrown()
         return rows.cells, ends
 
     def to_html(self, path: Any = None, rows: Any = None, *, max_nodes: int = PAGE_NODES) -> str | None:
@@ -255,7 +261,7 @@ class ViewableTree(BaseTrinaryTree):
         check_int("max_nodes", max_nodes, 1)
         place = None if path is None else check_place(path, "the page")  # before the work is done
         named, ends = self._rows_of_page(rows)
-        self._tree.grow_by_holes(max_nodes, count_threads(self.n_jobs))
+        self._model.grow_by_missing(max_nodes, count_threads(self.n_jobs))
         page = self._draw_page(named, ends, max_nodes)
         if place is None:
             return page
@@ -355,8 +361,9 @@ class ViewableTree(BaseTrinaryTree):
         """
         columns, n_rows, n_threads = self._encode(X)
         with column_errors(self._encoder):
-            self._tree.apply(columns, n_rows, n_threads)  # grow what the rows need
-        return reliance(self._tree.snapshot(), columns, n_rows)
+            self._model.apply(columns, n_rows, n_threads)  # grow what the rows need
+        self._warn_of_ungrown()
+        return reliance(self._model.arrays(), columns, n_rows)
 
     def to_dict(self, *, spread: bool = False) -> dict[str, Any]:
         """Return the grown tree as plain data, for other programs: ``json.dumps`` takes it as it is.
@@ -388,15 +395,15 @@ class ViewableTree(BaseTrinaryTree):
         """
         check_is_fitted(self)
         tree = describe(
-            self._tree.snapshot(),
+            self._model.arrays(),
             self._encoder,
             getattr(self, "classes_", None),
-            missing=self._missing,
-            n_grown=self._tree.model.n_grown,
-            detached=self._tree.model.is_detached,
+            missing=self._model.missing,
+            n_grown=self._model.core.n_grown,
+            detached=self._model.core.is_detached,
         )
-        if self._tree.member is not None:
-            number, of = self._tree.member
+        if self._model.position is not None:
+            number, of = self._model.position
             tree["member"] = {"number": number, "of": of}
         if spread:
             self._add_spread(tree, range(len(tree["nodes"])))
@@ -404,7 +411,7 @@ class ViewableTree(BaseTrinaryTree):
 
     def _add_spread(self, tree: dict[str, Any], numbers: Sequence[int]) -> None:
         """Add to the description how the responses are spread in some nodes."""
-        add_spread(tree, numbers, self._tree.model.spread_of(np.asarray(numbers, dtype=np.int32)))
+        add_spread(tree, numbers, self._model.core.spread_of(np.asarray(numbers, dtype=np.int32)))
 
     def to_onnx(self, *, max_nodes: int = 100_000) -> ModelProto:
         """Return the tree as an ONNX model, which onnxruntime and others run without Python, holes included.
@@ -451,7 +458,7 @@ class ViewableTree(BaseTrinaryTree):
 
         check_is_fitted(self)
         check_int("max_nodes", max_nodes, 1)
-        if not self._tree.model.is_detached:
+        if not self._model.core.is_detached:
             try:
                 self.grow_all(max_nodes)
             except GrowthLimitError as error:

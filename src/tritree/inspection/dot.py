@@ -10,7 +10,7 @@ from tritree.inspection.node_selection import choose
 from tritree.inspection.rules import Rules
 from tritree.inspection.values import Values, best_of, headline, hidden, left_out, remarks
 from tritree.inspection.words import words_of
-from tritree.parameters import check_int
+from tritree.validation import check_int
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ import numpy as np
 
 from tritree.columns import ColumnType, TypedColumn, is_missing, read_column
 from tritree.errors import ColumnError
-from tritree.parameters import check_int
 from tritree.table import read_table
+from tritree.validation import check_int
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tritree.inspection.explain import read_cells
-from tritree.parameters import UNKNOWN_CATEGORY, check_choice
 from tritree.table import read_table
+from tritree.validation import UNKNOWN_CATEGORY, check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tritree import _core
-    from tritree.estimators.tabular import TabularEstimator
+    from tritree.estimators.base import TrinaryEstimator
     from tritree.inspection.explain import Cell
 
 __all__ = ["ReadRows", "read_rows"]
@@ -28,7 +28,7 @@ class ReadRows:
     cells: list[tuple[Cell, ...]]
 
 
-def read_rows(model: TabularEstimator, X: Any) -> ReadRows:
+def read_rows(model: TrinaryEstimator, X: Any) -> ReadRows:
     """Return the rows of a table, matched with the columns that a fitted model knows."""
     check_choice("unknown_category", model.unknown_category, UNKNOWN_CATEGORY)
     table = read_table(X)

@@ -10,7 +10,7 @@ from tritree.inspection.node_selection import Choice, choose
 from tritree.inspection.rules import Rules
 from tritree.inspection.values import Values, headline, hidden, left_out, remarks
 from tritree.inspection.words import is_boosted, words_of
-from tritree.parameters import check_int
+from tritree.validation import check_int
 
 __all__ = ["MAX_NODES", "draw_text", "headline"]
 

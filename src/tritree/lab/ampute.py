@@ -14,8 +14,8 @@ from scipy.special import logit, ndtri
 from tritree.columns import ColumnType, read_column
 from tritree.errors import ColumnError, name_column, shortened
 from tritree.lab.set_missing import collected, set_missing
-from tritree.parameters import check_choice, check_int
 from tritree.table import RawColumn, read_table, read_vector
+from tritree.validation import check_choice, check_int
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,8 +24,8 @@ from tritree.lab.scenarios import in_both, in_test
 from tritree.lab.store import Store
 from tritree.lab.trial import Folds, Trial, forget, run_trial
 from tritree.lab.tuning import TUNED, given_depths, tuned_depths
-from tritree.parameters import STRATEGIES
 from tritree.progress import bar
+from tritree.validation import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence

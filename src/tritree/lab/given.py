@@ -11,7 +11,7 @@ from tritree.lab.ampute import MECHANISMS
 from tritree.lab.dataset import Dataset
 from tritree.lab.scenarios import Scenario, in_both, in_test
 from tritree.lab.trial import Folds
-from tritree.parameters import check_int
+from tritree.validation import check_int
 
 __all__ = ["datasets_of", "folds_of", "methods_of", "rates_of", "scenarios_of", "seeds_of"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
-from tritree.estimators.boosting.parameters import MISSING as BOOSTED
 from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
 from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.parameters import STRATEGIES
+from tritree.validation import BOOSTING_STRATEGIES, STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -76,7 +75,7 @@ def asked(name: str) -> Asked | None:
 
 def strategies_of(kind: str) -> tuple[str, ...]:
     """Return what a kind of model may do about missing values, "discard" last."""
-    return (*(BOOSTED if kind == "boosting" else STRATEGIES), DISCARD)
+    return (*(BOOSTING_STRATEGIES if kind == "boosting" else STRATEGIES), DISCARD)
 
 
 def make_model(

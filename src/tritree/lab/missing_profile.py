@@ -15,8 +15,8 @@ from tritree.inspection.formatting import as_name, as_percent, count, pad, width
 from tritree.inspection.missing_patterns import missing_cells, read_any_column, summarise_missing
 from tritree.lab.little_mcar_test import LittleMCARTest, little_mcar_test
 from tritree.lab.set_missing import collected
-from tritree.parameters import check_int
 from tritree.table import read_table
+from tritree.validation import check_int
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from tritree.lab.methods import fitted, spelled, versions_of
 from tritree.lab.store import FoldResult, key_of
-from tritree.parameters import check_int
+from tritree.validation import check_int
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

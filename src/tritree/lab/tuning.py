@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tritree.lab.methods import spelled, versions_of
 from tritree.lab.trial import loss_of
-from tritree.parameters import check_int
 from tritree.progress import bar
+from tritree.validation import check_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

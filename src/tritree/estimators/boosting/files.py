@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree import _core
-from tritree.errors import ModelFileError, ParameterError
+from tritree.errors import ModelFileError
+from tritree.estimators.growing_model import BoostingModel
 from tritree.files import describe_estimator, write_model
-from tritree.parameters import THIRD_BRANCHES
 from tritree.restore import first_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.encoder import TableEncoder
-    from tritree.estimators.boosting.base import BaseTrinaryBoosting
+    from tritree.estimators.boosting import BaseBoosting
     from tritree.restore import Fields
 
 __all__ = ["restore_ensemble", "save"]
@@ -24,14 +24,9 @@ __all__ = ["restore_ensemble", "save"]
 _PARTS = ("trees", "rows")
 
 
-def save(model: BaseTrinaryBoosting, path: Any, *, background: bool | None) -> None:
+def save(model: BaseBoosting, path: Any, *, training_rows: bool | None) -> None:
     """Write a fitted estimator to a file; see its method ``save``."""
-    ensemble = model._ensemble
-    if background not in (None, True, False):
-        raise ParameterError("background_rows", "True, False or None", background)
-    if background and ensemble.is_detached and model.missing in THIRD_BRANCHES:
-        raise ValueError("background_rows=True, but detach() has dropped them; use background_rows=False")
-    state = ensemble.state(with_background=background is not False)
+    state = model._model.core.state(with_background=training_rows is not False)
     arrays = {f"{part}.{name}": array for part in _PARTS for name, array in state[part].items()}
     more = {"plan": state["plan"], "baseline": state["baseline"]}
     write_model(path, describe_estimator(model, "boosting ") | more, arrays)
@@ -39,8 +34,8 @@ def save(model: BaseTrinaryBoosting, path: Any, *, background: bool | None) -> N
 
 def restore_ensemble(
     fields: Fields, arrays: dict[str, NDArray[Any]], encoder: TableEncoder, n_classes: int
-) -> tuple[_core.Ensemble, int]:
-    """Return the trees of a file, every array and every index in them checked, and the seed of the fit."""
+) -> BoostingModel:
+    """Return the trees of a file, every array and every index in them checked."""
     state: dict[str, Any] = {
         "plan": fields.take("plan", dict),
         "baseline": [_number(value) for value in fields.take("baseline", list)],
@@ -64,7 +59,7 @@ def restore_ensemble(
     known = np.array(encoder.n_categories)
     if ((known >= 0) != (categorical > 0)).any() or (n_codes[known >= 0] != known[known >= 0]).any():
         raise ModelFileError("its categories do not fit its trees")
-    return ensemble, int(state["plan"]["seed"])
+    return BoostingModel(ensemble, state["plan"]["missing"], int(state["plan"]["seed"]))
 
 
 def _number(value: Any) -> float:

@@ -16,13 +16,13 @@ from tritree.inspection.node_selection import choose_by_holes
 from tritree.inspection.rows import read_rows
 from tritree.inspection.text import MAX_NODES, draw_text
 from tritree.inspection.values import headline
-from tritree.parameters import check_int, count_threads
 from tritree.table import read_table
+from tritree.validation import check_int, count_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tritree.estimators.boosting.viewing import ViewableBoosting
+    from tritree.estimators.boosting.viewing import BoostingViews
     from tritree.inspection.explain import Cell
     from tritree.inspection.rows import ReadRows
 
@@ -36,7 +36,7 @@ class Member:
     those that go on. A third branch is fitted to what the left and the right branch of its node say.
     """
 
-    def __init__(self, model: ViewableBoosting, number: int, what: str) -> None:
+    def __init__(self, model: BoostingViews, number: int, what: str) -> None:
         self._model, self._number, self._what = model, number, what
 
     def __repr__(self) -> str:
@@ -54,7 +54,7 @@ class Member:
         ``weight``: their rows, each counted by the part that is there. ``member`` tells which tree of how many it is,
         and what they add up to.
         """
-        trees = Trees(self._model._ensemble)
+        trees = Trees(self._model._model.core)
         own = trees[self._number]
         tree = describe(
             own,
@@ -62,7 +62,7 @@ class Member:
             None,
             missing=trees.missing,
             n_grown=len(own.column) - own.n_fitted,
-            detached=self._model._ensemble.is_detached,
+            detached=self._model._model.core.is_detached,
         )
         for node, gain in zip(tree["nodes"], own.gain.tolist(), strict=True):
             del node["loss"]
@@ -177,12 +177,12 @@ class Member:
         tree = self.to_dict()
         ends = [end for _, cells in named for end in _ends_of(tree["nodes"], cells)]
         numbers = choose_by_holes(tree["nodes"], max_nodes, ends)
-        loss = self._model._started_with["loss"]
+        loss = self._model._fit_params["loss"]
         return draw_html(tree, numbers, rows=named, loss=loss, version=__version__, compact=compact)
 
     def _grow_for_page(self, table: ReadRows) -> None:
         """Grow of this tree, and of those of its round, what rows need, as they are and with one more hole."""
-        ensemble = self._model._ensemble
+        ensemble = self._model._model.core
         begin = self._number // ensemble.n_outputs
         n_threads = count_threads(self._model.n_jobs)
         with column_errors(self._model._encoder):

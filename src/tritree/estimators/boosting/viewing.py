@@ -13,45 +13,40 @@ from tritree.estimators.boosting.adding_up import add_up
 from tritree.estimators.boosting.ends import lead
 from tritree.estimators.boosting.member import Member
 from tritree.estimators.boosting.trees import MemberTree, Trees
-from tritree.estimators.ensemble_views import ViewableTrees
+from tritree.estimators.ensemble_views import EnsembleViews
 from tritree.inspection.describe import describe
 from tritree.inspection.explain_ensemble import EnsembleExplanation, explain_rows
 from tritree.inspection.formatting import as_label
 from tritree.inspection.rows import read_rows
 from tritree.inspection.rules import WIDEST_LABEL
-from tritree.parameters import count_threads
+from tritree.validation import count_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto
 
-    from tritree import _core
+    from tritree.estimators.growing_model import BoostingModel
 
-__all__ = ["ViewableBoosting"]
+__all__ = ["BoostingViews"]
 
 LOG_LOSSES = ("poisson", "gamma")  # whose sums over trees are logarithms
 
 
-class ViewableBoosting(ViewableTrees):
-    """A boosted model that can be looked at."""
+class BoostingViews(EnsembleViews):
+    """The views of boosting."""
 
-    _ensemble: _core.Ensemble
+    _model: BoostingModel
 
-    def _loss_answer(
-        self, raw: NDArray[np.float64], doubt: NDArray[np.float64] | None
+    def _values_of(
+        self, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         raise NotImplementedError
-
-    def _snapshots(self) -> Trees:
-        return Trees(self._ensemble)
 
     def _sum_in_words(self, output: int) -> str:
         """Return what the trees of an output add up to."""
         classes = getattr(self, "classes_", None)
         if classes is None:
-            return (
-                "the logarithm of the prediction" if self._started_with["loss"] in LOG_LOSSES else "the sum"
-            )
+            return "the logarithm of the prediction" if self._fit_params["loss"] in LOG_LOSSES else "the sum"
         if len(classes) == 2:
             return f"the log-odds of {as_label(classes.tolist()[output], WIDEST_LABEL)}"
         return f"the score of {as_label(classes.tolist()[output], WIDEST_LABEL)}"
@@ -102,8 +97,8 @@ class ViewableBoosting(ViewableTrees):
         check_is_fitted(self)
         rows = read_rows(self, X)
         with column_errors(self._encoder):
-            led = lead(self._ensemble, rows.columns, rows.n_rows, count_threads(self.n_jobs))
-        answers = self._answers(self._loss_answer(led.raw, led.doubt), class_of_interest)
+            led = lead(self._model.core, rows.columns, rows.n_rows, count_threads(self.n_jobs))
+        answers = self._answers(self._values_of(led.raw, led.doubt), class_of_interest)
         return explain_rows(
             add_up(led, answers.chosen, of_classes=answers.classes is not None),
             rows.cells,
@@ -138,7 +133,7 @@ class ViewableBoosting(ViewableTrees):
         all rows                 150         ...
         ├─ petal length (cm) ...
         """
-        place, n_outputs = self._place_of(number), self._ensemble.n_outputs
+        place, n_outputs = self._place_of(number), self._model.core.n_outputs
         return Member(self, place, self._sum_in_words(1 if self._is_binary() else place % n_outputs))
 
     def _is_binary(self) -> bool:
@@ -152,7 +147,7 @@ class ViewableBoosting(ViewableTrees):
         part in it, because they are fitted to what the trees say.
         """
         check_is_fitted(self)
-        gains = Trees(self._ensemble).gains()
+        gains = Trees(self._model.core).gains()
         total = gains.sum()
         return gains / total if total > 0 else np.zeros_like(gains)
 
@@ -203,15 +198,15 @@ class ViewableBoosting(ViewableTrees):
         from tritree.inspection.onnx_sum import draw_onnx_sum
 
         self._check_size(max_nodes, "max_iter, max_depth, max_third_nodes")
-        self._tell_nothing_grown("onnx")
-        trees = Trees(self._ensemble)
+        self._warn_nothing_grown("onnx")
+        trees = Trees(self._model.core)
         classes = self._labels()
         described = (
             describe(with_doubt(tree), self._encoder, None, missing=trees.missing, n_grown=0, detached=True)
             for tree in trees
         )
         if classes is None:
-            link = "log" if self._started_with["loss"] in LOG_LOSSES else "identity"
+            link = "log" if self._fit_params["loss"] in LOG_LOSSES else "identity"
         else:
             link = "logit" if len(classes) == 2 else "softmax"
         return draw_onnx_sum(described, trees.baseline, classes=classes, link=link)

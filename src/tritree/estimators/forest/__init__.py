@@ -1,5 +1,467 @@
-"""Random forests whose trees have third branches."""
+"""Random forests."""
 
-from tritree.estimators.forest.estimators import TrinaryForestClassifier, TrinaryForestRegressor
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from tritree import _core
+from tritree.errors import warn_caller
+from tritree.estimators.base import TrinaryClassifier, TrinaryEstimator, TrinaryRegressor
+from tritree.estimators.forest.viewing import ForestViews
+from tritree.estimators.growing_model import BinnedRows, ForestModel, growth_parameters, run_jobs
+from tritree.progress import bar
+from tritree.validation import allowed_values, as_random_state, count_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tritree.encoder import TableEncoder
+    from tritree.estimators.base import Rows
 
 __all__ = ["TrinaryForestClassifier", "TrinaryForestRegressor"]
+
+
+class BaseForest(ForestViews, TrinaryEstimator):
+    """Base of both forests."""
+
+    _model: ForestModel
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        self._validate_params()
+        encoder, classes, rows = self._read_rows(X, y, sample_weight)
+        n_threads = count_threads(self.n_jobs)
+        binned = BinnedRows(self._bin(rows, encoder, n_threads), rows.y, rows.weight)
+        seeds = as_random_state(self.random_state).randint(1, 2**31 - 1, size=int(self.n_estimators))
+        samples = _Bootstrap(seeds, len(rows), self._n_drawn(len(rows)), rows.weight)
+
+        def grow(number: int) -> _core.Model:
+            parameters = growth_parameters(
+                self,
+                len(encoder.columns),
+                0 if classes is None else len(classes),
+                seed=int(seeds[number]),
+                max_grown=min(int(self.max_third_nodes), 2**62),
+            )
+            return _core.Model(binned.codes, rows.y, rows.weight, parameters, 1, samples.rows(number))
+
+        trees: list[_core.Model] = []
+        out_of_bag = None
+        try:
+            with bar(self.n_estimators, "trees", shown=bool(self.verbose)) as advance:
+                for tree in run_jobs([partial(grow, number) for number in range(len(seeds))], n_threads):
+                    trees.append(tree)
+                    advance()
+            if self.oob_score:
+                out_of_bag = _predict_out_of_bag(trees, rows, samples, n_threads)
+        except KeyboardInterrupt:  # the trees so far are complete
+            if trees:
+                self._set_trees(trees, binned, encoder, classes)
+            raise
+        self._set_trees(trees, binned, encoder, classes)
+        if out_of_bag is not None:
+            self._set_out_of_bag(rows.y, out_of_bag)
+        return self
+
+    def _set_trees(
+        self,
+        trees: Sequence[_core.Model],
+        binned: BinnedRows,
+        encoder: TableEncoder,
+        classes: NDArray[Any] | None,
+    ) -> None:
+        can_grow = any(not tree.is_detached for tree in trees)
+        self._set_fitted(ForestModel(trees, binned if can_grow else None), encoder, classes)
+        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+
+    def _n_drawn(self, n_rows: int) -> int | None:
+        """Return how many rows are drawn for each tree; None if it is fitted to all of them."""
+        if not self.bootstrap:
+            return None
+        return n_rows if self.max_samples is None else max(1, round(self.max_samples * n_rows))
+
+    def _set_out_of_bag(self, target: NDArray[Any], values: NDArray[np.float64]) -> None:
+        """Set the out-of-bag attributes; rows without a prediction are NaN."""
+        raise NotImplementedError
+
+    @property
+    def n_trees_(self) -> int:
+        """Number of trees."""
+        check_is_fitted(self)
+        return self._model.n_trees
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The normalised total reduction of the training loss by each column, the mean over trees.
+
+        A split counts with the training rows of its tree that pass through it, also in third branches. Computed when
+        first accessed, because trees may have to grow the branches that training rows with missing values reach.
+        """
+        check_is_fitted(self)
+        return self._model.importances(count_threads(self.n_jobs))
+
+    def _write_file(self, path: Any, training_rows: bool | None) -> None:
+        from tritree.estimators.forest.files import save
+
+        save(self, path, training_rows=training_rows)
+
+    def _read_model(self, fields: Any, arrays: Any, encoder: TableEncoder, n_classes: int) -> ForestModel:
+        from tritree.estimators.forest.files import restore_forest
+
+        return restore_forest(fields, arrays, encoder, n_classes)
+
+
+class _Bootstrap:
+    """The rows that each tree is fitted to, drawn anew from its seed whenever they are needed."""
+
+    def __init__(
+        self, seeds: NDArray[Any], n_rows: int, n_drawn: int | None, weight: NDArray[np.float64] | None
+    ) -> None:
+        self._seeds, self.n_rows, self._n_drawn = seeds, n_rows, n_drawn
+        self._has_weight = None if weight is None else weight > 0
+
+    def rows(self, number: int) -> NDArray[np.uint32] | None:
+        """Return the sorted rows of a tree, with repetitions; None if it is fitted to all rows."""
+        if self._n_drawn is None:
+            return None
+        random = np.random.RandomState(self._seeds[number])
+        while True:
+            rows = np.sort(random.randint(0, self.n_rows, size=self._n_drawn).astype(np.uint32))
+            if self._has_weight is None or self._has_weight[rows].any():  # a tree needs a row with a weight
+                return rows
+
+    def out_of_bag(self, number: int) -> NDArray[np.intp]:
+        """Return the rows that were not drawn for a tree."""
+        drawn = np.zeros(self.n_rows, dtype=bool)
+        rows = self.rows(number)
+        if rows is not None:
+            drawn[rows] = True
+        return np.flatnonzero(~drawn)
+
+
+def _predict_out_of_bag(
+    trees: Sequence[_core.Model], rows: Rows, samples: _Bootstrap, n_threads: int
+) -> NDArray[np.float64]:
+    """Return the mean prediction of the trees that were not fitted to a row; NaN where all were."""
+    total = np.zeros((len(rows), max(1, int(trees[0].settings["n_classes"]))))
+    count = np.zeros(len(rows), dtype=np.int64)
+
+    def predict(number: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        chosen = samples.out_of_bag(number)
+        columns = [np.ascontiguousarray(column[chosen]) for column in rows.columns]
+        return chosen, trees[number].predict(columns, len(chosen), 1)
+
+    for chosen, values in run_jobs([partial(predict, number) for number in range(len(trees))], n_threads):
+        total[chosen] += values
+        count[chosen] += 1
+    if not (found := count > 0).any():
+        raise ValueError(
+            "every row was drawn for every tree, so that there is no out-of-bag prediction; raise n_estimators, "
+            "lower max_samples, or set oob_score=False"
+        )
+    if not found.all():
+        warn_caller(
+            f"{np.count_nonzero(~found):,} rows were drawn for every tree and have no out-of-bag prediction; "
+            "raise n_estimators"
+        )
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / count[:, None])
+
+
+class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
+    """A random forest regressor for tables with missing values.
+
+    The mean of many `TrinaryTreeRegressor`, each fitted to rows drawn with replacement, with a random choice of columns
+    for each split. Third branches are fitted to the target, as in a single tree.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees in the forest.
+    missing : {"trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"}, default="trinary"
+        Strategy for missing values; see `TrinaryTreeRegressor`.
+    criterion : {"squared_error"}, default="squared_error"
+        The function to measure the quality of a split.
+    max_depth : int or None, default=None
+        Maximum depth of the trees. If None, there is no limit.
+    min_samples_leaf : int, default=5
+        Minimum number of rows on either side of a split. A row that was drawn twice counts twice.
+    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+        Number of columns to consider for each split, drawn at random.
+
+        - int: that many columns.
+        - float: that fraction of the columns.
+        - "sqrt", "log2": the square root, or the logarithm to base 2, of the number of columns.
+        - None: all columns.
+
+        If no column drawn can split a node, more are drawn. Third branches always consider all columns.
+    bootstrap : bool, default=True
+        Whether each tree is fitted to rows drawn with replacement. If False, each tree is fitted to all rows.
+    max_samples : float or None, default=None
+        Fraction of the rows to draw for each tree. If None, as many rows are drawn as there are.
+    oob_score : bool, default=False
+        Whether to score the forest on out-of-bag predictions.
+    max_bins : int or None, default=255
+        Maximum number of bins per numeric column; columns with more distinct values are binned by quantiles. If None,
+        every distinct value is a bin, up to 65,534 per column.
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        The categorical columns; see `TrinaryTreeRegressor`.
+    unknown_category : {"no_information", "error"}, default="no_information"
+        How `predict` treats categories that were not seen in training; see `TrinaryTreeRegressor`.
+    split_on_missing : bool, default=True
+        Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
+    max_surrogates : int, default=5
+        Maximum number of surrogates per split, with ``missing="surrogate"``.
+    max_third_nodes : int, default=100_000
+        Maximum number of nodes that are grown on demand in each tree. Beyond, a row gets the value of the node above
+        the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_`` counts how often.
+    verbose : bool, default=False
+        Whether to show a progress bar (requires rich: ``pip install tritree[progress]``).
+    random_state : int, RandomState instance or None, default=None
+        Seed for drawing rows and columns.
+    n_jobs : int or None, default=None
+        Number of threads. None means all cores, except in a process that shares them; see `TrinaryTreeRegressor`. -1
+        means all cores, -2 all but one. The result does not depend on it.
+
+    Attributes
+    ----------
+    oob_score_ : float
+        R² of the out-of-bag predictions; only if ``oob_score`` is True.
+    oob_prediction_ : ndarray of shape (n_rows,)
+        Mean prediction of the trees that were not fitted to a row, NaN if all were; only if ``oob_score`` is True.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        The normalised total reduction of the training loss by each column, the mean over trees.
+    n_trees_ : int
+        Number of trees.
+    n_nodes_ : int
+        Number of nodes of all trees, grown so far.
+    n_grown_ : int
+        Number of nodes that were grown on demand, after fitting.
+    n_ungrown_hits_ : int
+        How often a row reached a third branch that could not be grown.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns seen in `fit`; only if the table has column names.
+
+    See Also
+    --------
+    TrinaryForestClassifier : A random forest classifier.
+    TrinaryBoostingRegressor : Gradient boosting, which is often more accurate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tritree import TrinaryForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = TrinaryForestRegressor(n_estimators=20, random_state=0).fit(X, y)
+    >>> rows = X[:3].copy()
+    >>> rows[:, 2] = np.nan
+    >>> forest.predict(rows).shape
+    (3,)
+    """
+
+    _allowed = allowed_values("forest", "regressor")
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        missing: str = "trinary",
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_leaf: int = 5,
+        max_features: Any = 1.0,
+        bootstrap: bool = True,
+        max_samples: float | None = None,
+        oob_score: bool = False,
+        max_bins: int | None = 255,
+        categorical_features: Any = "from_dtype",
+        unknown_category: str = "no_information",
+        split_on_missing: bool = True,
+        max_surrogates: int = 5,
+        max_third_nodes: int = 100_000,
+        verbose: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.missing = missing
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.split_on_missing = split_on_missing
+        self.max_surrogates = max_surrogates
+        self.max_third_nodes = max_third_nodes
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _set_out_of_bag(self, target: NDArray[Any], values: NDArray[np.float64]) -> None:
+        self.oob_prediction_ = values[:, 0]
+        found = ~np.isnan(values[:, 0])
+        self.oob_score_ = float(r2_score(target[found], values[found, 0]))
+
+
+class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
+    """A random forest classifier for tables with missing values.
+
+    The mean of the class probabilities of many `TrinaryTreeClassifier`, each fitted to rows drawn with replacement,
+    with a random choice of columns for each split.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees in the forest.
+    missing : {"trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"}, default="trinary"
+        Strategy for missing values; see `TrinaryTreeRegressor`.
+    criterion : {"entropy", "log_loss", "gini"}, default="entropy"
+        The function to measure the quality of a split: the cross-entropy ("entropy" and "log_loss" are the same), or
+        the Gini impurity.
+    max_depth : int or None, default=None
+        Maximum depth of the trees. If None, there is no limit.
+    min_samples_leaf : int, default=5
+        Minimum number of rows on either side of a split. A row that was drawn twice counts twice.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Number of columns to consider for each split, drawn at random.
+
+        - int: that many columns.
+        - float: that fraction of the columns.
+        - "sqrt", "log2": the square root, or the logarithm to base 2, of the number of columns.
+        - None: all columns.
+
+        If no column drawn can split a node, more are drawn. Third branches always consider all columns.
+    bootstrap : bool, default=True
+        Whether each tree is fitted to rows drawn with replacement. If False, each tree is fitted to all rows.
+    max_samples : float or None, default=None
+        Fraction of the rows to draw for each tree. If None, as many rows are drawn as there are.
+    oob_score : bool, default=False
+        Whether to score the forest on out-of-bag predictions.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by label; a class without an entry has weight 1. "balanced": inversely proportional to
+        the class frequencies. None: all classes have weight 1. They are multiplied by ``sample_weight``.
+    max_bins : int or None, default=255
+        Maximum number of bins per numeric column; columns with more distinct values are binned by quantiles. If None,
+        every distinct value is a bin, up to 65,534 per column.
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        The categorical columns; see `TrinaryTreeRegressor`.
+    unknown_category : {"no_information", "error"}, default="no_information"
+        How `predict` treats categories that were not seen in training; see `TrinaryTreeRegressor`.
+    split_on_missing : bool, default=True
+        Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
+    max_surrogates : int, default=5
+        Maximum number of surrogates per split, with ``missing="surrogate"``.
+    max_third_nodes : int, default=100_000
+        Maximum number of nodes that are grown on demand in each tree. Beyond, a row gets the value of the node above
+        the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_`` counts how often.
+    verbose : bool, default=False
+        Whether to show a progress bar (requires rich: ``pip install tritree[progress]``).
+    random_state : int, RandomState instance or None, default=None
+        Seed for drawing rows and columns.
+    n_jobs : int or None, default=None
+        Number of threads. None means all cores, except in a process that shares them; see `TrinaryTreeRegressor`. -1
+        means all cores, -2 all but one. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    oob_score_ : float
+        Accuracy of the out-of-bag predictions; only if ``oob_score`` is True.
+    oob_decision_function_ : ndarray of shape (n_rows, n_classes)
+        Class probabilities predicted by the trees that were not fitted to a row, NaN if all were; only if
+        ``oob_score`` is True.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        The normalised total reduction of the training loss by each column, the mean over trees.
+    n_trees_ : int
+        Number of trees.
+    n_nodes_ : int
+        Number of nodes of all trees, grown so far.
+    n_grown_ : int
+        Number of nodes that were grown on demand, after fitting.
+    n_ungrown_hits_ : int
+        How often a row reached a third branch that could not be grown.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns seen in `fit`; only if the table has column names.
+
+    See Also
+    --------
+    TrinaryForestRegressor : A random forest regressor.
+    TrinaryBoostingClassifier : Gradient boosting, which is often more accurate.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tritree import TrinaryForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = TrinaryForestClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> forest.predict([[float("nan"), 3.0, 1.4, float("nan")]])
+    array([0])
+    """
+
+    _allowed = allowed_values("forest", "classifier")
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        missing: str = "trinary",
+        criterion: str = "entropy",
+        max_depth: int | None = None,
+        min_samples_leaf: int = 5,
+        max_features: Any = "sqrt",
+        bootstrap: bool = True,
+        max_samples: float | None = None,
+        oob_score: bool = False,
+        class_weight: Any = None,
+        max_bins: int | None = 255,
+        categorical_features: Any = "from_dtype",
+        unknown_category: str = "no_information",
+        split_on_missing: bool = True,
+        max_surrogates: int = 5,
+        max_third_nodes: int = 100_000,
+        verbose: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.missing = missing
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.split_on_missing = split_on_missing
+        self.max_surrogates = max_surrogates
+        self.max_third_nodes = max_third_nodes
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _set_out_of_bag(self, target: NDArray[Any], values: NDArray[np.float64]) -> None:
+        self.oob_decision_function_ = values
+        found = ~np.isnan(values[:, 0])
+        self.oob_score_ = float(accuracy_score(target[found], values[found].argmax(axis=1)))

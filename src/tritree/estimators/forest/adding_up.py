@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree import _core
-    from tritree.estimators.forest.members import Members
+    from tritree.estimators.growing_model import ForestModel
     from tritree.inspection.arrays import TreeArrays
     from tritree.inspection.moves import Moves
 
@@ -23,20 +23,21 @@ _MOST_PARTS = 2**20  # of rows that are led down at once: bounds the memory
 
 
 def add_up(
-    members: Members, columns: _core.Columns, chosen: NDArray[np.intp], total: NDArray[np.float64]
+    model: ForestModel, columns: _core.Columns, chosen: NDArray[np.intp], total: NDArray[np.float64]
 ) -> Moves:
     """Return what each column has moved in the mean of the class that is chosen for each row, given these means.
 
     The trees are grown as far as the rows need. Where there are no classes, 0 is chosen.
     """
-    n_columns, n_outputs = members.n_columns, members.n_outputs
+    n_columns, n_outputs = model.cores[0].n_columns, model.n_outputs
     moved, asked = np.zeros((len(chosen), n_columns)), np.zeros((len(chosen), n_columns), np.int32)
     start, usual = np.zeros(n_outputs), np.zeros(n_outputs)
-    for tree, n_fitted in members.snapshots():
+    for core in model.cores:
+        tree = core.tree()
         start += tree.value[0]
-        usual += usual_size(tree, n_fitted)
+        usual += usual_size(tree, len(tree.column) - core.n_grown)
         asked += _follow(tree, columns, chosen, moved)
-    n = members.n_trees
+    n = model.n_trees
     return made_exact(total, start[chosen] / n, moved / n, asked, usual[chosen] / n)
 
 

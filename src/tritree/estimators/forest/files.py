@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree import _core
-from tritree.errors import ModelFileError, ParameterError
-from tritree.estimators.forest.members import Members, Table
+from tritree.errors import ModelFileError
+from tritree.estimators.growing_model import BinnedRows, ForestModel
 from tritree.files import describe_estimator, write_model
 from tritree.restore import PARTS, Fields, check_tree, first_line, read_importances
 
@@ -18,26 +18,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.encoder import TableEncoder
-    from tritree.estimators.forest.base import BaseTrinaryForest
+    from tritree.estimators.forest import BaseForest
 
-__all__ = ["restore_members", "save"]
+__all__ = ["restore_forest", "save"]
 
 _WRONG = (ValueError, TypeError, RuntimeError, OverflowError, KeyError)
 
 
-def save(model: BaseTrinaryForest, path: Any, *, training_rows: bool | None) -> None:
+def save(model: BaseForest, path: Any, *, training_rows: bool | None) -> None:
     """Write a fitted forest to a file; see its method ``save``."""
-    members = model._members
-    if training_rows not in (None, True, False):
-        raise ParameterError("training_rows", "True, False or None", training_rows)
-    if training_rows and members.table is None:
-        raise ValueError(
-            "training_rows=True, but this forest has none: its strategy never needs them again, or detach() has "
-            "dropped them; use training_rows=False"
-        )
-    table = None if training_rows is False else members.table
+    forest = model._model
+    table = None if training_rows is False else forest.rows
     arrays, trees, n_rows = {}, [], None
-    for number, tree in enumerate(members.models):
+    for number, tree in enumerate(forest.cores):
         state = tree.member_state()
         if table is None:
             state.pop("growth", None)
@@ -50,17 +43,17 @@ def save(model: BaseTrinaryForest, path: Any, *, training_rows: bool | None) -> 
         codes = table.codes.__getstate__()
         n_rows = codes.pop("n_rows")
         arrays |= {f"codes.{name}": array for name, array in codes.items()}
-        arrays["table.response"] = table.response
+        arrays["table.response"] = table.target
         if table.weight is not None:
             arrays["table.weight"] = table.weight
-    if members.known_importances is not None:
-        arrays["importances"] = members.known_importances
+    if forest.importances_ is not None:
+        arrays["importances"] = forest.importances_
     write_model(path, describe_estimator(model, "forest ") | {"trees": trees, "n_rows": n_rows}, arrays)
 
 
-def restore_members(
+def restore_forest(
     fields: Fields, arrays: dict[str, NDArray[Any]], encoder: TableEncoder, n_classes: int
-) -> Members:
+) -> ForestModel:
     """Return the trees of a file, every array and every index in them checked."""
     known = None
     if "importances" in arrays:
@@ -77,12 +70,12 @@ def restore_members(
         _read_tree(Fields(tree, f"tree {number}"), parts[str(number)], table, encoder, n_classes)
         for number, tree in enumerate(trees)
     ]
-    return Members(models, table, known)
+    return ForestModel(models, table, known)
 
 
 def _read_table(
     fields: Fields, parts: Mapping[str, dict[str, NDArray[Any]]], encoder: TableEncoder, n_classes: int
-) -> Table | None:
+) -> BinnedRows | None:
     n_rows = fields.take_or_none("n_rows", int)
     if (n_rows is None) != ("codes" not in parts) or ("codes" in parts) != ("table" in parts):
         raise ModelFileError("training rows that are not all there")
@@ -113,7 +106,7 @@ def _read_table(
         or (weight < 0).any()
     ):
         raise ModelFileError("weights that do not fit its rows")
-    return Table(codes, response, weight)
+    return BinnedRows(codes, response, weight)
 
 
 def _are_finite(numbers: NDArray[Any]) -> bool:
@@ -123,7 +116,7 @@ def _are_finite(numbers: NDArray[Any]) -> bool:
 def _read_tree(
     fields: Fields,
     arrays: Mapping[str, NDArray[Any]],
-    table: Table | None,
+    table: BinnedRows | None,
     encoder: TableEncoder,
     n_classes: int,
 ) -> _core.Model:
@@ -148,7 +141,7 @@ def _read_tree(
                 raise ModelFileError("a tree that grows from rows that are not there")
             model.__setstate__(state)
         else:
-            model.__setstate__(state, table.codes, table.response, table.weight)
+            model.__setstate__(state, table.codes, table.target, table.weight)
     except _WRONG as error:
         raise ModelFileError(f"its arrays do not fit together: {first_line(error)}") from error
     check_tree(

@@ -8,36 +8,29 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tritree.encoder import column_errors
-from tritree.estimators.ensemble_views import ViewableTrees
+from tritree.estimators.ensemble_views import EnsembleViews
 from tritree.estimators.forest.adding_up import add_up
-from tritree.estimators.growing_tree import GrowingTree
+from tritree.estimators.growing_model import TreeModel
 from tritree.inspection.describe import describe
 from tritree.inspection.explain_ensemble import EnsembleExplanation, explain_rows
 from tritree.inspection.formatting import as_label
 from tritree.inspection.rows import read_rows
 from tritree.inspection.rules import WIDEST_LABEL
-from tritree.parameters import count_threads
+from tritree.validation import count_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
     from onnx import ModelProto
 
-    from tritree.estimators.forest.members import Members
-    from tritree.estimators.views import ViewableTree
-    from tritree.inspection.arrays import TreeArrays
+    from tritree.estimators.growing_model import ForestModel
+    from tritree.estimators.tree import BaseTree
 
-__all__ = ["ViewableForest"]
+__all__ = ["ForestViews"]
 
 
-class ViewableForest(ViewableTrees):
-    """A forest that can be looked at."""
+class ForestViews(EnsembleViews):
+    """The views of a forest."""
 
-    _members: Members
-
-    def _snapshots(self) -> Iterator[TreeArrays]:
-        return (tree for tree, _ in self._members.snapshots())
+    _model: ForestModel
 
     def explain(self, X: Any, *, class_of_interest: Any = None) -> list[EnsembleExplanation]:
         """Return for each row why it gets its prediction: what each column has moved in the mean over trees.
@@ -82,12 +75,12 @@ class ViewableForest(ViewableTrees):
         check_is_fitted(self)
         rows = read_rows(self, X)
         with column_errors(self._encoder):
-            values = self._members.predict(rows.columns, rows.n_rows, count_threads(self.n_jobs))
-        self._tell_cut_short()
+            values = self._model.predict(rows.columns, rows.n_rows, count_threads(self.n_jobs))
+        self._warn_of_ungrown()
         answers = self._answers(values, class_of_interest)
         total = values[np.arange(len(values)), answers.chosen]
         return explain_rows(
-            add_up(self._members, rows.columns, answers.chosen, total),
+            add_up(self._model, rows.columns, answers.chosen, total),
             rows.cells,
             self._column_names(),
             answers,
@@ -103,7 +96,7 @@ class ViewableForest(ViewableTrees):
             return ["the mean over trees"]
         return [f"the mean share of {as_label(label, WIDEST_LABEL)}" for label in labels]
 
-    def member(self, number: int) -> ViewableTree:
+    def member(self, number: int) -> BaseTree:
         """Return one of the trees, as a single tree that has grown as far as it has in the forest.
 
         It is a `TrinaryTreeRegressor` or a `TrinaryTreeClassifier`, fitted, with all that these can do: text, plot,
@@ -134,23 +127,11 @@ class ViewableForest(ViewableTrees):
         from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
 
         place, classes = self._place_of(number), getattr(self, "classes_", None)
-        kind: type[ViewableTree] = TrinaryTreeRegressor if classes is None else TrinaryTreeClassifier
+        kind: type[BaseTree] = TrinaryTreeRegressor if classes is None else TrinaryTreeClassifier
         tree = kind(**{name: getattr(self, name) for name in kind._get_param_names()})
-        model = self._members.copy_of(place)
-        tree._tree = GrowingTree(model, member=(place, self.n_trees_))
-        tree._missing = model.settings["missing"]
-        tree._remember(self._encoder, classes)
+        model = TreeModel(self._model.copy_of(place), position=(place, self.n_trees_))
+        tree._set_fitted(model, self._encoder, classes)
         return tree
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Each column's share of the reduction of the training loss, averaged over the trees; zeros if there is none.
-
-        A split counts with the training rows of its tree that really pass through it, third branches included.
-        Computed when it is first asked for, because trees may have to grow what training rows with holes reach.
-        """
-        check_is_fitted(self)
-        return self._members.importances(count_threads(self.n_jobs))
 
     def to_onnx(self, *, max_nodes: int = 500_000) -> ModelProto:
         """Return the forest as it is grown as an ONNX model, which onnxruntime and others run without Python.
@@ -198,10 +179,10 @@ class ViewableForest(ViewableTrees):
         from tritree.inspection.onnx_sum import draw_onnx_mean
 
         self._check_size(max_nodes, "n_estimators, max_depth, min_samples_leaf, max_third_nodes")
-        self._tell_nothing_grown("onnx")
-        classes, missing = self._labels(), self._members.models[0].settings["missing"]
+        self._warn_nothing_grown("onnx")
+        classes, missing = self._labels(), self._model.missing
         described = (
             describe(tree, self._encoder, classes, missing=missing, n_grown=0, detached=True)
-            for tree in self._snapshots()
+            for tree in self._model.trees()
         )
         return draw_onnx_mean(described, self.n_trees_, classes=classes)

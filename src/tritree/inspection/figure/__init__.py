@@ -8,7 +8,7 @@ from tritree.inspection.axes import check_axes, plt
 from tritree.inspection.figure.picture import Picture
 from tritree.inspection.layout import MAX_NODES
 from tritree.inspection.node_selection import choose
-from tritree.parameters import check_int
+from tritree.validation import check_int
 
 __all__ = ["draw_tree"]
 

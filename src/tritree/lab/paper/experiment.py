@@ -36,7 +36,7 @@ from tritree.lab.data import NAMES, load
 from tritree.lab.experiment import RATES, Experiment
 from tritree.lab.paper.trees import AuthorClassifier, AuthorRegressor
 from tritree.lab.scenarios import in_both, in_test
-from tritree.parameters import check_choice
+from tritree.validation import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
 
@@ -21,8 +21,6 @@ class AuthorRegressor(TrinaryTreeRegressor):
 
 class AuthorClassifier(TrinaryTreeClassifier):
     """Classification tree that does the same, and multiplies a node's cross-entropy by its number of rows once more."""
-
-    _criteria: ClassVar[tuple[str, ...]] = ("entropy",)
 
     def _core_options(self) -> dict[str, Any]:
         return {"missing_counts_twice": True, "criterion": "entropy_times_rows"}

@@ -14,7 +14,7 @@ import numpy as np
 from tritree.errors import shortened
 from tritree.lab.paper.bias.example import Counts, Estimates, Example, every_count
 from tritree.lab.paper.bias.ways import COMPARED, WAYS, estimates_of, moments_of_ways
-from tritree.parameters import STRATEGIES
+from tritree.validation import STRATEGIES
 
 if TYPE_CHECKING:
     from tritree.lab.paper.bias.example import Floats

@@ -1,0 +1,489 @@
+"""The base of all estimators: from tables to fitted trees, and from rows to predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from tritree import _core
+from tritree.encoder import MAX_CATEGORIES, TableEncoder, column_errors
+from tritree.errors import ParameterError, UngrownBranchWarning, warn_caller
+from tritree.table import read_matrix, read_table
+from tritree.target import (
+    apply_class_weight,
+    check_sample_weight,
+    read_classification_target,
+    read_regression_target,
+)
+from tritree.validation import (
+    THIRD_BRANCHES,
+    UNKNOWN_CATEGORY,
+    check_choice,
+    check_int,
+    count_threads,
+    validate,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tritree.estimators.growing_model import GrowingModel
+
+__all__ = ["Rows", "TrinaryClassifier", "TrinaryEstimator", "TrinaryRegressor"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows with target and weights, as the core takes them."""
+
+    #: None where all values of a column are missing.
+    columns: Sequence[Any]
+    #: Numbers, or the numbers of classes.
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of trees, forests and boosting; a subclass grows its kind of trees in ``_fit``."""
+
+    #: The parameters with their checks.
+    _allowed: ClassVar[Mapping[str, Callable[[str, Any], None]]]
+    #: The parameters that a fitted model depends on, which must not change if it is saved, or fitted further.
+    _fixed_params: ClassVar[frozenset[str]] = frozenset()
+
+    _encoder: TableEncoder
+    _model: GrowingModel
+    _fit_params: dict[str, Any]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_encoder")
+
+    def _validate_params(self) -> None:
+        """Raise a ValueError that names the first parameter with a wrong value."""
+        validate(self.get_params(deep=False), self._allowed)
+
+    def _changed_param(self) -> str | None:
+        """Return the first parameter that the model depends on and that is not as it was in `fit`."""
+        params, before = self.get_params(deep=False), self._fit_params
+        names = sorted(self._fixed_params & params.keys())
+        return next((name for name in names if not _equal(params[name], before[name])), None)
+
+    # ---- fitting
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the estimator to a training table.
+
+        Branches are grown as far as a binary tree would have them; third branches grow on demand.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads.
+        y : array-like of shape (n_rows,)
+            The target: finite numbers in regression, class labels of one type in classification.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Sample weights. If None, all samples have equal weight. Weights below about 1e-12 of the largest count as
+            zero. They do not change which rows a forest draws.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        raise NotImplementedError
+
+    def _read_target(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
+        """Return the classes (None in regression), and the target as numbers."""
+        raise NotImplementedError
+
+    def _read_rows(
+        self, X: Any, y: Any, sample_weight: Any, encoder: TableEncoder | None = None
+    ) -> tuple[TableEncoder, NDArray[Any] | None, Rows]:
+        """Return the encoding of the columns, the classes and the rows of a training table.
+
+        With a encoder, the columns are encoded as it has learned them before.
+        """
+        table = read_table(X)
+        columns: Sequence[Any]
+        if encoder is None:
+            encoder, columns = TableEncoder.fit(table, self.categorical_features)
+        else:
+            columns = encoder.encode(table, type(self).__name__)
+        classes, target = self._read_target(y, table.n_rows)
+        return encoder, classes, Rows(columns, target, self._read_weights(classes, target, sample_weight))
+
+    def _read_weights(
+        self, classes: NDArray[Any] | None, target: NDArray[Any], sample_weight: Any
+    ) -> NDArray[np.float64] | None:
+        """Return the sample weights times the class weights; None if all rows have equal weight."""
+        weight = check_sample_weight(sample_weight, len(target))
+        if classes is None:
+            return weight
+        return apply_class_weight(self.class_weight, classes, classes[target.astype(np.intp)], weight)
+
+    def _bin(self, rows: Rows, encoder: TableEncoder, n_threads: int) -> _core.Codes:
+        max_bins = MAX_CATEGORIES if self.max_bins is None else int(self.max_bins)
+        with column_errors(encoder):
+            return _core.Codes(rows.columns, encoder.n_categories, max_bins, n_threads)
+
+    def _set_fitted(self, model: GrowingModel, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:
+        """Set the attributes of a fitted estimator; called last, so that a fit that fails changes nothing."""
+        self._model, self._encoder, self._fit_params = model, encoder, self.get_params(deep=False)
+        self.n_features_in_ = len(encoder.columns)
+        if classes is not None:
+            self.classes_ = classes
+        if encoder.feature_names is not None:
+            self.feature_names_in_ = np.asarray(encoder.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    # ---- prediction
+
+    def _encode(self, X: Any) -> tuple[_core.Columns, int, int]:
+        """Return a table to predict as the core takes it: its columns, the number of rows and of threads."""
+        check_is_fitted(self)
+        encoder, n_threads = self._encoder, count_threads(self.n_jobs)
+        check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
+        matrix = read_matrix(X, encoder.column_names, len(encoder.columns)) if encoder.is_numeric else None
+        if matrix is not None:
+            return matrix, len(matrix), n_threads
+        table = read_table(X)
+        columns = encoder.encode(table, type(self).__name__, refuse_unknown=self.unknown_category == "error")
+        return columns, table.n_rows, n_threads
+
+    def _call_model(self, method: Callable[[_core.Columns, int, int], T], X: Any) -> T:
+        """Return the result of a method of the model for a table, and warn if rows reached ungrown branches."""
+        request = self._encode(X)
+        with column_errors(self._encoder):
+            found = method(*request)
+        self._warn_of_ungrown()
+        return found
+
+    def _predict_values(self, X: Any) -> NDArray[np.float64]:
+        """Return the predicted numbers, in one column, or the probability of each class."""
+        check_is_fitted(self)
+        values: NDArray[np.float64] = self._call_model(self._model.predict, X)
+        return values
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the index of the node that each row ends in.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows, with or without missing values.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_trees)
+            Node indices, with one column per tree for forests and boosting. With ``missing="fractional"``, the leaf
+            that the largest part of the row reaches.
+
+        Notes
+        -----
+        A node keeps its index. Indices depend on the order in which branches were grown, so that two trees with the
+        same predictions may number their nodes differently.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> tree = TrinaryTreeRegressor(max_depth=1).fit(X, X[:, 0] >= 30)
+        >>> leaves = tree.apply([[10.0], [90.0]])
+        >>> leaves
+        array([1, 2], dtype=int32)
+        >>> tree.tree_.value[leaves, 0]
+        array([0., 1.])
+        """
+        check_is_fitted(self)
+        return self._call_model(self._model.apply, X)
+
+    # ---- growth on demand
+
+    @property
+    def n_nodes_(self) -> int:
+        """Number of nodes, all trees together, grown so far."""
+        check_is_fitted(self)
+        return self._model.n_nodes
+
+    @property
+    def n_grown_(self) -> int:
+        """Number of nodes that were grown on demand, after fitting."""
+        check_is_fitted(self)
+        return self._model.n_grown
+
+    @property
+    def n_ungrown_hits_(self) -> int:
+        """How often a row reached a third branch that could not be grown, and got the value of its node."""
+        check_is_fitted(self)
+        return self._model.n_ungrown_hits
+
+    def grow_for(self, X: Any) -> Self:
+        """Grow the third branches that rows need.
+
+        Rows with the same columns missing are then predicted without growing anything, also after `detach`.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows with missing values where they are expected.
+
+        Returns
+        -------
+        self
+            The estimator.
+
+        Raises
+        ------
+        RuntimeError
+            If rows need a branch that is not grown, and the training rows are gone.
+        """
+        request = self._encode(X)
+        with column_errors(self._encoder):
+            nodes = self._model.apply(*request)
+        if self._model.is_detached and (n := self._count_ungrown(nodes)):
+            raise RuntimeError(
+                f"{n:,} {'branch' if n == 1 else 'branches'} that these rows need can no longer be grown: the training "
+                "rows are gone (detach(), or a file saved without them); call grow_for() before detach() or save(), or "
+                "fit again"
+            )
+        return self
+
+    def _count_ungrown(self, nodes: NDArray[np.int32]) -> int:
+        """Return how many ungrown third branches rows have reached, given the nodes that they end in."""
+        per_tree = nodes.reshape(len(nodes), -1).T
+        # a row that needs an ungrown branch ends in the node above it, which is not a leaf
+        return sum(
+            int(np.count_nonzero(tree.column[np.unique(ends)] >= 0))
+            for tree, ends in zip(self._model.trees(), per_tree, strict=True)
+        )
+
+    def grow_all(self, max_nodes: int = 1_000_000) -> Self:
+        """Grow every third branch.
+
+        Predictions do not change. On a terminal, a progress bar is shown if rich is installed; Ctrl-C keeps what was
+        grown.
+
+        Parameters
+        ----------
+        max_nodes : int, default=1_000_000
+            Maximum number of nodes, all trees together.
+
+        Returns
+        -------
+        self
+            The estimator.
+
+        Raises
+        ------
+        GrowthLimitError
+            If there would be more than ``max_nodes`` nodes. What was grown stays.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> tree = TrinaryTreeRegressor(max_depth=2).fit(X, y)
+        >>> tree.n_nodes_
+        7
+        >>> tree.grow_all().n_nodes_
+        355
+        >>> -2 in tree.tree_.third  # nothing is left to grow
+        False
+        """
+        check_is_fitted(self)
+        check_int("max_nodes", max_nodes, 1)
+        self._model.grow_all(max_nodes, count_threads(self.n_jobs))
+        return self
+
+    def detach(self) -> Self:
+        """Drop the training rows that third branches grow from.
+
+        From now on, a row that reaches an ungrown third branch gets the value of the node above it; the first time,
+        an `UngrownBranchWarning` is issued.
+
+        Returns
+        -------
+        self
+            The estimator.
+
+        Examples
+        --------
+        >>> import pickle
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> tree = TrinaryTreeRegressor(max_depth=2).fit(X, y).grow_all()
+        >>> before = len(pickle.dumps(tree))
+        >>> len(pickle.dumps(tree.detach())) < before
+        True
+        """
+        check_is_fitted(self)
+        self._model.detach()
+        return self
+
+    def _warn_of_ungrown(self) -> None:
+        """Warn once if rows have reached third branches that cannot be grown."""
+        model = self._model
+        if not (n := model.n_ungrown_hits) or model.warned_of_ungrown:
+            return
+        model.warned_of_ungrown = True
+        cause: Literal["detached", "node_limit"] = "detached" if model.is_detached else "node_limit"
+        warn_caller(UngrownBranchWarning(cause, model.kind, n))
+
+    def _warn_nothing_grown(self, destination: Literal["file", "onnx"]) -> None:
+        """Warn if a model is exported without training rows before any third branch was grown."""
+        model = self._model
+        if model.missing in THIRD_BRANCHES and model.n_nodes > model.n_trees and not model.n_grown:
+            warn_caller(UngrownBranchWarning("export", model.kind, destination=destination))
+
+    # ---- files
+
+    def save(self, path: Any, *, training_rows: bool | None = None) -> None:
+        """Save the fitted estimator to a file, which `tritree.load` reads without running code.
+
+        The file is replaced atomically: a crash leaves the old one.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Path of the file; an existing file is replaced.
+        training_rows : bool or None, default=None
+            Whether to save the binned training rows, from which third branches grow after loading. If None, they are
+            saved if there is something left to grow. Without them the file is smaller and discloses no row, but an
+            ungrown third branch predicts the value of the node above it: call `grow_for` or `grow_all` before.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryTreeRegressor, load
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> tree = TrinaryTreeRegressor(max_depth=2).fit(X, y).grow_all()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tree.save(Path(folder, "model.tritree"), training_rows=False)
+        ...     load(Path(folder, "model.tritree")).n_nodes_
+        355
+        """
+        check_is_fitted(self)
+        if training_rows not in (None, True, False):
+            raise ParameterError("training_rows", "True, False or None", training_rows)
+        if training_rows and self._model.is_detached:
+            raise ValueError(
+                "training_rows=True, but this model has none: its strategy never needs them again, or detach() has "
+                "dropped them; use training_rows=False"
+            )
+        if (name := self._changed_param()) is not None:
+            was, now = self._fit_params[name], getattr(self, name)
+            raise ValueError(f"{name} was {was!r} in fit and is {now!r} now; set it back, or fit again")
+        if training_rows is False and not self._model.is_detached:
+            self._warn_nothing_grown("file")
+        self._write_file(path, training_rows)
+
+    def _write_file(self, path: Any, training_rows: bool | None) -> None:
+        raise NotImplementedError
+
+    def _read_model(self, fields: Any, arrays: Any, encoder: TableEncoder, n_classes: int) -> GrowingModel:
+        """Return the model of a file, with everything in it checked."""
+        raise NotImplementedError
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return np.array_equal(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
+
+
+class TrinaryRegressor(RegressorMixin):  # type: ignore[misc]
+    """Methods of the regressors."""
+
+    def _read_target(self, y: Any, n_rows: int) -> tuple[None, NDArray[np.float64]]:
+        return None, read_regression_target(y, n_rows, type(self).__name__)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the target of rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows, with missing values anywhere. The columns of a frame are matched by name, in any order; absent columns
+            are treated as missing.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The predicted values.
+        """
+        predicted: NDArray[np.float64] = self._predict_values(X)[:, 0]
+        return predicted
+
+
+class TrinaryClassifier(ClassifierMixin):  # type: ignore[misc]
+    """Methods of the classifiers."""
+
+    classes_: NDArray[Any]
+
+    def _read_target(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        return read_classification_target(y, n_rows, type(self).__name__)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict class probabilities of rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows, with missing values anywhere. The columns of a frame are matched by name, in any order; absent columns
+            are treated as missing.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The probabilities, with columns in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryTreeClassifier
+        >>> X = np.arange(100.0)[:, None]
+        >>> y = np.where(X[:, 0] < 40, "early", "late")
+        >>> tree = TrinaryTreeClassifier(max_depth=1).fit(X, y)
+        >>> tree.predict_proba([[10.0], [90.0], [np.nan]])
+        array([[1. , 0. ],
+               [0. , 1. ],
+               [0.4, 0.6]])
+        """
+        probabilities: NDArray[np.float64] = self._predict_values(X)
+        return probabilities
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the logarithm of the class probabilities of rows; see `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable class of rows, the first one in a tie; see `predict_proba`."""
+        best = self.predict_proba(X).argmax(axis=1)  # first: it raises if the estimator is not fitted
+        predicted: NDArray[Any] = self.classes_[best]
+        return predicted
