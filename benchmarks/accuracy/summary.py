@@ -12,8 +12,7 @@ from benchmarks.accuracy.experiments import SCENARIOS, split_name
 from benchmarks.accuracy.methods import CONSTANT, TRITREE
 from tritree.lab import mean_ranks
 from tritree.lab.ranks import losses
-from tritree.lab.ranks.order import holm
-from tritree.lab.ranks.pairs import corrected_t
+from tritree.lab.ranks.significance import corrected_t_test, holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +114,9 @@ def ranking_of(cases: pd.DataFrame, ranks: Ranks) -> pd.DataFrame:
     """Return one line per group and method, the best mean rank first."""
     by = cases.assign(worse=cases["relative"] > 1).groupby(["group", "method"])
     found = by.agg(relative=("relative", "median"), above=("above", "median"), worse=("worse", "mean"))
-    table = ranks.table.rename(columns={"scenario": "group", "extra": "above_best_method"})
+    table = ranks.table.rename(
+        columns={"scenario": "group", "first_fraction": "first", "relative_difference": "above_best_method"}
+    )
     columns = ["group", "method", "mean_rank", "first", "above_best_method", "p_holm", "datasets"]
     joined = table[columns].merge(found.reset_index(), on=["group", "method"])
     position = joined["group"].map({group: i for i, group in enumerate(GROUPS)})
@@ -173,7 +174,7 @@ def on_each_dataset(grouped: pd.DataFrame) -> pd.DataFrame:
         rows = part.groupby(["seed", "fold"])["rows"].first().loc[per_fold.index].to_numpy()
         means = dict(zip(per_fold.columns, np.average(per_fold, axis=0, weights=rows), strict=True))
         names = [name for name in per_fold.columns if name not in (TRITREE, CONSTANT)]
-        tests = [corrected_t(per_fold[name] - per_fold[TRITREE], rows)[3] for name in names]
+        tests = [corrected_t_test(per_fold[name] - per_fold[TRITREE], rows)[3] for name in names]
         adjusted = holm(np.nan_to_num(np.array(tests), nan=1.0))
         lines += [
             {

@@ -32,7 +32,7 @@ def compare(tritree: InProcess, table: Path, *more: object) -> object:
 
 def test_comparison_recommends_a_method_with_an_interval(tritree: InProcess, table: Path) -> None:
     run = compare(tritree, table)
-    assert run.out.splitlines()[1].startswith("Take ")
+    assert run.out.splitlines()[1].startswith("Use ")
     for text in ("mcar_test", "trinary_mia", "discard", "interval"):
         assert text in run.out
 
@@ -53,9 +53,9 @@ def test_unchanged_table_is_compared_first(tritree: InProcess, table: Path) -> N
     text = compare(tritree, table).out
     assert text.splitlines()[:2] == [
         f"The table unchanged, with {100 * missing:.3g}% of its values missing:",
-        own["headline"],
+        own["recommendation"],
     ]
-    assert f"With 30% of the values removed:\n{found['headline']}" in text
+    assert f"With 30% of the values removed:\n{found['recommendation']}" in text
     assert text.count("corrected resampled") == 1
 
 
@@ -227,7 +227,7 @@ def test_kinds_of_models_are_compared_on_a_complete_table(tritree: InProcess, tm
     run = compare_quickly(
         tritree, complete, "-m", "tree", "-m", "forest", "-s", "mia", "--trees", 3, "--depth", 2
     )
-    assert run.out.startswith("The table unchanged, without missing values:\nTake ")
+    assert run.out.startswith("The table unchanged, without missing values:\nUse ")
     assert "models tree: depth 2; forest: 3 trees, depth 2\n" in run.out
     found = compare_quickly(
         tritree, complete, "-m", "tree", "-m", "forest", "-s", "mia", "--trees", 3, "--json"

@@ -13,7 +13,7 @@ from data_paths import DATA
 
 pytest.importorskip("matplotlib", reason="figures are drawn with matplotlib")
 
-from tritree.lab.figures import plot_panels
+from tritree.lab.figures import plot_curves
 
 needs_data = pytest.mark.skipif(
     not (DATA / "paper" / "seeds.csv").exists(), reason="no data sets of the paper; set TRITREE_DATA"
@@ -68,26 +68,29 @@ def test_paper_continues_from_the_store_in_its_folder(
 
 
 @needs_data
-def test_figure_and_report_have_the_requested_reading(
+def test_figure_and_report_have_the_requested_measure(
     tritree: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = []
 
     def plot(*args: Any, **options: Any) -> Any:
-        drawn.append((options["reading"], options["reference"]))
-        return plot_panels(*args, **options)
+        drawn.append((options["measure"], options["reference"]))
+        return plot_curves(*args, **options)
 
-    monkeypatch.setattr("tritree.lab.figures.plot_panels", plot)
+    monkeypatch.setattr("tritree.lab.figures.plot_curves", plot)
     options = ["--data-dir", DATA, "--datasets", "seeds", "--rates", "0.2", "--seeds", 1, "--n-jobs", 1]
-    for reading, text in (("text", "loss at rate 0;"), ("author", "loss at rate 0, less 1;")):
-        found = tritree.good("lab", "paper", *options, "--as", reading, "--json").json
+    for variant, text in (
+        ("text", "loss at rate 0, averaged"),
+        ("author", "loss at rate 0, minus 1, averaged"),
+    ):
+        found = tritree.good("lab", "paper", *options, "--as", variant, "--json").json
         assert text in (tmp_path / "paper.html").read_text(encoding="utf-8")
         assert found["not_compared"]
         lines = [*found["order"], *found["curves"]]
         assert {line["paper"] for line in lines} == {None}
         assert {line["rate"] for line in found["curves"]} == {0.0, 0.2}
     # one data set is not held against means of eight in the figure, either
-    assert drawn == [("text", None), ("author", None)]
+    assert drawn == [("ratio", None), ("excess", None)]
 
 
 @needs_data

@@ -18,7 +18,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from tritree.lab.figures import looks, plot_panels, plot_ranks  # noqa: E402
+from tritree.lab.figures import method_styles, plot_curves, plot_ranks  # noqa: E402
 from tritree.lab.ranks import curves, mean_ranks  # noqa: E402
 from tritree.lab.ranks.names import METHODS  # noqa: E402
 
@@ -48,7 +48,7 @@ def legend_of(panels: Any) -> list[str]:
 
 def test_every_setting_is_a_panel_whose_lines_are_the_curves() -> None:
     table = simulated()
-    panels = plot_panels(table, names={})
+    panels = plot_curves(table, names={})
     assert [panel.get_title() for panel in panels] == ["MCAR", "IM"]
     points = curves(table).set_index(["scenario", "method"])
     for panel, scenario in zip(panels, ("mcar", "im"), strict=True):
@@ -58,33 +58,33 @@ def test_every_setting_is_a_panel_whose_lines_are_the_curves() -> None:
 
 def test_bands_reach_from_the_least_to_the_greatest_seed() -> None:
     table = simulated(scenarios=["mcar"], slopes={"mia": 1.0}, seeds=3)
-    [panel] = plot_panels(table)
+    [panel] = plot_curves(table)
     [band] = panel.collections
     corners = band.get_paths()[0].vertices
     point = curves(table).set_index("rate").loc[0.5]
     assert {point["low"], point["high"]} <= set(corners[corners[:, 0] == 0.5][:, 1])
-    assert not plot_panels(simulated(seeds=1))[0].collections
+    assert not plot_curves(simulated(seeds=1))[0].collections
 
 
 def test_methods_are_called_as_in_the_paper() -> None:
     table = simulated(slopes={"fractional": 1.0, "trinary_mia": 0.5, "LightGBM": 2.0})
-    assert legend_of(plot_panels(table)) == ["FC", "TrinaryMIA", "LightGBM"]
+    assert legend_of(plot_curves(table)) == ["FC", "TrinaryMIA", "LightGBM"]
 
 
 def test_lines_that_coincide_are_named_and_both_are_seen() -> None:
     slopes = {"majority": 3.0, "mia": 1.0, "trinary": 1.0}
-    panels = plot_panels(simulated(2, slopes=slopes, noise=0, scenarios=["mcar"]))
+    panels = plot_curves(simulated(2, slopes=slopes, noise=0, scenarios=["mcar"]))
     assert [text.get_text() for text in panels[0].texts] == ["MIA = Trinary"]
     wide = {line.get_label(): line.get_linewidth() for line in panels[0].lines}
     order = [line.get_label() for line in panels[0].lines]
     assert order.index("MIA") < order.index("Trinary")
     assert wide["MIA"] > wide["Trinary"] == wide["Majority"]
-    assert not plot_panels(simulated())[0].texts
+    assert not plot_curves(simulated())[0].texts
 
 
 def test_reference_is_drawn_dashed_where_it_belongs() -> None:
     table, figure = paper_results(), paper_figure()
-    panels = plot_panels(table, figure)
+    panels = plot_curves(table, figure)
     assert [len(dashed(panel)) for panel in panels] == [5, 3, 5]
     for panel in panels:  # the author's averages, and the figure rounded to six digits
         for ours, theirs in zip(
@@ -103,27 +103,27 @@ def test_reference_is_read_as_the_curves_are() -> None:
     reference = pd.DataFrame(
         {"scenario": "mcar", "missingness": [0.0, 0.5], "strategy": "mia", "excess_loss": [0.0, 0.7]}
     )
-    [panel] = plot_panels(table, reference, reading="text")
+    [panel] = plot_curves(table, reference, measure="ratio")
     [points] = dashed(panel)
     assert points.tolist() == [[0.0, 1.0], [0.5, 1.7]]
     with pytest.raises(ValueError, match="holds excess losses"):
-        plot_panels(table, reference, reading="loss")
+        plot_curves(table, reference, measure="loss")
     with pytest.raises(ValueError, match="no column 'strategy'"):
-        plot_panels(table, reference.drop(columns="strategy"))
+        plot_curves(table, reference.drop(columns="strategy"))
 
 
 def test_panels_share_their_axis_unless_one_would_be_squeezed() -> None:
-    alike = plot_panels(simulated())
+    alike = plot_curves(simulated())
     assert alike[0].get_ylim() == alike[1].get_ylim()
     table = simulated()
-    apart = plot_panels(
+    apart = plot_curves(
         table.assign(loss=table["loss"] * np.where((table["scenario"] == "im") & (table["rate"] > 0), 20, 1))
     )
     assert apart[0].get_ylim()[1] < apart[1].get_ylim()[1] / 5
 
 
 def test_all_points_are_within_their_panels() -> None:
-    for panel in plot_panels(paper_results(), paper_figure()):
+    for panel in plot_curves(paper_results(), paper_figure()):
         low, high = panel.get_ylim()
         assert low == 0
         assert all((line.get_ydata() <= high).all() for line in panel.lines)
@@ -132,14 +132,14 @@ def test_all_points_are_within_their_panels() -> None:
 def test_point_that_is_not_there_is_a_gap_in_the_line() -> None:
     table = simulated(1, scenarios=["mcar"], rates=(0.0, 0.1, 0.3, 0.5))
     without = table[(table["method"] != "mia") | (table["rate"] != 0.3)]
-    [panel] = plot_panels(without, names={})
+    [panel] = plot_curves(without, names={})
     assert np.isnan(lines(panel)["mia"][:, 1]).tolist() == [False, False, True, False]
 
 
 def test_infinite_losses_leave_a_gap() -> None:
     table = simulated(1, scenarios=["mcar"])
     table.loc[(table["method"] == "mia") & (table["rate"] == 0.5), "loss"] = np.inf
-    [panel] = plot_panels(table, names={})
+    [panel] = plot_curves(table, names={})
     assert np.isnan(lines(panel)["mia"][-1, 1])
     panel.figure.canvas.draw()
 
@@ -147,24 +147,24 @@ def test_infinite_losses_leave_a_gap() -> None:
 def test_given_axes_are_used_and_too_few_are_refused() -> None:
     table = simulated()
     axes = Figure(figsize=(8, 3)).subplots(1, 2)
-    assert plot_panels(table, axes=axes).tolist() == axes.tolist()
+    assert plot_curves(table, axes=axes).tolist() == axes.tolist()
     assert legend_of(axes) == ["Majority", "MIA", "Trinary"]
     assert not plt.get_fignums()
     with pytest.raises(ValueError, match="2 scenarios to draw, and 1 axes; give 2 of them"):
-        plot_panels(table, axes=Figure().subplots())
+        plot_curves(table, axes=Figure().subplots())
 
 
 def test_results_without_rate_0_are_refused_with_a_remedy() -> None:
     table = simulated(rates=[0.1, 0.5])
-    with pytest.raises(ValueError, match="run rate 0, too, or use reading='loss'"):
-        plot_panels(table)
-    assert len(plot_panels(table, reading="loss")) == 2
+    with pytest.raises(ValueError, match="run rate 0, too, or use measure='loss'"):
+        plot_curves(table)
+    assert len(plot_curves(table, measure="loss")) == 2
 
 
 @pytest.mark.parametrize("name", ["_hidden", r"$\frac$", "a\nb", "x" * 60, "<b>&amp;"])
 def test_odd_names_are_drawn_and_stay_in_the_figure(name: str) -> None:
     table = simulated(slopes={"trinary": 1.0, name: 2.0}, scenarios=["mcar", name])
-    panels = plot_panels(table)
+    panels = plot_curves(table)
     figure = panels[0].figure
     figure.canvas.draw()
     [legend] = figure.legends
@@ -178,7 +178,7 @@ def test_odd_names_are_drawn_and_stay_in_the_figure(name: str) -> None:
 @pytest.mark.parametrize("n_scenarios", [1, 2, 3, 4, 7])
 def test_any_number_of_settings_gets_a_panel_each(n_scenarios: int) -> None:
     table = simulated(2, scenarios=[f"scenario {i}" for i in range(n_scenarios)])
-    panels = plot_panels(table)
+    panels = plot_curves(table)
     assert len(panels) == len(panels[0].figure.axes) == n_scenarios
     panels[0].figure.canvas.draw()
     below = [panel for panel in panels if panel.get_xlabel()]
@@ -211,21 +211,23 @@ def lab(light: Any) -> Any:
 
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_methods_of_the_paper_are_told_apart_by_every_sight(sight: str) -> None:
-    seen = [lab(np.array(SIGHTS[sight]) @ linear(look.colour)) for look in looks(METHODS[:5]).values()]
+    seen = [
+        lab(np.array(SIGHTS[sight]) @ linear(look.colour)) for look in method_styles(METHODS[:5]).values()
+    ]
     assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 12  # 2.3 can just be seen
 
 
 def test_methods_with_alike_colours_have_other_markers() -> None:
-    drawn = looks([*METHODS, *(f"own {i}" for i in range(8))]).values()
+    drawn = method_styles([*METHODS, *(f"own {i}" for i in range(8))]).values()
     assert len({(look.colour, look.marker) for look in drawn}) == 15
-    assert len({look.marker for look in looks(METHODS).values()}) == 7
+    assert len({look.marker for look in method_styles(METHODS).values()}) == 7
 
 
 @pytest.mark.parametrize("paper", ["#ffffff", "#14171b", "#000000"])
 def test_methods_are_seen_on_white_and_on_black(paper: str) -> None:
     light = [
         TO_XYZ[1] @ linear(colour) + 0.05
-        for colour in (paper, *(look.colour for look in looks(METHODS).values()))
+        for colour in (paper, *(look.colour for look in method_styles(METHODS).values()))
     ]
     assert min(max(light[0], other) / min(light[0], other) for other in light[1:]) > 2.5
 

@@ -16,7 +16,7 @@ from tritree.lab.data import Dataset
 from tritree.lab.experiment import Experiment
 from tritree.lab.kinds import KINDS, asked, strategies_of
 from tritree.lab.methods import DiscardIncomplete, Methods
-from tritree.lab.ranks.names import METHODS, kind_of, method_order, paper_name
+from tritree.lab.ranks.names import METHODS, display_name, method_order, parse_method
 from tritree.lab.scenarios import in_test
 from tritree.lab.trial import Folds
 
@@ -197,17 +197,17 @@ def test_methods_are_listed_kind_by_kind_in_the_papers_order() -> None:
 
 
 def test_names_tell_the_kind_but_not_those_of_others() -> None:
-    assert kind_of("forest:mia") == ("forest", "mia")
-    assert kind_of("forest") is None  # may be a forest of another library
-    assert paper_name("boosting:trinary_mia") == "TrinaryMIA boosting"
-    assert paper_name("forest") == "forest"
+    assert parse_method("forest:mia") == ("forest", "mia")
+    assert parse_method("forest") is None  # may be a forest of another library
+    assert display_name("boosting:trinary_mia") == "TrinaryMIA boosting"
+    assert display_name("forest") == "forest"
 
 
 def test_strategy_keeps_its_colour_in_every_kind_and_kinds_are_told_apart() -> None:
     pytest.importorskip("matplotlib")
-    from tritree.lab.figures.looks import looks
+    from tritree.lab.figures import method_styles
 
-    drawn = looks([*METHODS, *(f"{kind}:{method}" for kind in KINDS[1:] for method in METHODS)])
+    drawn = method_styles([*METHODS, *(f"{kind}:{method}" for kind in KINDS[1:] for method in METHODS)])
     assert len(set(drawn.values())) == 3 * len(METHODS)
     for method in METHODS:
         same = [drawn[method], *(drawn[f"{kind}:{method}"] for kind in KINDS[1:])]

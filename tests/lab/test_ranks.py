@@ -15,18 +15,25 @@ pd = pytest.importorskip("pandas")
 stats = pytest.importorskip("scipy.stats")
 
 from tritree.inspection.formatting import width_of  # noqa: E402
-from tritree.lab.ranks import compare_methods, curves, excess, gaps, losses, mean_ranks  # noqa: E402
-from tritree.lab.ranks.order import holm  # noqa: E402
-from tritree.lab.ranks.pairs import compare_as_is, corrected_t  # noqa: E402
+from tritree.lab.ranks import (  # noqa: E402
+    compare_as_is,
+    compare_methods,
+    curves,
+    excess,
+    losses,
+    mean_ranks,
+    omissions,
+)
+from tritree.lab.ranks.significance import corrected_t_test, holm  # noqa: E402
 from tritree.lab.ranks.tables import (  # noqa: E402
-    Cell,
-    Table,
+    DisplayCell,
+    DisplayTable,
     as_text,
-    chosen_rates,
-    comparison_tables,
+    comparison_table,
     curves_tables,
     losses_tables,
-    seconds_tables,
+    select_rates,
+    time_tables,
 )
 
 KEYS = ["dataset", "scenario", "rate", "method", "seed"]
@@ -88,9 +95,9 @@ def test_averages_of_the_authors_losses_are_the_papers_figure_to_the_last_digit(
     assert (ours.loc[figure.index] - figure).abs().max() <= 0.5000001e-6
 
 
-def test_reading_of_the_text_is_one_more_than_the_authors() -> None:
+def test_ratio_is_one_more_than_the_excess() -> None:
     table = simulated()
-    np.testing.assert_allclose(curves(table, "text")["excess"], curves(table)["excess"] + 1)
+    np.testing.assert_allclose(curves(table, "ratio")["excess"], curves(table)["excess"] + 1)
 
 
 def test_band_reaches_from_the_least_to_the_greatest_seed() -> None:
@@ -100,11 +107,11 @@ def test_band_reaches_from_the_least_to_the_greatest_seed() -> None:
         found = by_seed.loc[point.scenario, point.rate, point.method]
         assert (point.low, point.high) == (found.min(), found.max())
         assert point.excess == pytest.approx(found.mean())
-        assert point.deviation == pytest.approx(found.std())
+        assert point.std == pytest.approx(found.std())
 
 
 def test_one_seed_has_no_band() -> None:
-    assert curves(simulated(seeds=1))[["low", "high", "deviation"]].isna().all(axis=None)
+    assert curves(simulated(seeds=1))[["low", "high", "std"]].isna().all(axis=None)
 
 
 def test_curves_come_near_the_truth() -> None:
@@ -118,8 +125,8 @@ def test_data_sets_that_are_not_whole_are_left_out_of_averages_and_named() -> No
     found = curves(short)
     assert set(found["datasets"]) == {3}
     pd.testing.assert_frame_equal(found, curves(table[table["dataset"] != "set 2"]))
-    [said] = gaps(short)
-    assert said.startswith("mcar and im: set 2 is left out of averages")
+    [said] = omissions(short)
+    assert said.startswith("mcar and im: set 2 is omitted from averages")
 
 
 def test_point_that_lacks_a_data_set_is_left_out_if_none_is_whole() -> None:
@@ -131,7 +138,7 @@ def test_point_that_lacks_a_data_set_is_left_out_if_none_is_whole() -> None:
     found = curves(short)
     assert set(found["datasets"]) == {2}
     assert set(found["method"][found["rate"] == 0.5]) == {"trinary"}
-    assert any("points of majority and mia are left out" in said for said in gaps(short))
+    assert any("points of majority and mia are omitted" in said for said in omissions(short))
 
 
 def test_rate_0_of_another_setting_will_do() -> None:
@@ -147,18 +154,18 @@ def test_method_without_rate_0_has_no_excess_loss_and_is_named() -> None:
     table = simulated()
     without = table[(table["method"] != "mia") | (table["rate"] > 0)]
     assert of(excess(without), method="mia")["excess"].isna().all()
-    assert "mia has no loss at rate 0, and so no excess loss." in gaps(without)
+    assert "mia has no loss at rate 0, and therefore no excess loss." in omissions(without)
 
 
 def test_failed_fold_leaves_its_loss_out_and_is_named() -> None:
     table = simulated()
     table.loc[5, "loss"] = math.nan
     assert len(losses(table)) == len(losses(simulated())) - 1
-    assert gaps(table)[0].startswith("1 of 288 losses is left out because")
+    assert omissions(table)[0].startswith("1 of 288 losses is omitted because")
 
 
-def test_whole_results_have_no_gaps() -> None:
-    assert gaps(simulated()) == []
+def test_whole_results_have_no_omissions() -> None:
+    assert omissions(simulated()) == []
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -187,9 +194,9 @@ def test_rates_that_differ_by_rounding_are_the_same() -> None:
             lambda table: pd.concat([table, table.head(1)]),
             "1 folds more than once, such as fold 0 of 'majority'",
         ),
-        (lambda table: table.assign(rate=50.0), "column 'rate' holds 50; rates are shares"),
-        (lambda table: table.assign(loss="high"), "column 'loss' holds 'high', which is no number"),
-        (lambda table: table.assign(loss=-1.0), "a loss is never below 0"),
+        (lambda table: table.assign(rate=50.0), "column 'rate' holds 50; rates must be between 0 and 1"),
+        (lambda table: table.assign(loss="high"), "column 'loss' holds 'high', which is not a number"),
+        (lambda table: table.assign(loss=-1.0), "a loss is never negative"),
         (lambda table: table.assign(rows=0), "column 'rows' holds 0"),
         (lambda table: table.assign(seed=math.nan), "column 'seed' holds nan"),
     ],
@@ -274,7 +281,7 @@ def test_order_of_the_truth_is_found() -> None:
     for scenario in ("mcar", "im"):
         assert of(ranks.table, scenario=scenario)["method"].tolist() == ["trinary", "mia", "majority"]
     assert (ranks.table["p_holm"].dropna() < 0.05).all()
-    assert ranks.verdict[0].startswith("mcar: trinary comes first (mean rank 1.")
+    assert ranks.conclusions[0].startswith("mcar: trinary ranks first (mean rank 1.")
 
 
 def test_methods_that_are_the_same_are_tied_and_within_chance() -> None:
@@ -286,13 +293,13 @@ def test_methods_that_are_the_same_are_tied_and_within_chance() -> None:
 
 def test_methods_with_the_same_mean_rank_share_the_first_place() -> None:
     table = simulated(8, slopes={"majority": 3.0, "mia": 1.0, "trinary": 1.0}, noise=0, scenarios=["mcar"])
-    [verdict] = mean_ranks(table).verdict
-    assert verdict.startswith(
-        "mcar: mia and trinary share the first place (mean rank 1.50 of 3); majority loses"
+    [conclusion] = mean_ranks(table).conclusions
+    assert conclusion.startswith(
+        "mcar: mia and trinary are tied for first (mean rank 1.50 of 3); majority is significantly worse"
     )
-    assert "comes first" not in verdict
-    [all_alike] = mean_ranks(table[table["method"] != "majority"]).verdict
-    assert all_alike == "mcar: mia and trinary share the first place (mean rank 1.50 of 2)."
+    assert "ranks first" not in conclusion
+    [all_alike] = mean_ranks(table[table["method"] != "majority"]).conclusions
+    assert all_alike == "mcar: mia and trinary are tied for first (mean rank 1.50 of 2)."
 
 
 def test_case_that_a_method_lacks_is_not_ranked_and_that_is_said() -> None:
@@ -311,13 +318,13 @@ def test_methods_that_share_no_case_are_refused() -> None:
 
 def test_few_data_sets_are_said_to_show_nothing() -> None:
     few = mean_ranks(simulated(4))
-    assert few.verdict[0].endswith("; 4 data sets are too few to tell whether that is more than chance.")
+    assert few.conclusions[0].endswith("; 4 data sets are too few for a significant difference.")
     notes = " ".join(few.notes)
     assert (
-        "With 4 data sets no difference between 3 methods can be shown: the smallest adjusted p is 0.25"
+        "With 4 data sets no difference between 3 methods can be significant: the smallest adjusted p is 0.25"
         in notes
     )
-    assert "can be shown" not in " ".join(mean_ranks(simulated(8)).notes)
+    assert "can be significant" not in " ".join(mean_ranks(simulated(8)).notes)
 
 
 def test_one_data_set_is_not_tested() -> None:
@@ -346,7 +353,7 @@ def differences(values: Any) -> Any:
 
 def test_corrected_t_is_that_of_nadeau_and_bengio() -> None:
     d = np.random.default_rng(0).normal(1.0, size=10)
-    mean, low, high, p = corrected_t(differences(d), np.ones(10))
+    mean, low, high, p = corrected_t_test(differences(d), np.ones(10))
     error = math.sqrt((1 / 10 + 1 / 9) * d.var(ddof=1))
     assert (mean, p) == (pytest.approx(d.mean()), pytest.approx(2 * stats.t.sf(abs(d.mean()) / error, 9)))
     assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 9) * error)
@@ -354,13 +361,16 @@ def test_corrected_t_is_that_of_nadeau_and_bengio() -> None:
 
 def test_seeds_that_change_nothing_are_no_evidence() -> None:
     d = np.random.default_rng(0).normal(1.0, size=10)
-    once, thrice = corrected_t(differences(d), np.ones(10)), corrected_t(differences([d] * 3), np.ones(30))
+    once, thrice = (
+        corrected_t_test(differences(d), np.ones(10)),
+        corrected_t_test(differences([d] * 3), np.ones(30)),
+    )
     assert thrice == pytest.approx(once)
 
 
 def test_seeds_that_part_the_rows_anew_count_as_more_folds_with_the_same_training_rows() -> None:
     d = np.random.default_rng(0).normal(1.0, size=(3, 10))  # folds of different seeds have nothing in common
-    _, low, high, p = corrected_t(differences(d), np.ones(30))
+    _, low, high, p = corrected_t_test(differences(d), np.ones(30))
     error = math.sqrt((1 / 30 + 1 / 9) * d.var(ddof=1))
     assert p == pytest.approx(2 * stats.t.sf(abs(d.mean()) / error, 29))
     assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 29) * error)
@@ -371,7 +381,9 @@ def test_methods_that_do_not_differ_are_seldom_told_apart(same_folds: bool) -> N
     rng, found = np.random.default_rng(0), 0
     for _ in range(200):  # folds share their training rows: half of the variance is common to all of them
         shared, fold = rng.normal(scale=0.3), rng.normal(size=(1 if same_folds else 3, 10))
-        found += corrected_t(differences(shared + fold + rng.normal(size=(3, 10))), np.ones(30))[3] < 0.05
+        found += (
+            corrected_t_test(differences(shared + fold + rng.normal(size=(3, 10))), np.ones(30))[3] < 0.05
+        )
     assert found <= 0.05 * 200
 
 
@@ -381,7 +393,7 @@ def test_interval_holds_the_true_difference() -> None:
         if line.method == "mia":
             base = of(losses(table), rate=0.0, method="mia", scenario=line.scenario)["loss"].mean()
             assert line.low < 0.4 * 0.5 * base < line.high
-            assert line.standing == "worse"
+            assert line.outcome == "worse"
 
 
 def test_differences_are_those_of_the_losses() -> None:
@@ -396,12 +408,12 @@ def test_differences_are_those_of_the_losses() -> None:
 def test_better_method_is_named_and_equals_are_within_chance() -> None:
     slopes = {"majority": 3.0, "mia": 1.0, "trinary": 0.999}
     found = compare_methods(simulated(1, folds=10, slopes=slopes, noise=0.1, seed=3))
-    standing = found.table.set_index(["scenario", "method"])["standing"]
-    assert standing["mcar", "majority"] == "worse"
-    assert set(standing["mcar"][["mia", "trinary"]]) == {"best", "within chance"}
-    assert "is best, or not shown to be worse than the best, in both scenarios." in found.headline
-    assert "may be chance (p = " in found.verdict[0]
-    assert "majority is worse by" in found.verdict[0]
+    outcome = found.table.set_index(["scenario", "method"])["outcome"]
+    assert outcome["mcar", "majority"] == "worse"
+    assert set(outcome["mcar"][["mia", "trinary"]]) == {"best", "not significant"}
+    assert "is best, or not significantly worse than the best, in both scenarios." in found.recommendation
+    assert "not significantly worse (p = " in found.conclusions[0]
+    assert "majority is worse by" in found.conclusions[0]
 
 
 def test_method_that_is_only_too_noisy_to_be_worse_is_not_called_as_good() -> None:
@@ -409,14 +421,14 @@ def test_method_that_is_only_too_noisy_to_be_worse_is_not_called_as_good() -> No
     hit = (table["method"] == "trinary") & (table["fold"] == 0) & (table["rate"] > 0)
     table.loc[hit, "loss"] *= 15  # one fold that costs much
     found = compare_methods(table)
-    assert found.table["standing"].tolist() == ["best", "within chance"]
+    assert found.table["outcome"].tolist() == ["best", "not significant"]
     extra = found.table["loss"].iloc[1] / found.table["loss"].iloc[0] - 1
     assert extra > 1
     assert (
-        f"trinary is not shown to be worse either, with losses that are {extra:.0%} higher" in found.headline
+        f"trinary is not significantly worse either, with losses {extra:.0%} higher" in found.recommendation
     )
-    assert "same" not in found.headline
-    assert any("not to say as good" in note for note in found.notes)
+    assert "same" not in found.recommendation
+    assert any("does not mean as good" in note for note in found.notes)
 
 
 def test_table_as_it_is_is_compared_by_folds_once_each() -> None:
@@ -427,8 +439,8 @@ def test_table_as_it_is_is_compared_by_folds_once_each() -> None:
     found = compare_as_is(table)
     assert found.table["method"].tolist() == ["majority", "trinary", "mia"]
     assert (found.table["seeds"] == 1).all()
-    assert found.headline.startswith("Take majority: ")
-    assert compare_methods(table).headline.startswith("Take trinary: ")
+    assert found.recommendation.startswith("Use majority: ")
+    assert compare_methods(table).recommendation.startswith("Use trinary: ")
     with pytest.raises(ValueError, match="run rate 0"):
         compare_as_is(table[~at_zero])
 
@@ -445,14 +457,16 @@ def test_comparison_tells_over_which_rates_its_losses_are_means() -> None:
 
 def test_methods_with_the_same_losses_are_the_same() -> None:
     found = compare_methods(simulated(1, slopes={"majority": 1.0, "mia": 1.0}, noise=0, scenarios=["mcar"]))
-    assert found.table["standing"].tolist() == ["best", "same"]
-    assert found.verdict[0].endswith("mia is the same to the last row.")
+    assert found.table["outcome"].tolist() == ["best", "identical"]
+    assert found.conclusions[0].endswith("mia is identical in every fold.")
 
 
 def test_one_fold_is_not_tested() -> None:
     found = compare_methods(simulated(1, folds=1))
-    assert set(found.table["standing"]) == {"best", "not tested"}
-    assert found.headline == "trinary loses least, but with one fold nothing can be said about chance."
+    assert set(found.table["outcome"]) == {"best", "not tested"}
+    assert (
+        found.recommendation == "trinary has the lowest loss, but one fold does not tell whether by chance."
+    )
     assert "use at least 5 folds" in found.notes[0]
 
 
@@ -460,8 +474,8 @@ def test_infinite_loss_is_worse_without_a_test() -> None:
     table = simulated(1, scenarios=["mcar"])
     table.loc[(table["method"] == "mia") & (table["rate"] == 0.5), "loss"] = math.inf
     found = compare_methods(table)
-    assert of(found.table, method="mia")["standing"].tolist() == ["worse"]
-    assert "∞" in found.verdict[0]
+    assert of(found.table, method="mia")["outcome"].tolist() == ["worse"]
+    assert "∞" in found.conclusions[0]
 
 
 def test_several_data_sets_need_a_name() -> None:
@@ -476,7 +490,7 @@ def test_several_data_sets_need_a_name() -> None:
 def test_every_rate_can_be_compared_by_itself() -> None:
     found = compare_methods(simulated(1), by="rate")
     assert sorted(set(found.table["rate"])) == [0.0, 0.1, 0.5]
-    assert set(of(found.table, rate=0.0)["standing"]) == {"best", "same"}
+    assert set(of(found.table, rate=0.0)["outcome"]) == {"best", "identical"}
 
 
 # ------------------------------------------------------------------------------------------------------------- tables
@@ -484,8 +498,8 @@ def test_every_rate_can_be_compared_by_itself() -> None:
 
 def test_columns_of_text_tables_are_aligned_however_wide_letters_are() -> None:
     cells = [("方法", "1.5", True), ("a", "10.2", False)]
-    rows = [[Cell(name, name), Cell(text, 1.0, best)] for name, text, best in cells]
-    lines = as_text(Table("", ["method", "loss"], rows)).splitlines()
+    rows = [[DisplayCell(name, name), DisplayCell(text, 1.0, best)] for name, text, best in cells]
+    lines = as_text(DisplayTable("", ["method", "loss"], rows)).splitlines()
     assert [width_of(line[: line.index(".")]) for line in lines[1:]] == [10, 10]
     assert lines[1].endswith("1.5 *")
 
@@ -517,7 +531,7 @@ def test_best_of_each_column_is_marked_and_ties_of_all_are_not() -> None:
 def test_what_is_printed_ends_with_what_was_tested() -> None:
     assert "Not tested: single data sets, rates and seeds." in " ".join(str(mean_ranks(simulated())).split())
     said = str(compare_methods(simulated(1)))
-    assert said.startswith("Take trinary")
+    assert said.startswith("Use trinary")
     assert "corrected resampled t-test" in " ".join(said.split())
 
 
@@ -528,20 +542,20 @@ def test_names_cannot_move_the_cursor_of_a_terminal() -> None:
     )
     found = compare_methods(table, dataset=evil)
     printed = [str(mean_ranks(table)), str(found), as_text(*losses_tables(table), *curves_tables(table))]
-    printed += [*gaps(table[table["rate"] > 0]), as_text(*comparison_tables(found), *seconds_tables(table))]
+    printed += [*omissions(table[table["rate"] > 0]), as_text(comparison_table(found), *time_tables(table))]
     for text in printed:
         assert all(sign.isprintable() or sign == "\n" for sign in text)
         assert evil not in text
 
 
 def test_some_rates_are_chosen_of_many() -> None:
-    assert chosen_rates(simulated(1, rates=[0, 0.2, 0.4])) == [0.0, 0.2, 0.4]
-    assert chosen_rates(simulated(1, rates=[i / 10 for i in range(10)])) == [0.0, 0.1, 0.3, 0.5, 0.7, 0.9]
-    some = chosen_rates(simulated(1, rates=[i / 40 for i in range(20)]))
+    assert select_rates(simulated(1, rates=[0, 0.2, 0.4])) == [0.0, 0.2, 0.4]
+    assert select_rates(simulated(1, rates=[i / 10 for i in range(10)])) == [0.0, 0.1, 0.3, 0.5, 0.7, 0.9]
+    some = select_rates(simulated(1, rates=[i / 40 for i in range(20)]))
     assert (len(some), some[0], some[-1]) == (6, 0.0, 19 / 40)
 
 
 def test_seconds_are_means_and_may_be_absent() -> None:
-    [shown] = seconds_tables(simulated())
+    [shown] = time_tables(simulated())
     assert [cell.text for cell in shown.rows[0]] == ["mcar", "majority", "250.00 ms", "2.00 ms"]
-    assert seconds_tables(simulated().drop(columns="fit_seconds")) == []
+    assert time_tables(simulated().drop(columns="fit_seconds")) == []

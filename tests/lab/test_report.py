@@ -19,7 +19,7 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
 
 from tritree.lab.ranks import curves, mean_ranks  # noqa: E402
-from tritree.lab.report import draw_report, write_report  # noqa: E402
+from tritree.lab.report import render_report, write_report  # noqa: E402
 
 EVIL = '</style></script><script>document.title = "broken into"</script><img src=x onerror="alert(1)"> ${title} $style'
 
@@ -47,7 +47,7 @@ class Elements(HTMLParser):
 def page() -> str:
     table = simulated(8)
     table.attrs["about"] = {"protocol": "author", "depths": {"set 0": 3, "set 1": None}, "rates": [0.0, 0.1]}
-    return draw_report(table, title="Eight sets")
+    return render_report(table, title="Eight sets")
 
 
 def pictures(page: str) -> list[str]:
@@ -60,13 +60,13 @@ def pictures(page: str) -> list[str]:
 @pytest.fixture
 def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what takes long, for tests that are about text."""
-    monkeypatch.setattr("tritree.lab.report.parts.picture", lambda draw, alt, caption: "")
+    monkeypatch.setattr("tritree.lab.report.elements.picture", lambda draw, alt, caption: "")
 
 
 def test_report_is_written_whole_and_says_where(tmp_path: Path, without_pictures: None) -> None:
     table, path = simulated(1, scenarios=["mcar"]), tmp_path / "report.html"
     assert write_report(table, path) == path.resolve()
-    assert path.read_text(encoding="utf-8") == draw_report(table)
+    assert path.read_text(encoding="utf-8") == render_report(table)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
@@ -87,7 +87,7 @@ def test_failure_leaves_the_old_report(tmp_path: Path) -> None:
 
 def test_same_results_give_the_same_page() -> None:
     table = simulated(2, scenarios=["mcar"])
-    assert draw_report(table) == draw_report(table.sample(frac=1, random_state=0))
+    assert render_report(table) == render_report(table.sample(frac=1, random_state=0))
 
 
 def test_numbers_on_the_page_are_those_of_the_tables(page: str) -> None:
@@ -97,7 +97,7 @@ def test_numbers_on_the_page_are_those_of_the_tables(page: str) -> None:
         assert f"{point.excess:z.3f}" in cells
     for line in mean_ranks(table).table.itertuples():
         assert f"{line.mean_rank:.2f}" in cells
-    assert Elements(page).text.count("trinary comes first") == 2
+    assert Elements(page).text.count("trinary ranks first") == 2
 
 
 def test_cells_can_be_sorted_by_their_values(page: str) -> None:
@@ -122,10 +122,10 @@ def test_settings_and_versions_are_shown(page: str) -> None:
 def test_given_facts_take_the_place_of_those_of_the_results(without_pictures: None) -> None:
     table = simulated(1, scenarios=["mcar"])
     table.attrs["about"] = {"who": "the results"}
-    text = Elements(draw_report(table, about={"who": "the caller"})).text
+    text = Elements(render_report(table, about={"who": "the caller"})).text
     assert "the caller" in text
     assert "the results" not in text
-    assert "Nothing was told of the run." in draw_report(simulated(1, scenarios=["mcar"]))
+    assert "The run is not described." in render_report(simulated(1, scenarios=["mcar"]))
 
 
 def test_every_picture_is_there_for_light_and_dark_wide_and_narrow(page: str) -> None:
@@ -139,36 +139,36 @@ def test_every_picture_is_there_for_light_and_dark_wide_and_narrow(page: str) ->
 
 
 def test_one_data_set_is_compared_instead_of_ranked(without_pictures: None) -> None:
-    text = Elements(draw_report(simulated(1, folds=10))).text
-    assert "Take trinary: it is best, or not shown to be worse than the best, in both scenarios." in text
+    text = Elements(render_report(simulated(1, folds=10))).text
+    assert "Use trinary: it is best, or not significantly worse than the best, in both scenarios." in text
     assert "corrected resampled t-test" in text
-    assert "Rate by rate" in text
+    assert "By rate" in text
     assert "Mean ranks" not in text
 
 
 def test_unfinished_experiment_has_a_report_that_says_so(without_pictures: None) -> None:
     table = simulated(3)
     begun = table[(table["dataset"] != "set 2") | (table["method"] != "mia") | (table["fold"] == 0)]
-    text = Elements(draw_report(begun)).text
-    assert "losses are left out because not all of their folds have been run" in text
+    text = Elements(render_report(begun)).text
+    assert "losses are omitted because not all of their folds have been run" in text
     shared_nothing = table[(table["method"] == "mia") == (table["dataset"] == "set 0")]
-    assert "No losses can be compared yet" in draw_report(shared_nothing)
+    assert "No losses can be compared yet" in render_report(shared_nothing)
 
 
 def test_results_without_rate_0_and_without_seconds_have_a_report(without_pictures: None) -> None:
     table = simulated(2, rates=[0.3]).drop(columns=["fit_seconds", "predict_seconds"])
-    text = Elements(draw_report(table)).text
-    assert "have no loss at rate 0, and so no excess loss" in text
-    assert "Seconds of a fold" not in text
+    text = Elements(render_report(table)).text
+    assert "have no loss at rate 0, and therefore no excess loss" in text
+    assert "Time per fold" not in text
 
 
 def test_style_of_the_user_does_not_leak_into_the_page_nor_the_pages_out_of_it() -> None:
     import matplotlib as mpl
 
     table = simulated(1, scenarios=["mcar"])
-    plain = draw_report(table)
+    plain = render_report(table)
     with mpl.rc_context({"axes.facecolor": "red", "font.size": 30.0}):
-        assert draw_report(table) == plain
+        assert render_report(table) == plain
         assert mpl.rcParams["font.size"] == 30
 
 
@@ -180,7 +180,7 @@ def evil_page() -> str:
     table = simulated(3, slopes={"trinary": 1.0, EVIL: 2.0, '"><i>': 3.0}, scenarios=[EVIL, "mcar"])
     table = table.replace({"dataset": {"set 1": EVIL}})
     about = {EVIL: {EVIL: [EVIL, np.float64(1.5)]}, "deep": {"a": {"b": {"c": {"d": {"e": {"f": EVIL}}}}}}}
-    return draw_report(table[table["fold"].ne(2) | table["rate"].lt(0.5)], title=EVIL, about=about)
+    return render_report(table[table["fold"].ne(2) | table["rate"].lt(0.5)], title=EVIL, about=about)
 
 
 def test_text_of_the_user_is_never_markup(evil_page: str) -> None:
@@ -269,9 +269,9 @@ def test_click_on_a_column_sorts_the_table_by_it(browser: Any, tmp_path: Path, p
 
 def test_table_with_holes_of_its_own_is_told_of_as_it_is() -> None:
     table = simulated(1)
-    assert "as it is" not in Elements(draw_report(table)).text
+    assert "as it is" not in Elements(render_report(table)).text
     at_zero = table["rate"] == 0
     table.loc[at_zero, "loss"] *= table["method"].map({"majority": 1.0, "mia": 1.2, "trinary": 1.1})[at_zero]
-    assert "Take majority: it is best, or not shown to be worse than the best, on the table as it is." in (
-        Elements(draw_report(table)).text
+    assert "Use majority: it is best, or not significantly worse than the best, on the table as it is." in (
+        Elements(render_report(table)).text
     )

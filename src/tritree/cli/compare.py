@@ -347,11 +347,11 @@ class _Comparisons:
 def _compare(results: Any, dataset: "Dataset") -> _Comparisons:
     """Return the comparisons that the results of an experiment on one data set allow."""
     from tritree.lab import compare_methods
-    from tritree.lab.ranks.names import kind_of
-    from tritree.lab.ranks.pairs import compare_as_is
+    from tritree.lab.ranks import compare_as_is
+    from tritree.lab.ranks.names import parse_method
 
     fraction = float(dataset.X.isna().to_numpy().mean())
-    kinds = {kind_of(method) for method in results["method"].unique()}
+    kinds = {parse_method(method) for method in results["method"].unique()}
     differ = fraction > 0 or len({kind[0] for kind in kinds if kind is not None}) > 1
     unchanged = compare_as_is(results) if differ and (results["rate"] == 0).any() else None
     removed = compare_methods(results) if unchanged is None or (results["rate"] > 0).any() else None
@@ -360,8 +360,8 @@ def _compare(results: Any, dataset: "Dataset") -> _Comparisons:
 
 def _to_dict(comparison: "Comparison") -> dict[str, Any]:
     return {
-        "headline": comparison.headline,
-        "verdict": comparison.verdict,
+        "recommendation": comparison.recommendation,
+        "conclusions": comparison.conclusions,
         "notes": comparison.notes,
         "rates": comparison.rates,
         "methods": to_records(comparison.table),

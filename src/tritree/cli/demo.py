@@ -25,7 +25,7 @@ def demo(output: Folder = "tritree-demo") -> None:
     from tritree import TrinaryTreeRegressor
     from tritree.cli.output import check_folder, figure_bytes, write_file
     from tritree.lab import ampute, compare_methods, write_report
-    from tritree.lab.figures import plot_panels
+    from tritree.lab.figures import plot_curves
 
     folder = check_folder(output)
     table, experiment = _experiment()
@@ -35,7 +35,7 @@ def demo(output: Folder = "tritree-demo") -> None:
     )
     results = experiment.run(-1)
     write_text(str(compare_methods(results)))
-    write_file(figure_bytes(lambda: plot_panels(results)[0], "png", 130), folder / "comparison.png")
+    write_file(figure_bytes(lambda: plot_curves(results)[0], "png", 130), folder / "comparison.png")
     write_report(results, folder / "report.html", title="Strategies for missing values on the diabetes data")
 
     amputed = ampute(table.drop(columns="target"), 0.2, seed=1)

@@ -46,7 +46,7 @@ As = Annotated[
     Literal["author", "text"],
     typer.Option(
         "--as",
-        metavar="READING",
+        metavar="VARIANT",
         help="author: as the experiments for the figure were run. text: as the paper describes them.",
     ),
 ]
@@ -93,7 +93,7 @@ Rates = Annotated[
 
 
 def paper(
-    reading: As = "author",
+    variant: As = "author",
     output: Folder = ".",
     data_dir: DataDir = None,
     datasets: Datasets = None,
@@ -114,15 +114,16 @@ def paper(
     from tritree.lab import write_report
     from tritree.lab.data import NAMES
     from tritree.lab.experiment import RATES
-    from tritree.lab.figures import plot_panels
+    from tritree.lab.figures import plot_curves
     from tritree.lab.paper import figure2, paper_experiment
-    from tritree.lab.paper.agreement import agreement_text, has_all_sets
+    from tritree.lab.paper.agreement import agreement_text, has_all_datasets
+    from tritree.lab.paper.experiment import MEASURES
 
     folder = check_folder(output)
     figure, page = folder / "figure2.png", folder / "paper.html"
     store = store if store is not None else str(folder / "paper.sqlite")
     experiment = paper_experiment(
-        reading,
+        variant,
         datasets=NAMES if datasets is None else _split_names(datasets),
         rates=RATES if rates is None else parse_rates(rates),
         seeds=seeds,
@@ -133,30 +134,25 @@ def paper(
     if results.empty:
         raise UserError("no method could be run on any data set; the warning says why")
     # the published curves are means over all eight data sets
-    published = figure2() if has_all_sets(results) else None
-    plot = partial(plot_panels, results, reference=published, reading=reading)
+    published = figure2() if has_all_datasets(results) else None
+    plot = partial(plot_curves, results, reference=published, measure=MEASURES[variant])
     write_file(figure_bytes(lambda: plot()[0], "png", 130), figure)
-    title = f"The paper's experiment, as {reading}"
-    write_report(results, page, title=title, reference=published, reading=reading)
+    title = f"The paper's experiment, as {variant}"
+    write_report(results, page, title=title, reference=published, measure=MEASURES[variant])
     if as_json:
-        write_json(_agreement(results, reading) | {"about": experiment.about() | {"store": store}})
+        write_json(_agreement(results, variant) | {"about": experiment.about() | {"store": store}})
         return
-    write_text(f"{agreement_text(results, reading)}\n")
+    write_text(f"{agreement_text(results, variant)}\n")
     for label, file in {"figure": figure, "report": page, "store": store}.items():
         write_text(f"{label:<6} {file}")
 
 
-def _agreement(results: Any, reading: Any) -> dict[str, Any]:
+def _agreement(results: Any, variant: Any) -> dict[str, Any]:
     """Return how closely a run reproduces the paper as plain data, or why it cannot be compared with it."""
-    from tritree.lab.paper import agreement
+    from tritree.lab.paper.agreement import agreement_tables, reason_not_comparable
 
-    not_comparable = agreement.why_apart(results, reading)
-    if not_comparable is None:
-        order, curves = agreement.compare_order(results), agreement.compare_curves(results)
-    else:
-        order, curves = agreement.own_order(results, reading), agreement.own_curves(results, reading)
-    tables = {"losses": agreement.compare_losses(results, reading), "order": order, "curves": curves}
-    return {name: to_records(table) for name, table in tables.items()} | {"not_compared": not_comparable}
+    tables = {name: to_records(table) for name, table in agreement_tables(results, variant).items()}
+    return tables | {"not_compared": reason_not_comparable(results, variant)}
 
 
 P = Annotated[

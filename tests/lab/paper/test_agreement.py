@@ -12,12 +12,12 @@ from experiments import paper_results
 
 from tritree.lab.paper import paper_experiment
 from tritree.lab.paper.agreement import (
+    agreement_tables,
     agreement_text,
     compare_curves,
     compare_losses,
     compare_order,
-    own_order,
-    why_apart,
+    reason_not_comparable,
 )
 from tritree.lab.paper.experiment import LOSSES
 
@@ -27,9 +27,9 @@ needs_data = pytest.mark.skipif(
 
 
 def run(
-    name: str, seeds: int = 1, reading: str = "author", rates: tuple[float, ...] = (0.1,)
+    name: str, seeds: int = 1, variant: str = "author", rates: tuple[float, ...] = (0.1,)
 ) -> pd.DataFrame:
-    return paper_experiment(reading, datasets=[name], rates=rates, seeds=seeds, data_dir=DATA).run(1)
+    return paper_experiment(variant, datasets=[name], rates=rates, seeds=seeds, data_dir=DATA).run(1)
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +48,12 @@ def with_seeds(results: Any, n: int) -> Any:
 def test_authors_own_losses_are_off_by_nothing() -> None:
     table = compare_losses(paper_results())
     assert set(table["dataset"]) == set(LOSSES)
-    np.testing.assert_allclose(table["off"], 0, atol=1e-15)
-    assert agreement_text(paper_results()).count("off by +0.0000%") == 8
+    np.testing.assert_allclose(table["relative_difference"], 0, atol=1e-15)
+    assert agreement_text(paper_results()).count("difference +0.0000%") == 8
 
 
 def test_authors_own_losses_make_the_papers_curves_in_its_order() -> None:
-    assert why_apart(paper_results()) is None
+    assert reason_not_comparable(paper_results()) is None
     table = compare_curves(paper_results())
     np.testing.assert_allclose(table["excess"], table["paper"], rtol=0, atol=1e-5)  # it has 5 decimals
     assert len(compare_order(paper_results())) == 3
@@ -62,42 +62,46 @@ def test_authors_own_losses_make_the_papers_curves_in_its_order() -> None:
 
 def test_band_is_judged_by_what_chance_would_do() -> None:
     text = agreement_text(with_seeds(paper_results(), 3))
-    assert "one more draw like our 3 would lie within their band at 50% of the points" in text
+    assert "one more seed would lie within the range of our 3 at 50% of the points" in text
 
 
 def test_one_seed_has_no_band() -> None:
     text = agreement_text(paper_results())
-    assert "one seed has no band" in text
+    assert "one seed has no range" in text
     assert " of 1;" not in text
 
 
 @pytest.mark.parametrize(
-    ("reading", "kept", "words"),
+    ("variant", "kept", "words"),
     [
-        ("author", "dataset != 'seeds'", "means over its 8 data sets, and this run has not all of them"),
-        ("author", "dataset != 'seeds' or rate < 0.5", "this run has not all of them in full"),
+        (
+            "author",
+            "dataset != 'seeds'",
+            "means over its 8 data sets, and this run does not have all of them",
+        ),
+        ("author", "dataset != 'seeds' or rate < 0.5", "this run does not have all of them"),
         ("author", "rate == 0", "has none of these"),
-        ("text", "rate >= 0", "this run is as the text has it"),
+        ("text", "rate >= 0", "this run follows the text"),
     ],
     ids=["a set less", "a part of a set less", "no rates", "text"],
 )
 def test_run_that_is_not_the_papers_is_not_held_against_its_curves(
-    reading: str, kept: str, words: str
+    variant: str, kept: str, words: str
 ) -> None:
-    text = agreement_text(with_seeds(paper_results(), 3).query(kept), reading)
+    text = agreement_text(with_seeds(paper_results(), 3).query(kept), variant)
     [reason] = [line for line in text.splitlines() if line.startswith("Not compared")]
     assert words in reason
-    for false in ("not the same", "one more draw", "ours", "band", "paper  "):
+    for false in ("not the same", "one more seed", "tritree", "range", "paper  "):
         assert false not in text
 
 
 def test_run_at_other_rates_has_its_own_order_and_curves() -> None:
     results = paper_results().query("rate in (0.0, 0.1)").replace({"rate": {0.1: 0.25}})
-    order = own_order(results)
-    assert order["ours"].tolist() == own_order(paper_results().query("rate in (0.0, 0.1)"))["ours"].tolist()
+    order = agreement_tables(results)["order"]
+    assert order["run"].tolist() == compare_order(paper_results().query("rate in (0.0, 0.1)"))["run"].tolist()
     text = agreement_text(results)
-    assert "the paper has no such rates" in text
-    assert all(ours in text for ours in order["ours"])
+    assert "this run has none of these" in text
+    assert all(run in text for run in order["run"])
     assert "25%" in text
     assert order["paper"].isna().all()
 
@@ -107,12 +111,12 @@ def test_order_has_equals_as_equals() -> None:
     alike = results.assign(
         loss=results.groupby(["dataset", "scenario", "rate", "fold"])["loss"].transform("mean")
     )
-    assert set(own_order(alike)["ours"]) == {"MIA = Trinary"}
+    assert set(agreement_tables(alike)["order"]["run"]) == {"MIA = Trinary"}
 
 
 def test_run_without_removed_cells_has_no_order() -> None:
-    assert own_order(paper_results().query("rate == 0")).empty
-    assert "no excess loss to put in order" in agreement_text(paper_results().query("rate == 0"))
+    assert agreement_tables(paper_results().query("rate == 0"))["order"].empty
+    assert "no excess loss to order" in agreement_text(paper_results().query("rate == 0"))
 
 
 # ------------------------------------------------------------------------------------------------------ ours, run here
@@ -138,6 +142,6 @@ def test_losses_with_the_smallest_values_gone_are_the_authors(
 
 @needs_data
 def test_text_reads_the_wheat_seeds_as_classes() -> None:
-    text = agreement_text(run("seeds", reading="text"), "text")
+    text = agreement_text(run("seeds", variant="text"), "text")
     assert "as a regression" in text
-    assert "off by" not in text
+    assert "difference" not in text

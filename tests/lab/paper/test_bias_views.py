@@ -122,12 +122,12 @@ def test_plot_has_a_panel_for_a_and_one_for_b(table: Any, plt: Any) -> None:
 
 
 def test_plot_has_the_colours_of_every_other_figure(table: Any, plt: Any) -> None:
-    from tritree.lab.figures import looks
+    from tritree.lab.figures import method_styles
 
     for panel in plot_bias(table):
         drawn = {bar.get_label(): bar.lines[0] for bar in panel.containers}
         found = {name: (line.get_color(), line.get_marker()) for name, line in drawn.items()}
-        assert found == {name: (look.colour, look.marker) for name, look in looks(ALL).items()}
+        assert found == {name: (look.colour, look.marker) for name, look in method_styles(ALL).items()}
 
 
 def test_plot_lists_all_strategies_and_what_is_printed(table: Any, plt: Any) -> None:

@@ -51,7 +51,7 @@ def test_order_of_the_authors_losses_is_that_of_the_figure() -> None:
     order = compare_order(paper_results())
     assert order["scenario"].tolist() == ["mcar", "mcar_test", "im"]
     assert order["same"].all()
-    assert order["ours"].tolist() == order["paper"].tolist()
+    assert order["run"].tolist() == order["paper"].tolist()
 
 
 def test_another_order_is_told() -> None:
@@ -70,6 +70,6 @@ def test_point_off_the_curve_is_beyond_the_band() -> None:
     results = paper_results()
     results.loc[results["rate"] == 0.5, "loss"] *= 1.5
     curves = compare_curves(results)
-    far = curves["beyond"] > 0.1
+    far = curves["distance"] > 0.1
     assert set(curves.loc[far, "rate"]) == {0.5}
-    assert not curves.loc[far, "inside"].any()
+    assert not curves.loc[far, "in_range"].any()

@@ -1,7 +1,7 @@
-"""How near a run of the paper's experiment comes to the paper: its losses, the order of its curves, and the curves.
+"""Agreement of a run of the paper's experiment with the paper: losses on complete data, curves and their order.
 
-The curves are means over eight data sets, from the author's runs: a run on fewer sets, at other rates, or as the text
-has it, is not held against them. It has an order and curves of its own all the same.
+The paper's curves are means over eight data sets, from the author's runs. A run on fewer data sets, at other rates, or
+of the text's variant is not compared with them; its own order and curves are reported instead.
 """
 
 from __future__ import annotations
@@ -12,173 +12,165 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from tritree.lab.data import NAMES
-from tritree.lab.paper.experiment import LOSSES, figure2
-from tritree.lab.ranks import PAPER_NAMES, curves, paper_name, scenario_name
+from tritree.lab.paper.experiment import LOSSES, MEASURES, figure2
+from tritree.lab.ranks import DISPLAY_NAMES, curves, display_name, scenario_name
 from tritree.lab.ranks.tables import as_text, curves_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tritree.lab.ranks.averages import Reading
-
 __all__ = [
+    "agreement_tables",
     "agreement_text",
     "compare_curves",
     "compare_losses",
     "compare_order",
-    "has_all_sets",
-    "own_curves",
-    "own_order",
-    "why_apart",
+    "has_all_datasets",
+    "reason_not_comparable",
 ]
 
-_SUMMED = ("lymphography", "titanic")  # data sets whose loss the author has added up over rows
-_ROUNDED = 1e-5  # the paper's curves have five decimals
-_OTHER_TASK = ("seeds",)  # data sets that the text has as classes, and the author as numbers
+_SUMMED = ("lymphography", "titanic")  # data sets whose loss the author summed over rows
+_OTHER_TASK = (
+    "seeds",
+)  # data sets that are a classification in the text and a regression in the author's runs
+_PAPER_TOLERANCE = 1e-5  # the paper's curves have five decimals
 
 
-def has_all_sets(results: pd.DataFrame) -> bool:
-    """Return whether our curves are means over the paper's eight data sets, all of them in every scenario."""
-    ours = curves(results)
-    return set(results["dataset"]) == set(NAMES) and bool((ours["datasets"] == len(NAMES)).all())
+def has_all_datasets(results: pd.DataFrame) -> bool:
+    """Return whether the curves of a run are means over the paper's eight data sets in every scenario."""
+    found = curves(results)
+    return set(results["dataset"]) == set(NAMES) and bool((found["datasets"] == len(NAMES)).all())
 
 
-def why_apart(results: pd.DataFrame, reading: str = "author") -> str | None:
-    """Return why a run cannot be held against the paper's curves; None if it can."""
-    if reading != "author":
-        return "the paper's curves come from its author's runs, and this run is as the text has it"
+def reason_not_comparable(results: pd.DataFrame, variant: str = "author") -> str | None:
+    """Return why a run cannot be compared with the paper's curves; None if it can."""
+    if variant != "author":
+        return "the paper's curves come from its author's runs, and this run follows the text"
     if compare_curves(results).query("rate > 0").empty:
-        rates = "10 %, 20 % and so on to 90 %"
-        return f"the paper has no such rates: its curves have {rates}, and this run has none of these"
-    if not has_all_sets(results):
-        return f"the paper's curves are means over its {len(NAMES)} data sets, and this run has not all of them in full"
+        return (
+            "the paper's curves have the rates 10 %, 20 % and so on to 90 %, and this run has none of these"
+        )
+    if not has_all_datasets(results):
+        return f"the paper's curves are means over its {len(NAMES)} data sets, and this run does not have all of them"
     return None
 
 
-def compare_losses(results: pd.DataFrame, reading: str = "author") -> pd.DataFrame:
-    """Return the loss without holes of each data set beside that of the author's runs.
+def compare_losses(results: pd.DataFrame, variant: str = "author") -> pd.DataFrame:
+    """Return the loss on each complete data set, that of the author's runs, and their ``relative_difference``.
 
-    ``off`` is how far they are apart, as a share; NaN where the text has another task, whose loss is another measure.
+    The difference is NaN where the text has another task, whose loss is another measure.
     """
     complete = results[(results["rate"] == 0) & (results["method"] == "majority")]
-    once = complete.drop_duplicates(
-        ["dataset", "fold"]
-    )  # scenarios and seeds make no difference without holes
+    once = complete.drop_duplicates(["dataset", "fold"])  # scenarios and seeds are the same at rate 0
     total = (once["loss"] * once["rows"]).groupby(once["dataset"]).sum()
     rows = once.groupby("dataset")["rows"].sum()
     loss = total.where(total.index.isin(_SUMMED), total / rows)
     table = pd.DataFrame({"loss": loss, "author": pd.Series(LOSSES, dtype=float)}).loc[loss.index]
-    table["off"] = table["loss"] / table["author"] - 1
-    table.loc[(reading == "text") & table.index.isin(_OTHER_TASK), "off"] = float("nan")
+    table["relative_difference"] = table["loss"] / table["author"] - 1
+    table.loc[(variant == "text") & table.index.isin(_OTHER_TASK), "relative_difference"] = float("nan")
     return table.rename_axis("dataset").reset_index()
 
 
 def compare_curves(results: pd.DataFrame) -> pd.DataFrame:
-    """Return our curves beside the paper's, point by point, and whether its points lie within our band over seeds."""
-    ours = curves(results)
-    theirs = figure2().rename(columns={"missingness": "rate", "strategy": "method", "excess_loss": "paper"})
-    table = ours.merge(theirs, on=["scenario", "rate", "method"])
-    for end in ("low", "high"):
-        table[end] = table[end].fillna(table["excess"])  # one seed has no band
-    table["inside"] = table["paper"].between(table["low"], table["high"])
-    table["beyond"] = (table["low"] - table["paper"]).clip(lower=0) + (table["paper"] - table["high"]).clip(
-        lower=0
+    """Return the curves of a run and of the paper, and whether the latter are in the range over seeds."""
+    reference = figure2().rename(
+        columns={"missingness": "rate", "strategy": "method", "excess_loss": "paper"}
     )
+    table = curves(results).merge(reference, on=["scenario", "rate", "method"])
+    for end in ("low", "high"):
+        table[end] = table[end].fillna(table["excess"])  # one seed has no range
+    table["in_range"] = table["paper"].between(table["low"], table["high"])
+    below, above = table["low"] - table["paper"], table["paper"] - table["high"]
+    table["distance"] = below.clip(lower=0) + above.clip(lower=0)
     return table
 
 
 def compare_order(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the strategies of each scenario from the least to the greatest mean excess loss, ours and the paper's."""
-    table = compare_curves(results)
+    """Return the strategies of each scenario by increasing mean excess loss, in the run and in the paper."""
     lines = []
-    for scenario, part in table.groupby("scenario", sort=False):
+    for scenario, part in compare_curves(results).groupby("scenario", sort=False):
         means = part.groupby("method")[["excess", "paper"]].mean()
-        ours, paper = (_in_order(means[by], _ROUNDED) for by in ("excess", "paper"))
-        lines.append((scenario, ours, paper, ours == paper))
-    return pd.DataFrame(lines, columns=["scenario", "ours", "paper", "same"])
+        run, paper = (_order(means[column], _PAPER_TOLERANCE) for column in ("excess", "paper"))
+        lines.append((scenario, run, paper, run == paper))
+    return pd.DataFrame(lines, columns=["scenario", "run", "paper", "same"])
 
 
-def own_curves(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
-    """Return our curves in the form of `compare_curves`, with nothing of the paper's in it."""
-    return curves(results, reading).assign(paper=None, inside=None, beyond=None)
-
-
-def own_order(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
-    """Return the order of our strategies in the form of `compare_order`, over all rates above 0 that there are.
-
-    Without such rates there is no order: all strategies are the same tree then.
-    """
-    points = curves(results, reading).query("rate > 0")
+def _own_order(results: pd.DataFrame, variant: str) -> pd.DataFrame:
+    """Return the order of the run alone, over all rates above 0; empty if there are none (all trees are equal then)."""
+    points = curves(results, MEASURES[variant]).query("rate > 0")
     means = points.groupby(["scenario", "method"], sort=False)["excess"].mean()
     lines = [
-        (scenario, _in_order(part.droplevel("scenario")), None, None)
+        (scenario, _order(part.droplevel("scenario")), None, None)
         for scenario, part in means.groupby(level="scenario", sort=False)
     ]
-    return pd.DataFrame(lines, columns=["scenario", "ours", "paper", "same"])
+    return pd.DataFrame(lines, columns=["scenario", "run", "paper", "same"])
 
 
-def _in_order(means: pd.Series, near: float = 1e-12) -> str:
-    """Return the names of strategies from the least mean to the greatest, with = between equals."""
+def _order(means: pd.Series, tolerance: float = 1e-12) -> str:
+    """Return the strategies by increasing mean, with = between equals."""
     ordered = means.sort_values(kind="stable")
-    said = ""
-    for place, (method, mean) in enumerate(ordered.items()):
-        if place:
-            before = ordered.iloc[place - 1]
-            said += " = " if math.isclose(mean, before, rel_tol=1e-9, abs_tol=near) else " < "
-        said += paper_name(str(method))
-    return said
+    text, previous = "", math.nan
+    for method, mean in ordered.items():
+        if text:
+            text += " = " if math.isclose(mean, previous, rel_tol=1e-9, abs_tol=tolerance) else " < "
+        text, previous = text + display_name(str(method)), mean
+    return text
 
 
-def agreement_text(results: pd.DataFrame, reading: Reading = "author") -> str:
-    """Return all three comparisons as text; where curves cannot be compared, ours by themselves, and why."""
-    return "\n".join([*_losses(results, reading), "", *_curves(results, reading)])
+def agreement_tables(results: pd.DataFrame, variant: str = "author") -> dict[str, pd.DataFrame]:
+    """Return the tables ``losses``, ``order`` and ``curves``; without the paper's numbers if not comparable."""
+    losses = compare_losses(results, variant)
+    if reason_not_comparable(results, variant) is None:
+        return {"losses": losses, "order": compare_order(results), "curves": compare_curves(results)}
+    points = curves(results, MEASURES[variant]).assign(paper=None, in_range=None, distance=None)
+    return {"losses": losses, "order": _own_order(results, variant), "curves": points}
 
 
-def _losses(results: pd.DataFrame, reading: str) -> Iterator[str]:
-    yield "Loss without missing values"
-    for line in compare_losses(results, reading).itertuples():
-        off = "as a regression" if pd.isna(line.off) else f"off by {line.off:+z.4%}"
-        yield f"  {line.dataset:<16} {line.loss:>18,.4f}   author {line.author:>18,.4f}   {off}"
-
-
-def _own(results: pd.DataFrame, reading: Reading) -> Iterator[str]:
-    order = own_order(results, reading)
-    if order.empty:
-        yield "No cells were removed, so there is no excess loss to put in order."
-        return
-    yield "Mean excess loss of this run, from the least to the greatest"
-    for line in order.itertuples():
-        yield f"  {scenario_name(line.scenario):<9} {line.ours}"
-    yield ""
-    yield as_text(*curves_tables(results, reading, PAPER_NAMES))
-
-
-def _curves(results: pd.DataFrame, reading: Reading) -> Iterator[str]:
-    apart = why_apart(results, reading)
-    if apart is not None:
-        yield from _own(results, reading)
-        yield ""
-        yield f"Not compared with the paper's curves: {apart}."
-        return
-    yield "Mean excess loss, from the least to the greatest"
-    for line in compare_order(results).itertuples():
-        yield f"  {scenario_name(line.scenario):<9} ours   {line.ours}"
-        yield f"  {'':<9} paper  {line.paper}" + ("" if line.same else "   (not the same)")
-    yield ""
-    table = compare_curves(results).query("rate > 0")
-    seeds = results["seed"].nunique()
-    if seeds == 1:
-        yield "The paper's curves beside ours, where they are farthest apart; one seed has no band"
+def agreement_text(results: pd.DataFrame, variant: str = "author") -> str:
+    """Return the agreement with the paper as text; if curves cannot be compared, those of the run and the reason."""
+    tables = agreement_tables(results, variant)
+    lines = ["Loss without missing values"]
+    for line in tables["losses"].itertuples():
+        difference = line.relative_difference
+        text = "as a regression" if math.isnan(difference) else f"difference {difference:+z.4%}"
+        lines.append(f"  {line.dataset:<16} {line.loss:>18,.4f}   author {line.author:>18,.4f}   {text}")
+    lines.append("")
+    reason = reason_not_comparable(results, variant)
+    if reason is None:
+        lines += _compared_text(tables, results["seed"].nunique())
+    elif tables["order"].empty:
+        lines.append("No cells were removed, so there is no excess loss to order.")
     else:
-        yield "Points of the paper's curves within our band over seeds"
-    for (scenario, method), part in table.groupby(["scenario", "method"], sort=False):
-        far = part.loc[part["beyond"].idxmax()]
-        inside, where = f"{part['inside'].sum()} of {len(part)}; farthest ", f"at {far['rate']:.0%}: "
-        ours = f"ours {far['low']:.3f}" + (f" to {far['high']:.3f}" if seeds > 1 else "")
-        words = f"{inside if seeds > 1 else ''}{where}{far['paper']:.3f}, {ours}"
-        yield f"  {scenario_name(scenario):<9} {paper_name(method):<11} {'all' if part['inside'].all() else words}"
-    if seeds > 1:
-        # of so many draws and one more, each is as likely as any other to be the highest or the lowest
-        share = (seeds - 1) / (seeds + 1)
-        chance = f"one more draw like our {seeds} would lie within their band at {share:.0%} of the points"
-        yield f"  in all {table['inside'].sum()} of {len(table)}; {chance}"
+        lines.append("Mean excess loss of this run, in increasing order")
+        lines += [f"  {scenario_name(line.scenario):<9} {line.run}" for line in tables["order"].itertuples()]
+        lines += ["", as_text(*curves_tables(results, MEASURES[variant], DISPLAY_NAMES))]
+    if reason is not None:
+        lines += ["", f"Not compared with the paper's curves: {reason}."]
+    return "\n".join(lines)
+
+
+def _compared_text(tables: dict[str, pd.DataFrame], n_seeds: int) -> Iterator[str]:
+    yield "Mean excess loss, in increasing order"
+    for line in tables["order"].itertuples():
+        yield f"  {scenario_name(line.scenario):<9} tritree {line.run}"
+        yield f"  {'':<9} paper   {line.paper}" + ("" if line.same else "   (not the same)")
+    yield ""
+    points = tables["curves"].query("rate > 0")
+    if n_seeds == 1:
+        yield "Largest difference to the paper's curves; one seed has no range"
+    else:
+        yield "Points of the paper's curves within the range over seeds"
+    for (scenario, method), part in points.groupby(["scenario", "method"], sort=False):
+        far = part.loc[part["distance"].idxmax()]
+        text = f"at {far['rate']:.0%}: {far['paper']:.3f}, tritree {far['low']:.3f}"
+        if n_seeds > 1:
+            text = f"{part['in_range'].sum()} of {len(part)}; farthest {text} to {far['high']:.3f}"
+        text = "all" if part["in_range"].all() else text
+        yield f"  {scenario_name(scenario):<9} {display_name(method):<11} {text}"
+    if n_seeds > 1:
+        # of n draws and one more, each is equally likely to be the highest or the lowest
+        probability = (n_seeds - 1) / (n_seeds + 1)
+        chance = (
+            f"one more seed would lie within the range of our {n_seeds} at {probability:.0%} of the points"
+        )
+        yield f"  in all {points['in_range'].sum()} of {len(points)}; {chance}"

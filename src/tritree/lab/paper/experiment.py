@@ -1,27 +1,28 @@
-"""The experiment of the paper (its Section 4), in two readings: what its text says, and what its author ran.
+"""The experiment of the paper's Section 4, in two variants: as its text describes it, and as its author ran it.
 
-They differ in a few places, and what is chosen by the reading is:
+The variants differ in these points:
 
 ===================  ==========================================  =================================================
-what                 the text                                    the author's runs
+subject              text                                        author's runs
 ===================  ==========================================  =================================================
-IM, numbers          the largest values are removed first        the smallest values are
-MIA, TrinaryMIA      missing against observed is a split, too    missing joins the left or the right side only
-FC, the least leaf   a row with a hole counts by its shares      it counts wholly on both sides
+IM, numbers          the largest values are removed first        the smallest values are removed first
+MIA, TrinaryMIA      missing against observed is a split, too    missing values go left or right only
+FC, minimum leaf     a row with a missing value counts by its    it counts fully on both sides
+                     fractions
 cross-entropy        summed over the rows of a node              that sum times the rows of the node, in the search
-Wheat seeds          classes                                     a regression on 1, 2 and 3
-excess loss          loss / loss without holes                   that ratio less one
+Wheat seeds          classification                              regression on 1, 2 and 3
+excess loss          loss / loss without missing values          that ratio minus 1
 ===================  ==========================================  =================================================
 
-In these they differ as well, and the same is done in both readings:
+In these points they differ as well, but both variants here follow the author's runs:
 
 ===================  ==========================================  =================================================
-what                 the text                                    the author's runs, and both readings here
+subject              text                                        author's runs, and both variants here
 ===================  ==========================================  =================================================
 Majority, on a tie   right in training, left in prediction       right in both
 tuning               ten folds, a depth of at most 5             the same, with a majority tree on the complete
                                                                  data set: 0, 1, 2 until the loss stops falling
-Boston Housing       classes                                     a regression: its response is a price
+Boston Housing       classification                              regression: its target is a price
 ===================  ==========================================  =================================================
 """
 
@@ -41,12 +42,15 @@ from tritree.validation import check_choice
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LOSSES", "READINGS", "STRATEGIES", "AuthorExperiment", "figure2", "paper_experiment"]
+    from tritree.lab.ranks.averages import Measure
 
-READINGS = ("author", "text")
+__all__ = ["LOSSES", "MEASURES", "STRATEGIES", "AuthorExperiment", "figure2", "paper_experiment"]
+
+#: The variants, each with its measure of excess loss.
+MEASURES: dict[str, Measure] = {"author": "excess", "text": "ratio"}
 #: The strategies that the paper compares.
 STRATEGIES = ("majority", "mia", "fractional", "trinary", "trinary_mia")
-#: The losses of the author's runs without holes, in all their digits: mean squared errors, and sums of cross-entropies.
+#: Losses of the author's runs on complete data: mean squared errors, and sums of cross-entropies.
 LOSSES = {
     "auto_mpg": 11.44263991524434,
     "black_friday": 24988488.259007856,
@@ -66,7 +70,7 @@ class AuthorExperiment(Experiment):
 
 
 def paper_experiment(
-    reading: str = "author",
+    variant: str = "author",
     *,
     datasets: Sequence[str] = NAMES,
     rates: Sequence[float] = RATES,
@@ -78,17 +82,21 @@ def paper_experiment(
 
     Parameters
     ----------
-    reading : {"author", "text"}, default="author"
-        Which of the two readings.
-    datasets, rates, seeds
-        Less than all of it, or more seeds.
-    data_dir : str, path-like or None
-        Where the data sets are; see `tritree.lab.data.load`.
-    store : str, path-like or None
-        The file that keeps finished cells.
+    variant : {"author", "text"}, default="author"
+        Whether to repeat the author's runs or to follow the paper's text.
+    datasets : sequence of str, default=all
+        Names of data sets.
+    rates : sequence of float, default=(0, 0.1, ..., 0.9)
+        Fractions of cells to remove.
+    seeds : int, default=3
+        Number of repetitions with other missing cells.
+    data_dir : str, path-like or None, default=None
+        Folder of the data sets; see `tritree.lab.data.load`.
+    store : str, path-like or None, default=None
+        File that keeps finished results.
     """
-    check_choice("reading", reading, READINGS)
-    as_author = reading == "author"
+    check_choice("variant", variant, tuple(MEASURES))
+    as_author = variant == "author"
     return (AuthorExperiment if as_author else Experiment)(
         datasets=[load(name, data_dir, as_author=as_author) for name in datasets],
         scenarios=(
@@ -105,6 +113,9 @@ def paper_experiment(
 
 
 def figure2() -> pd.DataFrame:
-    """Return the curves of the paper's Figure 2: scenario, missingness, strategy and excess loss (a ratio less one)."""
+    """Return the curves of the paper's Figure 2: ``scenario``, ``missingness``, ``strategy`` and ``excess_loss``.
+
+    The excess loss is a ratio minus 1.
+    """
     with (files("tritree.lab.paper") / "figure2.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file)

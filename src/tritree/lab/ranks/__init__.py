@@ -1,22 +1,22 @@
-"""What comes out of an experiment, as tables: losses, excess losses, mean ranks, comparisons with their tests."""
+"""Results of an experiment as tables: losses, excess losses, mean ranks, and comparisons with significance tests."""
 
-from tritree.lab.ranks.averages import checked, curves, excess, losses
-from tritree.lab.ranks.gaps import gaps
-from tritree.lab.ranks.names import PAPER_NAMES, paper_name, scenario_name
-from tritree.lab.ranks.order import Ranks, mean_ranks
-from tritree.lab.ranks.pairs import Comparison, compare_methods
+from tritree.lab.ranks.averages import check_results, curves, excess, losses, omissions
+from tritree.lab.ranks.comparison import Comparison, compare_as_is, compare_methods
+from tritree.lab.ranks.names import DISPLAY_NAMES, display_name, scenario_name
+from tritree.lab.ranks.ranking import Ranks, mean_ranks
 
 __all__ = [
-    "PAPER_NAMES",
+    "DISPLAY_NAMES",
     "Comparison",
     "Ranks",
-    "checked",
+    "check_results",
+    "compare_as_is",
     "compare_methods",
     "curves",
+    "display_name",
     "excess",
-    "gaps",
     "losses",
     "mean_ranks",
-    "paper_name",
+    "omissions",
     "scenario_name",
 ]

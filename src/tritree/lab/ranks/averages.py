@@ -1,4 +1,4 @@
-"""Losses of an experiment, averaged: over folds, against no missing values, over data sets."""
+"""Losses of an experiment, averaged: over folds, relative to no missing values, over data sets; and what is omitted."""
 
 from __future__ import annotations
 
@@ -7,54 +7,54 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
-from tritree.lab.ranks.names import method_order, scenario_order
+from tritree.lab.ranks.names import has_or_have, is_or_are, join_names, method_order, scenario_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
     "CASE",
-    "NothingSharedError",
-    "Reading",
-    "above_zero",
-    "checked",
-    "comparable",
+    "MEASURES",
+    "Measure",
+    "NoCommonCaseError",
+    "amputed_cases",
+    "check_results",
     "curves",
     "excess",
-    "in_order",
     "losses",
-    "summed",
+    "omissions",
+    "sort_by",
 ]
 
-#: How an excess loss is read: as in the paper's figure, as in its text, or not at all.
-Reading = Literal["author", "text", "loss"]
+Measure = Literal["excess", "ratio", "loss"]
+#: What is averaged over data sets, by its label.
+MEASURES = {"excess": "Excess loss", "ratio": "Loss / loss without missing values", "loss": "Loss"}
 
-#: What a case is: methods compete in each of them on the same rows with the same holes.
+#: A case: methods are compared within it, on the same rows with the same missing cells.
 CASE = ["dataset", "scenario", "rate", "seed"]
-_NEEDED = (*CASE, "method", "fold", "loss", "rows")
-_NAMES = ("dataset", "scenario", "method")
+_REQUIRED = (*CASE, "method", "fold", "loss", "rows")
 
 
-class NothingSharedError(ValueError):
-    """Methods that have no loss on the same data with the same holes, so that they cannot be compared."""
+class NoCommonCaseError(ValueError):
+    """There is no case in which all methods have a loss, so that they cannot be compared."""
 
 
-def checked(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the results of an experiment with plain types, if they are what tables can be made of.
+def check_results(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the results of an experiment, validated, sorted and with plain types.
 
     Parameters
     ----------
     results : pandas.DataFrame
         One line per data set, scenario, rate, method, seed and fold, with the columns ``dataset``, ``scenario``,
-        ``rate``, ``method``, ``seed``, ``fold``, ``loss`` (the mean over the test rows) and ``rows`` (their number).
-        Other columns are kept.
+        ``rate``, ``method``, ``seed``, ``fold``, ``loss`` (mean over the test rows) and ``rows`` (number of test
+        rows). Other columns are kept.
 
     Raises
     ------
     ValueError
-        If a column is missing, there are no lines, two lines tell of the same fold, or rates and rows cannot be.
+        If a column or all lines are missing, a fold is there twice, or a value is out of range.
     """
-    absent = [name for name in _NEEDED if name not in results.columns]
+    absent = [name for name in _REQUIRED if name not in results.columns]
     if absent:
         raise ValueError(
             f"the results have no column {', '.join(map(repr, absent))}; they have "
@@ -65,12 +65,37 @@ def checked(results: pd.DataFrame) -> pd.DataFrame:
     table = results.reset_index(drop=True)
     table.attrs = {}  # pandas would copy them at every step
     for name in ("rate", "loss", "rows", "seed", "fold"):
-        table[name] = _as_numbers(table[name], name)
+        table[name] = _to_numbers(table[name], name)
+    names = ("dataset", "scenario", "method")
     table = table.assign(
-        **{name: table[name].astype(object).map(str) for name in _NAMES},
+        **{name: table[name].astype(object).map(str) for name in names},
         rate=table["rate"].round(9),  # 0.1 + 0.2 is 0.3
     )
     _check_values(table)
+    # sums depend on the order of their terms, and lines may come in any
+    return table.sort_values([*CASE, "method", "fold"], ignore_index=True)
+
+
+def _to_numbers(column: pd.Series, name: str) -> pd.Series:
+    numbers = pd.to_numeric(column, errors="coerce").astype(float)
+    wrong = numbers.isna() & column.notna()
+    if wrong.any():
+        raise ValueError(f"column {name!r} holds {column[wrong].iloc[0]!r}, which is not a number")
+    return numbers
+
+
+def _check_values(table: pd.DataFrame) -> None:
+    """Raise if a line cannot be the result of a fold; a loss may be NaN or infinite."""
+    for name in ("rate", "rows", "seed", "fold"):
+        if not np.isfinite(table[name]).all():
+            raise ValueError(f"column {name!r} holds {table[name][~np.isfinite(table[name])].iloc[0]}")
+    outside = table["rate"][(table["rate"] < 0) | (table["rate"] > 1)]
+    if len(outside):
+        raise ValueError(f"column 'rate' holds {outside.iloc[0]:g}; rates must be between 0 and 1")
+    if (table["rows"] <= 0).any():
+        raise ValueError(f"column 'rows' holds {table['rows'].min():g}; a fold has at least one test row")
+    if (table["loss"] < 0).any():
+        raise ValueError(f"column 'loss' holds {table['loss'].min():g}; a loss is never negative")
     twice = table.duplicated([*CASE, "method", "fold"])
     if twice.any():
         line = table[twice].iloc[0]
@@ -79,69 +104,44 @@ def checked(results: pd.DataFrame) -> pd.DataFrame:
             f"{line['method']!r} on {line['dataset']!r} (scenario {line['scenario']!r}, rate {line['rate']:g}, seed "
             f"{line['seed']:.0f}); keep one line of each, as in results.drop_duplicates(...)"
         )
-    # sums depend on the order of their terms, and lines may come in any
-    return table.sort_values([*CASE, "method", "fold"], ignore_index=True)
 
 
-def _as_numbers(column: pd.Series, name: str) -> pd.Series:
-    numbers = pd.to_numeric(column, errors="coerce").astype(float)
-    wrong = numbers.isna() & column.notna()
-    if wrong.any():
-        raise ValueError(f"column {name!r} holds {column[wrong].iloc[0]!r}, which is no number")
-    return numbers
-
-
-def _check_values(table: pd.DataFrame) -> None:
-    """Raise if a line cannot be the outcome of a fold; a loss may be unknown or infinite."""
-    for name in ("rate", "rows", "seed", "fold"):
-        if not np.isfinite(table[name]).all():
-            raise ValueError(f"column {name!r} holds {table[name][~np.isfinite(table[name])].iloc[0]}")
-    outside = table["rate"][(table["rate"] < 0) | (table["rate"] > 1)]
-    if len(outside):
-        raise ValueError(f"column 'rate' holds {outside.iloc[0]:g}; rates are shares between 0 and 1")
-    if (table["rows"] <= 0).any():
-        raise ValueError(f"column 'rows' holds {table['rows'].min():g}; a fold has at least one test row")
-    if (table["loss"] < 0).any():
-        raise ValueError(f"column 'loss' holds {table['loss'].min():g}; a loss is never below 0")
-
-
-def in_order(table: pd.DataFrame, by: Iterable[str]) -> pd.DataFrame:
-    """Return a table sorted by some of its columns, methods and scenarios in the paper's order."""
-    table = table.reset_index(drop=True)  # lines put together from parts may share their labels
+def sort_by(table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+    """Return a table sorted by columns, with methods and scenarios in the paper's order."""
+    table = table.reset_index(drop=True)  # concatenated tables may share index labels
     orders = {"method": method_order, "scenario": scenario_order}
     keys = {
         name: table[name].map({value: i for i, value in enumerate(orders[name](table[name]))})
         if name in orders
         else table[name]
-        for name in by
+        for name in columns
     }
     return table.loc[pd.DataFrame(keys).sort_values(list(keys), kind="stable").index].reset_index(drop=True)
 
 
-def above_zero(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines with a rate above 0, or all if there is no other rate.
+def amputed_cases(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines with a rate above 0, or all lines if there are none.
 
-    Without holes the strategies grow the same tree, and a comparison of equals would only water others down. A table
-    with holes of its own is another question than one with more of them: see `tritree.lab.ranks.pairs.compare_as_is`.
+    On complete data all strategies grow the same tree, and comparing equals would only dilute the other comparisons.
     """
-    some = table[table["rate"] > 0]
-    return table if some.empty else some
+    amputed = table[table["rate"] > 0]
+    return table if amputed.empty else amputed
 
 
 def losses(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the loss per data set, scenario, rate, method and seed: the mean over all test rows of all folds.
+    """Return the loss per data set, scenario, rate, method and seed: the mean over the test rows of all folds.
 
     Parameters
     ----------
     results : pandas.DataFrame
-        As `checked` describes them.
+        See `check_results`.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``dataset``, ``scenario``, ``rate``, ``method``, ``seed``, ``loss``, ``rows`` and ``folds``. Where a
-        fold has not been run, or has failed with a loss of NaN, there is no line: its rows may be harder or easier
-        than others. `gaps` tells of them.
+        Columns ``dataset``, ``scenario``, ``rate``, ``method``, ``seed``, ``loss``, ``rows`` and ``folds``. A case
+        with a fold that has not been run, or has failed with a loss of NaN, is omitted, because the rows of that fold
+        may be harder or easier than others; see `omissions`.
 
     Examples
     --------
@@ -151,52 +151,51 @@ def losses(results: pd.DataFrame) -> pd.DataFrame:
     >>> float(losses(pd.DataFrame([line | fold for fold in folds]))["loss"].iloc[0])
     1.25
     """
-    table = summed(checked(results))
-    whole = table[table["whole"]]
-    return in_order(whole.drop(columns="whole"), ["dataset", "scenario", "rate", "method", "seed"])
+    return sort_by(_fold_means(check_results(results)), [*CASE[:3], "method", "seed"])
 
 
-def summed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return sums over folds, and whether all folds of the data set are in them."""
-    folds = table.groupby("dataset")["fold"].nunique()
+def _fold_means(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the losses averaged over folds where all folds of the data set are there."""
+    n_folds = table.groupby("dataset")["fold"].nunique()
     known = table[table["loss"].notna()]
     grouped = known.assign(total=known["loss"] * known["rows"]).groupby([*CASE, "method"], sort=False)
     sums = grouped.agg(total=("total", "sum"), rows=("rows", "sum"), folds=("fold", "size")).reset_index()
-    sums = sums.assign(loss=sums["total"] / sums["rows"], whole=sums["folds"] == sums["dataset"].map(folds))
-    return sums[[*CASE[:3], "method", "seed", "loss", "rows", "folds", "whole"]]
+    sums = sums[sums["folds"] == sums["dataset"].map(n_folds)].assign(loss=sums["total"] / sums["rows"])
+    return sums[[*CASE[:3], "method", "seed", "loss", "rows", "folds"]]
 
 
-def excess(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
-    """Return the losses against the loss without missing values.
+def excess(results: pd.DataFrame, measure: Measure = "excess") -> pd.DataFrame:
+    """Return the losses relative to the loss without missing values.
 
-    What a loss is divided by is the loss of the same method on the same data set with the same seed at rate 0: in the
-    same scenario or, where that has no rate 0, in the others on average, since without holes scenarios are alike. A
-    method without any rate 0 has no excess loss: that of another method would not do, since a method of the user's
-    own may be better or worse on complete data. `gaps` tells of it.
+    A loss is divided by the loss at rate 0 of the same method on the same data set with the same seed: in the same
+    scenario or, if that has no rate 0, averaged over the others, since without missing values scenarios are equal. A
+    method without rate 0 has no excess loss; see `omissions`. (Another method's loss would not do, since it may be
+    better or worse on complete data.)
 
     Parameters
     ----------
     results : pandas.DataFrame
-        As `checked` describes them.
-    reading : {"author", "text", "loss"}, default="author"
-        "author" is the ratio minus 1, as in the figure of the paper; "text" is the plain ratio, as in its text;
-        "loss" is the loss itself, which can be averaged over data sets only if they have the same unit.
+        See `check_results`.
+    measure : {"excess", "ratio", "loss"}, default="excess"
+        "excess" is the ratio minus 1, "ratio" the ratio itself; "loss" is the loss, which can be averaged over data
+        sets only if they have the same unit.
 
     Returns
     -------
     pandas.DataFrame
-        The table of `losses` with the columns ``base``, the loss at rate 0, and ``excess``, NaN where there is none.
+        The table of `losses` with the columns ``base``, the loss at rate 0, and ``excess``, the measure; NaN where
+        there is none.
 
     Examples
     --------
     >>> import pandas as pd
     >>> line = {"dataset": "a", "scenario": "mcar", "method": "mia", "seed": 0, "fold": 0, "rows": 10}
     >>> results = pd.DataFrame([line | {"rate": 0.0, "loss": 2.0}, line | {"rate": 0.5, "loss": 3.0}])
-    >>> excess(results)["excess"].tolist(), excess(results, "text")["excess"].tolist()
+    >>> excess(results)["excess"].tolist(), excess(results, "ratio")["excess"].tolist()
     ([0.0, 0.5], [1.0, 1.5])
     """
-    if reading not in ("author", "text", "loss"):
-        raise ValueError(f"reading must be 'author', 'text' or 'loss', got {reading!r}")
+    if measure not in MEASURES:
+        raise ValueError(f"measure must be 'excess', 'ratio' or 'loss', got {measure!r}")
     table = losses(results)
     at_zero = table[table["rate"] == 0]
     same = at_zero.set_index(["dataset", "method", "seed", "scenario"])["loss"].rename("same")
@@ -204,57 +203,142 @@ def excess(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
     table = table.join(same, on=same.index.names).join(other, on=other.index.names)
     base = table["same"].fillna(table["other"])
     table = table.drop(columns=["same", "other"]).assign(base=base)
-    if reading == "loss":
+    if measure == "loss":
         return table.assign(excess=table["loss"])
     ratio = table["loss"] / base.where((base > 0) & np.isfinite(base))
-    return table.assign(excess=ratio - (reading == "author"))
+    return table.assign(excess=ratio - (measure == "excess"))
 
 
-def curves(results: pd.DataFrame, reading: Reading = "author") -> pd.DataFrame:
-    """Return the excess loss averaged over data sets, by scenario, rate and method, with its band over seeds.
+def curves(results: pd.DataFrame, measure: Measure = "excess") -> pd.DataFrame:
+    """Return the excess loss averaged over data sets, by scenario, rate and method, with its range over seeds.
 
-    All points of a scenario are averages over the same data sets, or they could not be compared: data sets that lack
-    some method, rate or seed of the scenario are left out, unless all of them do. Then a point is there only where
-    all data sets are. `gaps` tells what is left out.
+    All points of a scenario are averages over the same data sets, so that they can be compared: data sets that lack
+    a method, rate or seed of the scenario are omitted, unless all of them do. Then only points that all data sets have
+    are kept; see `omissions`.
 
     Parameters
     ----------
     results : pandas.DataFrame
-        As `checked` describes them.
-    reading : {"author", "text", "loss"}, default="author"
-        As in `excess`.
+        See `check_results`.
+    measure : {"excess", "ratio", "loss"}, default="excess"
+        See `excess`.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``scenario``, ``rate``, ``method``, ``excess`` (the mean over data sets and seeds), ``low``, ``high``
-        and ``deviation`` (the least, the greatest and the standard deviation of the seeds' means; NaN with a single
-        seed), ``datasets`` and ``seeds`` (how many there are).
+        Columns ``scenario``, ``rate``, ``method``, ``excess`` (mean over data sets and seeds), ``low``, ``high`` and
+        ``std`` (minimum, maximum and standard deviation of the seeds' means; NaN with a single seed), ``datasets`` and
+        ``seeds`` (their numbers).
     """
-    table = excess(results, reading).dropna(subset="excess")
-    parts = [_averaged(part) for _, part in table.groupby("scenario", sort=False)]
-    if not parts:
-        columns = ["scenario", "rate", "method", "excess", "low", "high", "deviation", "datasets", "seeds"]
+    table = excess(results, measure).dropna(subset="excess")
+    averaged = [_average(part) for _, part in table.groupby("scenario", sort=False)]
+    if not averaged:
+        columns = ["scenario", "rate", "method", "excess", "low", "high", "std", "seeds", "datasets"]
         return pd.DataFrame(columns=columns)
-    return in_order(pd.concat(parts), ["scenario", "method", "rate"])
+    return sort_by(pd.concat(averaged), ["scenario", "method", "rate"])
 
 
-def _averaged(table: pd.DataFrame) -> pd.DataFrame:
+def _average(table: pd.DataFrame) -> pd.DataFrame:
     """Return the curves of one scenario."""
-    kept = comparable(table)
-    table = table[table["dataset"].isin(kept)]
-    by_seed = (
-        table.groupby(["scenario", "rate", "method", "seed"])["excess"].agg(["mean", "size"]).reset_index()
-    )
-    by_seed = by_seed[by_seed["size"] == len(kept)]
-    grouped = by_seed.groupby(["scenario", "rate", "method"])["mean"]
-    found = grouped.agg(excess="mean", low="min", high="max", deviation="std", seeds="size").reset_index()
+    datasets = _comparable_datasets(table)
+    table = table[table["dataset"].isin(datasets)]
+    key = ["scenario", "rate", "method"]
+    by_seed = table.groupby([*key, "seed"])["excess"].agg(["mean", "size"]).reset_index()
+    by_seed = by_seed[by_seed["size"] == len(datasets)]
+    found = by_seed.groupby(key)["mean"].agg(["mean", "min", "max", "std", "size"]).reset_index()
+    found = found.set_axis([*key, "excess", "low", "high", "std", "seeds"], axis=1)
     found[["low", "high"]] = found[["low", "high"]].where(found["seeds"] > 1)
-    return found.assign(datasets=len(kept))
+    return found.assign(datasets=len(datasets))
 
 
-def comparable(table: pd.DataFrame) -> list[str]:
-    """Return the data sets of a scenario that have all of its rates, methods and seeds, or all if there is none."""
+def _comparable_datasets(table: pd.DataFrame) -> list[str]:
+    """Return the data sets that have all rates, methods and seeds of a scenario; all data sets if none has."""
     sizes = table.groupby("dataset").size()
-    every = len(table[["rate", "method", "seed"]].drop_duplicates())
-    return list(sizes.index[sizes == every]) or list(sizes.index)
+    complete = len(table[["rate", "method", "seed"]].drop_duplicates())
+    return list(sizes.index[sizes == complete]) or list(sizes.index)
+
+
+def omissions(results: pd.DataFrame) -> list[str]:
+    r"""Return sentences on what tables and figures of these results omit, and why.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> line = {"dataset": "a", "scenario": "mcar", "rate": 0.1, "seed": 0, "loss": 1.0, "rows": 9}
+    >>> results = pd.DataFrame(
+    ...     [line | {"method": m, "fold": f} for m, f in [("mia", 0), ("mia", 1), ("trinary", 0)]]
+    ... )
+    >>> print(*omissions(results), sep="\n")
+    1 of 2 losses is omitted because not all of its folds have been run, or one has failed: trinary on a.
+    mia has no loss at rate 0, and therefore no excess loss.
+    """
+    relative = excess(results)
+    base = relative["base"]
+    sentences = _omitted_folds(check_results(results))
+    for reason, lines in (
+        ("no loss at rate 0", base.isna()),
+        ("a loss of 0 at rate 0", base == 0),
+        ("an infinite loss at rate 0", np.isinf(base)),
+    ):
+        sentences += _without_excess(reason, relative[lines], relative)
+    sentences += _omitted_datasets(relative.dropna(subset="excess"))
+    infinite = method_order(relative["method"][np.isinf(relative["loss"])])
+    if infinite:
+        sentences.append(
+            f"{join_names(infinite)} {has_or_have(infinite)} infinite losses: the true class had probability 0."
+        )
+    return sentences
+
+
+def _omitted_folds(table: pd.DataFrame) -> list[str]:
+    key = [*CASE, "method"]
+    n_cases = len(table[key].drop_duplicates())
+    averaged = _fold_means(table).set_index(key).index
+    n_omitted = n_cases - len(averaged)
+    if not n_omitted:
+        return []
+    omitted = table[~table.set_index(key).index.isin(averaged)]
+    names = sorted(set(omitted["method"] + " on " + omitted["dataset"]))
+    verb, whose = ("is", "its") if n_omitted == 1 else ("are", "their")
+    return [
+        f"{n_omitted:,} of {n_cases:,} losses {verb} omitted because not all of {whose} folds have been run, or one "
+        f"has failed: {join_names(names)}."
+    ]
+
+
+def _without_excess(reason: str, lines: pd.DataFrame, every: pd.DataFrame) -> list[str]:
+    """Return sentences on the methods without an excess loss on some data sets."""
+    methods_by_place: dict[str, list[str]] = {}
+    for method in method_order(lines["method"]):
+        datasets = sorted(set(lines["dataset"][lines["method"] == method]))
+        everywhere = set(datasets) == set(every["dataset"][every["method"] == method])
+        place = "" if everywhere else f" on {join_names(datasets)}"
+        methods_by_place.setdefault(place, []).append(method)
+    return [
+        f"{join_names(methods)} {has_or_have(methods)} {reason}{place}, and therefore no excess loss."
+        for place, methods in methods_by_place.items()
+    ]
+
+
+def _omitted_datasets(table: pd.DataFrame) -> list[str]:
+    """Return sentences on what averages over data sets omit; scenarios with the same sentence share it."""
+    scenarios_by_sentence: dict[str, list[str]] = {}
+    for scenario in scenario_order(table["scenario"]):
+        part = table[table["scenario"] == scenario]
+        datasets = _comparable_datasets(part)
+        omitted = sorted(set(part["dataset"]) - set(datasets))
+        sizes = part.groupby(["rate", "method", "seed"]).size().reset_index(name="datasets")
+        partial = method_order(sizes["method"][sizes["datasets"] < len(datasets)])
+        if omitted:
+            sentence = (
+                f"{join_names(omitted)} {is_or_are(omitted)} omitted from averages over data sets, for lack of some "
+                "method, rate or seed."
+            )
+        elif partial:
+            sentence = (
+                f"no data set has every method, rate and seed; points of {join_names(partial)} are omitted."
+            )
+        else:
+            continue
+        scenarios_by_sentence.setdefault(sentence, []).append(scenario)
+    return [f"{join_names(names)}: {sentence}" for sentence, names in scenarios_by_sentence.items()]

@@ -1,65 +1,63 @@
-"""What methods and scenarios are called, and the order in which they are listed."""
+"""Names of methods and scenarios: their order, their display form, and lists of names in sentences."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tritree.inspection.formatting import as_name
 from tritree.lab.kinds import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
+    "DISPLAY_NAMES",
     "METHODS",
-    "PAPER_NAMES",
-    "SCENARIOS",
-    "kind_of",
+    "display_name",
+    "has_or_have",
+    "is_or_are",
+    "join_names",
     "method_order",
-    "paper_name",
+    "parse_method",
     "scenario_name",
     "scenario_order",
 ]
 
-#: The methods that tritree knows, in the paper's order; those of forests and boosting have their kind before them.
+#: The methods of tritree in the paper's order; those of forests and boosting are prefixed by the kind of model.
 METHODS = ("majority", "mia", "fractional", "trinary", "trinary_mia", "surrogate", "discard")
 _ALL_METHODS = METHODS + tuple(f"{kind}:{method}" for kind in KINDS for method in METHODS)
-#: The scenarios of the paper, in its order, and then those of the lab.
-SCENARIOS = ("mcar", "mcar_test", "im", "im_test", "mar", "mar_test", "mnar", "mnar_test", "predictive")
+_SCENARIOS = ("mcar", "mcar_test", "im", "im_test", "mar", "mar_test", "mnar", "mnar_test", "predictive")
 
-#: What the paper calls the methods, and what it might have called the rest.
-PAPER_NAMES = {
-    "majority": "Majority",
-    "mia": "MIA",
-    "fractional": "FC",
-    "trinary": "Trinary",
-    "trinary_mia": "TrinaryMIA",
-    "surrogate": "Surrogate",
-    "discard": "Discard",
-}
-PAPER_NAMES |= {f"{kind}:{method}": f"{PAPER_NAMES[method]} {kind}" for kind in KINDS for method in METHODS}
+_IN_PAPER = ("Majority", "MIA", "FC", "Trinary", "TrinaryMIA", "Surrogate", "Discard")
+#: Methods as the paper writes them, with the kind of model appended.
+DISPLAY_NAMES = dict(zip(METHODS, _IN_PAPER, strict=True))
+DISPLAY_NAMES |= {f"{kind}:{name}": f"{DISPLAY_NAMES[name]} {kind}" for kind in KINDS for name in METHODS}
 _MECHANISMS = {"mcar": "MCAR", "im": "IM", "mar": "MAR", "mnar": "MNAR", "predictive": "Predictive"}
 _SHIFT = " → "
 
+_MAX_LISTED = 4  # names in a sentence; the rest are counted
+_MAX_WIDTH = 40  # letters of a name in a sentence
 
-def paper_name(method: str) -> str:
-    """Return what the paper calls a method; one that it does not know keeps its name.
+
+def display_name(method: str) -> str:
+    """Return a method as the paper writes it; the user's own methods keep their names.
 
     Examples
     --------
-    >>> paper_name("fractional"), paper_name("boosting:mia"), paper_name("LightGBM")
+    >>> display_name("fractional"), display_name("boosting:mia"), display_name("LightGBM")
     ('FC', 'MIA boosting', 'LightGBM')
     """
-    return PAPER_NAMES.get(method, method)
+    return DISPLAY_NAMES.get(method, method)
 
 
-def kind_of(method: str) -> tuple[str, str] | None:
-    """Return the kind of model and the strategy that a name tells; None if it is a name of the user's own.
+def parse_method(method: str) -> tuple[str, str] | None:
+    """Return the kind of model and the strategy of a method of tritree; None for any other name.
 
-    Whoever calls a method "boosting" may mean that of another library.
+    "boosting" alone is not parsed: the user may have given that name to another library's model.
 
     Examples
     --------
-    >>> kind_of("mia"), kind_of("boosting:mia"), kind_of("boosting")
+    >>> parse_method("mia"), parse_method("boosting:mia"), parse_method("boosting")
     (('tree', 'mia'), ('boosting', 'mia'), None)
     """
     if method not in _ALL_METHODS:
@@ -78,22 +76,46 @@ def scenario_name(scenario: str) -> str:
     """
     if _SHIFT in scenario:
         return _SHIFT.join(map(scenario_name, scenario.split(_SHIFT)))
-    mechanism, is_test = scenario.removesuffix("_test"), scenario.endswith("_test")
+    mechanism = scenario.removesuffix("_test")
     if mechanism not in _MECHANISMS:
         return scenario
-    return _MECHANISMS[mechanism] + ("Test" if is_test else "")
+    return _MECHANISMS[mechanism] + ("Test" if scenario.endswith("_test") else "")
 
 
 def method_order(methods: Iterable[str]) -> list[str]:
-    """Return the methods once each: those of the paper in its order, kind by kind, then the others by the alphabet."""
+    """Return the distinct methods: tritree's in the paper's order, kind by kind, then the others alphabetically."""
     return _ordered(methods, _ALL_METHODS)
 
 
 def scenario_order(scenarios: Iterable[str]) -> list[str]:
-    """Return the scenarios once each: those of the paper in its order, then the others by the alphabet."""
-    return _ordered(scenarios, SCENARIOS)
+    """Return the distinct scenarios: the paper's in its order, then the others alphabetically."""
+    return _ordered(scenarios, _SCENARIOS)
 
 
 def _ordered(names: Iterable[str], known: tuple[str, ...]) -> list[str]:
-    place = {name: i for i, name in enumerate(known)}
-    return sorted(set(names), key=lambda name: (place.get(name, len(known)), name.casefold(), name))
+    position = {name: i for i, name in enumerate(known)}
+    return sorted(set(names), key=lambda name: (position.get(name, len(known)), name.casefold(), name))
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names as an enumeration; of many only the first few are listed.
+
+    Examples
+    --------
+    >>> join_names(["a"]), join_names(["a", "b", "c"]), join_names(list("abcdef"))
+    ('a', 'a, b and c', 'a, b, c and 3 more')
+    """
+    names = [as_name(name, _MAX_WIDTH) for name in names]
+    if len(names) > _MAX_LISTED:
+        return f"{', '.join(names[: _MAX_LISTED - 1])} and {len(names) - _MAX_LISTED + 1} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def is_or_are(names: Sequence[str]) -> str:
+    """Return the verb that agrees with names."""
+    return "is" if len(names) == 1 else "are"
+
+
+def has_or_have(names: Sequence[str]) -> str:
+    """Return the verb that agrees with names."""
+    return "has" if len(names) == 1 else "have"

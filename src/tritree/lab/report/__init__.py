@@ -1,4 +1,4 @@
-"""One page about an experiment: figures, tables, tests, scenarios; nothing is fetched, nothing else can run."""
+"""Report of an experiment: one HTML page with figures, tables and tests, which loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import pandas as pd
 
 from tritree.files import check_place, write_whole
 from tritree.inspection.html import policy_hash
-from tritree.lab.ranks import checked
+from tritree.lab.ranks import check_results
 from tritree.lab.report.sections import sections, size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tritree.lab.ranks.averages import Reading
+    from tritree.lab.ranks.averages import Measure
 
-__all__ = ["draw_report", "write_report"]
+__all__ = ["render_report", "write_report"]
 
 TITLE = "Methods for missing values, compared"
 
@@ -35,61 +35,62 @@ def write_report(
     title: str = TITLE,
     about: Mapping[str, Any] | None = None,
     reference: pd.DataFrame | None = None,
-    reading: Reading | None = None,
+    measure: Measure | None = None,
 ) -> Path:
-    """Return where the report of an experiment has been written: one HTML file that needs nothing else.
+    """Write the report of an experiment as one self-contained HTML file, and return its path.
 
     Parameters
     ----------
     results : pandas.DataFrame
-        As `tritree.lab.ranks.checked` describes them; ``fit_seconds`` and ``predict_seconds`` are shown if there.
+        See `tritree.lab.ranks.check_results`; the columns ``fit_seconds`` and ``predict_seconds`` are optional.
     path : str or path-like
-        Where to write it. The file is there in full or not at all.
+        File to write. It is replaced only when the report is complete.
     title : str
-        What stands above it.
+        Heading of the page.
     about : mapping or None, default=None
-        How the experiment was run, shown as it is; None takes ``results.attrs["about"]`` if that is there.
+        Description of the run. If None, ``results.attrs["about"]`` is used, if present.
     reference : pandas.DataFrame or None, default=None
-        Curves to draw beside ours; see `tritree.lab.figures.plot_panels`.
-    reading : {"author", "text", "loss"} or None, default=None
-        What is averaged; see `tritree.lab.ranks.excess`. None takes "author", or "loss" where there is one data set.
+        Curves for comparison; see `tritree.lab.figures.plot_curves`.
+    measure : {"excess", "ratio", "loss"} or None, default=None
+        What is averaged over data sets; see `tritree.lab.ranks.excess`. If None, "loss" for one data set and "excess"
+        for several.
 
     Returns
     -------
     pathlib.Path
-        The file.
+        Absolute path of the file.
 
     Examples
     --------
     >>> write_report(results, "report.html")  # doctest: +SKIP
     """
     place = check_place(path, "the report")
-    page = draw_report(results, title=title, about=about, reference=reference, reading=reading)
+    page = render_report(results, title=title, about=about, reference=reference, measure=measure)
     write_whole(place, page.encode("utf-8"))
     return place
 
 
-def draw_report(
+def render_report(
     results: pd.DataFrame,
     *,
     title: str = TITLE,
     about: Mapping[str, Any] | None = None,
     reference: pd.DataFrame | None = None,
-    reading: Reading | None = None,
+    measure: Measure | None = None,
 ) -> str:
-    """Return the report as the text of a page; the parameters are those of `write_report`."""
+    """Return the HTML of a report; the parameters are those of `write_report`."""
     from tritree import __version__
 
     if about is None:
         about = results.attrs.get("about", {})
-    table = checked(results)
+    table = check_results(results)
     folder = files("tritree.lab.report")
     style, script = ((folder / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     return Template((folder / "page.html").read_text(encoding="utf-8")).substitute(
         title=html.escape(title),
         size=html.escape(size(table)),
         version=html.escape(__version__),
-        sections="\n".join(sections(table, dict(about), _versions(), reference, reading)),
+        sections="\n".join(sections(table, dict(about), _versions(), reference, measure)),
         style=style,
         style_hash=policy_hash(style),
         script=script,
@@ -98,7 +99,7 @@ def draw_report(
 
 
 def _versions() -> dict[str, str]:
-    """Return what the report was made with, which need not be what the experiment was run with."""
+    """Return the versions that render the report; the experiment may have been run with others."""
     from tritree import __version__
 
     return {

@@ -1,44 +1,43 @@
-"""What a report tells, section by section."""
+"""Sections of a report: conclusions, loss curves, mean ranks, comparisons, losses, times, configuration."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from tritree.inspection.formatting import as_name, count
-from tritree.lab.figures.dots import draw_ranks
-from tritree.lab.figures.panels import draw_panels
-from tritree.lab.ranks import compare_methods, curves, gaps, mean_ranks
-from tritree.lab.ranks.averages import NothingSharedError
-from tritree.lab.ranks.names import kind_of, method_order, scenario_order
-from tritree.lab.ranks.pairs import compare_as_is
+from tritree.lab.figures import draw_curves, draw_ranks
+from tritree.lab.ranks import compare_as_is, compare_methods, curves, mean_ranks, omissions
+from tritree.lab.ranks.averages import MEASURES, NoCommonCaseError
+from tritree.lab.ranks.names import join_names, method_order, parse_method, scenario_order
 from tritree.lab.ranks.tables import (
-    MEASURES,
-    Cell,
-    Table,
-    comparison_tables,
+    DisplayCell,
+    DisplayTable,
+    comparison_table,
     curves_tables,
     losses_tables,
     ranks_tables,
-    seconds_tables,
+    time_tables,
 )
-from tritree.lab.ranks.words import listed
-from tritree.lab.report import parts
+from tritree.lab.report import elements
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
     from tritree.lab.ranks import Comparison, Ranks
-    from tritree.lab.ranks.averages import Reading
+    from tritree.lab.ranks.averages import Measure
 
 __all__ = ["sections", "size"]
 
-_WIDEST = 30
+_MAX_NAME = 30
+_RELATIVE_TO = {"excess": "divided by its loss at rate 0, minus 1", "ratio": "divided by its loss at rate 0"}
 
 
 def size(table: pd.DataFrame) -> str:
-    """Return how large the experiment is."""
-    many = {"dataset": "data set", "scenario": "scenario", "rate": "rate", "method": "method", "seed": "seed"}
-    return ", ".join(count(table[name].nunique(), word) for name, word in (many | {"fold": "fold"}).items())
+    """Return the numbers of data sets, scenarios, rates, methods, seeds and folds."""
+    columns = ("dataset", "scenario", "rate", "method", "seed", "fold")
+    return ", ".join(count(table[name].nunique(), name.replace("dataset", "data set")) for name in columns)
 
 
 def sections(
@@ -46,188 +45,170 @@ def sections(
     about: dict[str, Any],
     versions: dict[str, str],
     reference: pd.DataFrame | None,
-    reading: Reading | None,
+    measure: Measure | None,
 ) -> list[str]:
     """Return the sections of the report of checked results."""
-    is_alone = table["dataset"].nunique() == 1
-    if reading is None:
-        reading = "loss" if is_alone and reference is None else "author"
-    ranks = None if is_alone else _or_none(mean_ranks, table)
-    found = {name: _or_none(compare_methods, part) for name, part in table.groupby("dataset")}
-    known = {name: comparison for name, comparison in found.items() if comparison is not None}
-    return [
-        _findings(table, ranks, next(iter(known.values()), None) if is_alone else None),
-        *_curves(table, reference, reading),
-        *([] if ranks is None else [_ranks(ranks)]),
-        *([_alone(table, known)] if is_alone and known else []),
-        *([_single(known)] if known and not is_alone else []),
-        *([] if is_alone and reading == "loss" else [_losses(table)]),  # they are with the curves
-        *_seconds(table),
-        _settings(about, versions),
-    ]
+    is_single = table["dataset"].nunique() == 1
+    if measure is None:
+        measure = "loss" if is_single and reference is None else "excess"
+    ranks = None if is_single else _try(mean_ranks, table)
+    compared = {name: _try(compare_methods, part) for name, part in table.groupby("dataset")}
+    comparisons = {name: found for name, found in compared.items() if found is not None}
+    found = [_conclusions(table, ranks, next(iter(comparisons.values()), None) if is_single else None)]
+    found += _curves(table, reference, measure)
+    if ranks is not None:
+        found.append(_ranks(ranks))
+    if comparisons:
+        found.append(_differences(table, comparisons) if is_single else _by_dataset(comparisons))
+    if not (is_single and measure == "loss"):  # then they are with the curves
+        found.append(_losses(table))
+    found += [elements.section("Time", elements.table(content)) for content in time_tables(table)]
+    return [*found, _configuration(about, versions)]
 
 
-def _or_none(make: Any, *given: Any, **options: Any) -> Any:
-    """Return what is made, or None where an experiment has not come far enough for it."""
+def _try(make: Callable[..., Any], table: pd.DataFrame, **options: Any) -> Any:
+    """Return what a function makes of results, or None while the experiment has not come far enough."""
     try:
-        return make(*given, **options)
-    except NothingSharedError:
+        return make(table, **options)
+    except NoCommonCaseError:
         return None
 
 
-def _findings(table: pd.DataFrame, ranks: Ranks | None, comparison: Comparison | None) -> str:
-    """Return what came out, in sentences, and what is missing."""
+def _conclusions(table: pd.DataFrame, ranks: Ranks | None, comparison: Comparison | None) -> str:
+    """Return the conclusions, and what is omitted."""
     shown = []
     if comparison is not None:
-        shown += _as_it_is(table)
-        shown += [parts.paragraph(comparison.headline, "headline"), parts.bullets(comparison.verdict)]
+        for found in (_as_is(table), comparison):
+            if found is not None:
+                shown += [
+                    elements.paragraph(found.recommendation, "headline"),
+                    elements.bullets(found.conclusions),
+                ]
     elif ranks is not None:
-        shown.append(parts.bullets(ranks.verdict))
+        shown.append(elements.bullets(ranks.conclusions))
     else:
-        shown.append(
-            parts.paragraph("No losses can be compared yet: there is no case that all methods have.")
-        )
-    if left_out := gaps(table):
-        shown.append(f'<div class="gaps">{parts.bullets(left_out)}</div>')
-    return parts.section("What came out", *shown)
+        text = "No losses can be compared yet: there is no case in which all methods have a loss."
+        shown.append(elements.paragraph(text))
+    if omitted := omissions(table):
+        shown.append(f'<div class="omissions">{elements.bullets(omitted)}</div>')
+    return elements.section("Conclusions", *shown)
 
 
-def _as_it_is(table: pd.DataFrame) -> list[str]:
-    """Return what came out for the table as it is; nothing if all methods of ours are the same there.
+def _as_is(table: pd.DataFrame) -> Comparison | None:
+    """Return the comparison on the table as it is; None if all methods of tritree are equal there.
 
-    Without holes strategies are, of one kind of model.
+    On a complete table all strategies of one kind of model are.
     """
-    at_zero = table[(table["rate"] == 0) & (table["method"].map(kind_of).notna())]
+    at_zero = table[(table["rate"] == 0) & (table["method"].map(parse_method).notna())]
     if not (at_zero.groupby("fold")["loss"].nunique() > 1).any():
-        return []
-    own = _or_none(compare_as_is, table)
-    return [] if own is None else [parts.paragraph(own.headline, "headline"), parts.bullets(own.verdict)]
+        return None
+    found: Comparison | None = _try(compare_as_is, table)
+    return found
 
 
-def _curves(table: pd.DataFrame, reference: pd.DataFrame | None, reading: Reading) -> list[str]:
-    points = curves(table, reading)
+def _curves(table: pd.DataFrame, reference: pd.DataFrame | None, measure: Measure) -> list[str]:
+    points = curves(table, measure)
     if points.empty:
         return []
-    scenarios = scenario_order(points["scenario"])
-    what = MEASURES[reading]
-
-    def draw(across: int) -> Any:
-        return draw_panels(parts.make_figure, points, reference, reading, {}, across=across)[0].figure
-
-    caption = f"{what} by the share of missing values. {_averaged(points)}"
+    label = MEASURES[measure]
+    n_datasets, n_seeds = int(points["datasets"].max()), int(points["seeds"].max())
+    caption = (
+        f"{label} by the fraction of missing values. Lines are means over {count(n_datasets, 'data set')} and "
+        f"{count(n_seeds, 'seed')}."
+    )
+    if n_seeds > 1:
+        caption += " Bands span the means of the seeds."
     if reference is not None:
         caption += " Dashed, without markers: the curves of the paper."
-    alt = f"{what} against missing values, a panel for each of {listed(scenarios)}; the tables below have the numbers"
-    heading = "Loss" if reading == "loss" else "Loss against no missing values"
+    scenarios = join_names(scenario_order(points["scenario"]))
+    alt = f"{label} against missing values for {scenarios}; the tables below have the numbers"
+    if measure == "loss":
+        note = "The loss is the mean squared error, or the mean cross-entropy, over all test rows."
+    else:
+        note = (
+            f"The excess loss is the loss of a method on a data set {_RELATIVE_TO[measure]}, averaged over data sets "
+            "with equal weights."
+        )
+
+    def draw(make_figure: Any, n_columns: int) -> Any:
+        return draw_curves(make_figure, points, reference, measure, {}, n_columns=n_columns)
+
     return [
-        parts.section(
-            heading,
-            parts.picture(draw, alt, caption),
-            parts.paragraph(_how_read(reading), "note"),
-            *map(parts.table, curves_tables(table, reading)),
+        elements.section(
+            "Loss" if measure == "loss" else "Loss relative to no missing values",
+            elements.picture(draw, alt, caption),
+            elements.paragraph(f"{note} Bold is the lowest of its column.", "note"),
+            *map(elements.table, curves_tables(table, measure)),
         )
     ]
-
-
-def _averaged(points: pd.DataFrame) -> str:
-    n_datasets, n_seeds = int(points["datasets"].max()), int(points["seeds"].max())
-    over = f"Lines are means over {count(n_datasets, 'data set')} and {count(n_seeds, 'seed')}."
-    if n_seeds > 1:
-        over += " Bands reach from the least to the greatest mean of a seed."
-    return over
-
-
-def _how_read(reading: Reading) -> str:
-    if reading == "loss":
-        return (
-            "The loss is the mean squared error, or the mean cross-entropy, over all test rows. Bold is the least of "
-            "its column."
-        )
-    read = {"author": "divided by its loss at rate 0, less 1", "text": "divided by its loss at rate 0"}[
-        reading
-    ]
-    return (
-        f"The excess loss is the loss of a method on a data set {read}; then data sets are averaged, each counting "
-        "alike. Bold is the least of its column."
-    )
 
 
 def _ranks(ranks: Ranks) -> str:
-    def draw(across: int) -> Any:
-        return draw_ranks(parts.make_figure, ranks, {}, across)[0].figure
+    def draw(make_figure: Any, n_columns: int) -> Any:
+        return draw_ranks(make_figure, ranks, {}, n_columns)
 
     caption = (
-        "Mean ranks over data sets with their 95% intervals; small dots are single data sets. A hollow dot is a method "
-        "that differs from the best (p < 0.05 after Holm)."
+        "Mean ranks over data sets with 95% confidence intervals; small dots are single data sets. Hollow dots are "
+        "methods that differ significantly from the best (Holm-adjusted p < 0.05)."
     )
-    alt = "Mean ranks of the methods, a panel per scenario; the tables below have the numbers"
-    return parts.section(
-        "Mean ranks", parts.picture(draw, alt, caption), *map(parts.table, ranks_tables(ranks))
+    alt = "Mean ranks of the methods by scenario; the tables below have the numbers"
+    return elements.section(
+        "Mean ranks", elements.picture(draw, alt, caption), *map(elements.table, ranks_tables(ranks))
     )
 
 
-def _alone(table: pd.DataFrame, known: dict[str, Comparison]) -> str:
-    """Return the differences on the only data set."""
-    [comparison] = known.values()
-    by_rate = _or_none(compare_methods, table, by="rate")
-    more = (
-        []
-        if by_rate is None
-        else [parts.folded("Rate by rate", *map(parts.table, comparison_tables(by_rate)))]
-    )
-    return parts.section("Differences", *map(parts.table, comparison_tables(comparison)), *more)
+def _differences(table: pd.DataFrame, comparisons: dict[str, Comparison]) -> str:
+    """Return the differences between methods on the only data set."""
+    [comparison] = comparisons.values()
+    shown = [elements.table(comparison_table(comparison))]
+    by_rate = _try(compare_methods, table, by="rate")
+    if by_rate is not None:
+        shown.append(elements.details("By rate", elements.table(comparison_table(by_rate))))
+    return elements.section("Differences", *shown)
 
 
-def _single(known: dict[str, Comparison]) -> str:
-    """Return which methods are best on each data set, and which are not shown to be worse."""
-    scenarios = scenario_order(name for comparison in known.values() for name in comparison.table["scenario"])
+def _by_dataset(comparisons: dict[str, Comparison]) -> str:
+    """Return which methods are best on each data set, and which are not significantly worse."""
+    scenarios = scenario_order(name for found in comparisons.values() for name in found.table["scenario"])
     rows = []
-    for name, comparison in known.items():
-        standings = dict(list(comparison.table.groupby("scenario", sort=False)))
-        cells = [_best_of(standings.get(scenario)) for scenario in scenarios]
-        rows.append([Cell(as_name(name, _WIDEST), name), *cells])
+    for name, comparison in comparisons.items():
+        parts = dict(list(comparison.table.groupby("scenario", sort=False)))
+        rows.append(
+            [
+                DisplayCell(as_name(name, _MAX_NAME), name),
+                *(_best(parts.get(scenario)) for scenario in scenarios),
+            ]
+        )
     note = (
-        "The method with the least loss, averaged over rates above 0; in brackets those that are not shown to be worse "
-        "by the corrected resampled t-test over folds (p after Holm at least 0.05), or the same."
+        "The method with the lowest loss, averaged over rates above 0; in brackets those that are identical or not "
+        "significantly worse by the corrected resampled t-test over folds (Holm-adjusted p of at least 0.05)."
     )
-    return parts.section(
-        "On single data sets",
-        parts.table(Table("", ["data set", *scenarios], rows, 1 + len(scenarios), [note])),
-    )
+    content = DisplayTable("", ["data set", *scenarios], rows, 1 + len(scenarios), [note])
+    return elements.section("By data set", elements.table(content))
 
 
-def _best_of(part: pd.DataFrame | None) -> Cell:
+def _best(part: pd.DataFrame | None) -> DisplayCell:
     if part is None:
-        return Cell("–", "–")
-    best = as_name(part["method"].iloc[0], _WIDEST)
-    near = method_order(part["method"][part["standing"].isin(("same", "within chance"))])
-    if (part["standing"] == "not tested").any():
-        return Cell(f"{best} (not tested)", best)
-    text = f"{best} ({', '.join(as_name(name, _WIDEST) for name in near)})" if near else best
-    return Cell(text, text)
+        return DisplayCell("–", "–")
+    best = as_name(part["method"].iloc[0], _MAX_NAME)
+    if (part["outcome"] == "not tested").any():
+        return DisplayCell(f"{best} (not tested)", best)
+    similar = method_order(part["method"][part["outcome"].isin(("identical", "not significant"))])
+    text = f"{best} ({', '.join(as_name(name, _MAX_NAME) for name in similar)})" if similar else best
+    return DisplayCell(text, text)
 
 
 def _losses(table: pd.DataFrame) -> str:
-    """Return the losses at some rates, folded by scenario."""
-    by_scenario = {
-        scenario: losses_tables(table[table["scenario"] == scenario])
-        for scenario in scenario_order(table["scenario"])
-    }
-    folds = [
-        parts.folded(f"{scenario}: {count(len(shown), 'data set')}", parts.tables(shown))
-        for scenario, shown in by_scenario.items()
-        if shown
-    ]
-    note = "Losses per data set, averaged over seeds. Bold is the least of its column."
-    return parts.section("Losses", parts.paragraph(note, "note"), *folds)
+    """Return the losses at some rates, collapsed by scenario."""
+    shown = []
+    for scenario in scenario_order(table["scenario"]):
+        if contents := losses_tables(table[table["scenario"] == scenario]):
+            title = f"{scenario}: {count(len(contents), 'data set')}"
+            shown.append(elements.details(title, elements.tables(contents)))
+    note = "Losses per data set, averaged over seeds. Bold is the lowest of its column."
+    return elements.section("Losses", elements.paragraph(note, "note"), *shown)
 
 
-def _seconds(table: pd.DataFrame) -> list[str]:
-    return [parts.section("Time", parts.table(content)) for content in seconds_tables(table)]
-
-
-def _settings(about: dict[str, Any], versions: dict[str, str]) -> str:
-    made = parts.facts({"this report": versions})
-    if not about:
-        return parts.section("Settings and versions", parts.paragraph("Nothing was told of the run."), made)
-    return parts.section("Settings and versions", parts.facts(about), made)
+def _configuration(about: dict[str, Any], versions: dict[str, str]) -> str:
+    run = elements.definitions(about) if about else elements.paragraph("The run is not described.")
+    return elements.section("Configuration", run, elements.definitions({"this report": versions}))

@@ -13,7 +13,7 @@ from tritree.lab.paper.bias.ways import COMPARED
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tritree.lab.figures.looks import Look
+    from tritree.lab.figures import MethodStyle
     from tritree.lab.paper.bias.example import Floats
 
 __all__ = ["plot_bias"]
@@ -49,7 +49,7 @@ def plot_bias(table: pd.DataFrame, ax: Any = None) -> Any:
             f"plots need matplotlib, which cannot be imported ({error}); pip install tritree[plot]"
         ) from error
 
-    from tritree.lab.figures.looks import looks
+    from tritree.lab.figures import method_styles
 
     setting = _setting(table)
     if ax is None:
@@ -59,10 +59,10 @@ def plot_bias(table: pd.DataFrame, ax: Any = None) -> Any:
         raise ValueError(f"ax must be two Axes, one for a and one for b, got {len(axes)}; plt.subplots(1, 2)")
     strategies = list(dict.fromkeys(table["strategy"]))
     width = max(float(table["q"].max()), 0.1)
-    drawn_as = looks(strategies)
+    styles = method_styles(strategies)
     for place, strategy in enumerate(strategies):
         shift = _APART * width * (place - (len(strategies) - 1) / 2)
-        _draw_strategy(axes, table[table["strategy"] == strategy], setting, drawn_as[strategy], shift)
+        _draw_strategy(axes, table[table["strategy"] == strategy], setting, styles[strategy], shift)
     for panel, parameter in zip(axes, ("a", "b"), strict=True):
         panel.axhline(0, color=_LEVEL, linewidth=0.8, zorder=0)
         panel.set_xlim(-0.02 * width, 1.05 * width)
@@ -104,7 +104,9 @@ def _setting(table: pd.DataFrame) -> dict[str, Any]:
     return setting
 
 
-def _draw_strategy(axes: Any, lines: pd.DataFrame, setting: dict[str, Any], look: Look, shift: float) -> None:
+def _draw_strategy(
+    axes: Any, lines: pd.DataFrame, setting: dict[str, Any], style: MethodStyle, shift: float
+) -> None:
     """Draw the points and the line of a strategy into both panels."""
     strategy = lines["strategy"].iloc[0]
     grid = np.linspace(0, lines["q"].max(), _POINTS)
@@ -116,13 +118,13 @@ def _draw_strategy(axes: Any, lines: pd.DataFrame, setting: dict[str, Any], look
             x, y = np.append(0, points["q"]), np.append(0, points["expected"] - points["truth"])
         else:
             x, y = grid, curve[:, i]
-        panel.plot(x, y, color=look.colour, linestyle=_DASHED.get(strategy, look.line), linewidth=1.5)
+        panel.plot(x, y, color=style.colour, linestyle=_DASHED.get(strategy, style.line), linewidth=1.5)
         panel.errorbar(
             points["q"] + shift,
             points["simulated"] - points["truth"],
             yerr=2 * points["error"],
-            fmt=look.marker,
-            color=look.colour,
+            fmt=style.marker,
+            color=style.colour,
             markersize=5,
             elinewidth=1,
             label=strategy,
@@ -130,7 +132,7 @@ def _draw_strategy(axes: Any, lines: pd.DataFrame, setting: dict[str, Any], look
     if strategy == "majority":
         swapped = _biases(lambda q: printed(strategy, **setting, q=q).estimate, grid, setting)
         for i, panel in enumerate(axes):
-            panel.plot(grid, swapped[:, i], ":", color=look.colour, label=_PRINTED)
+            panel.plot(grid, swapped[:, i], ":", color=style.colour, label=_PRINTED)
 
 
 def _biases(formula: Any, grid: Floats, setting: dict[str, Any]) -> Floats:
