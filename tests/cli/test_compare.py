@@ -214,7 +214,7 @@ def compare_quickly(tritree: InProcess, patients_table: Path, *more: object) -> 
     return tritree.good("compare", patients_table, "-y", "progress", *quick, *more)
 
 
-def test_strategies_of_boosting_are_compare_quickly(tritree: InProcess, patients_table: Path) -> None:
+def test_strategies_of_boosting_are_compared(tritree: InProcess, patients_table: Path) -> None:
     run = compare_quickly(tritree, patients_table, "-m", "boosting", "--trees", 3, "--learning-rate", 0.5)
     names = {f"boosting:{name}" for name in ("trinary_mia", "trinary", "mia", "majority", "discard")}
     assert {word for line in run.out.splitlines() for word in line.split()[1:2] if ":" in word} >= names

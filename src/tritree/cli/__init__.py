@@ -3,5 +3,6 @@
 ``main`` runs the program, ``app`` lists the commands, which are in modules of their own. ``options`` holds the options
 that commands share, ``tables`` reads tables, ``training`` the training data in them, ``models`` opens and makes models,
 ``output`` writes files, ``messages`` prints, and ``errors`` words the errors of the library. To keep ``tritree --help``
-quick, modules of commands import NumPy, pandas and the estimators only when a command runs.
+quick, modules of commands import NumPy, pandas and the estimators only when a command runs. They do not postpone the
+evaluation of annotations, which Typer reads.
 """

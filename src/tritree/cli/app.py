@@ -1,17 +1,13 @@
 """The commands of the program."""
 
-# annotations are read by Typer when the program is built, so they are not put off here
-
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Annotated
 
 import typer
 
-from tritree.cli import compare, demo, explain, export, fit, lab, missing, predict, show
+from tritree.cli import compare, demo, explain, export, fit, lab, missing, options, predict, show
 from tritree.cli.messages import write_text
-
-__all__ = ["COMMANDS", "LAB_COMMANDS", "make_app"]
 
 Examples = Iterable[tuple[str, str]]
 #: The commands in the order of the help: panel, function, examples.
@@ -75,9 +71,7 @@ def _print_version(requested: bool) -> None:
 
 Version = Annotated[
     bool,
-    typer.Option(
-        "--version", callback=_print_version, is_eager=True, metavar="", help="Print the version and exit."
-    ),
+    options.option("", "Print the version and exit.", "--version", callback=_print_version, is_eager=True),
 ]
 
 

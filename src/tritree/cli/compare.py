@@ -1,7 +1,5 @@
 """``tritree compare``: compare strategies, and kinds of models, on a table."""
 
-# annotations are read by Typer when the program is built, so they are not put off here
-
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,8 +15,6 @@ if TYPE_CHECKING:
     from tritree.cli.training import TrainingData
     from tritree.lab.data import Dataset
     from tritree.lab.ranks import Comparison
-
-__all__ = ["EXAMPLES", "check_rates", "compare", "parse_rates", "run_experiment"]
 
 EXAMPLES = (
     ("tritree compare houses.csv --target price", "all strategies, with more and more values missing"),
@@ -37,43 +33,41 @@ EXAMPLES = (
 
 Models = Annotated[
     list[str],
-    typer.Option(
+    options.option(
+        "KIND",
+        "Kind of model: tree, forest or boosting. May be repeated to compare several kinds.",
         "--model",
         "-m",
+        panel=options.MODEL,
         parser=options.one_of("tree", "forest", "boosting"),
-        metavar="KIND",
-        rich_help_panel=options.MODEL,
-        help="Kind of model: tree, forest or boosting. May be repeated to compare several kinds.",
     ),
 ]
 Strategies = Annotated[
     list[str] | None,
-    typer.Option(
+    options.option(
+        "STRATEGY",
+        "Strategy to compare. May be repeated. By default all of them, and learning from complete rows only "
+        "(discard).",
         "--strategy",
         "-s",
+        panel=options.MODEL,
         parser=options.one_of("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
-        metavar="STRATEGY",
-        rich_help_panel=options.MODEL,
-        show_default=False,
-        help="Strategy to compare. May be repeated. By default all of them, and learning from complete rows only "
-        "(discard).",
     ),
 ]
 Mechanism = Annotated[
     Literal["mcar", "im", "mar", "mnar", "predictive"],
-    typer.Option(
-        metavar="NAME",
-        help="Missingness mechanism: mcar (at random), im (largest values first), mar (depends on other columns), mnar "
+    options.option(
+        "NAME",
+        "Missingness mechanism: mcar (at random), im (largest values first), mar (depends on other columns), mnar "
         "(depends on the value itself), predictive (depends on the target).",
     ),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
+    options.option(
+        "COLUMN",
+        "Column from which values are removed. May be repeated. By default all features.",
         "--columns",
-        metavar="COLUMN",
-        show_default=False,
-        help="Column from which values are removed. May be repeated. By default all features.",
     ),
 ]
 
@@ -91,13 +85,6 @@ def parse_rates(text: str) -> list[float]:
     return rates
 
 
-def check_rates(text: str | None) -> str | None:
-    """Return a text that `parse_rates` accepts, or None."""
-    if text is not None:
-        parse_rates(text)
-    return text
-
-
 def _parse_depth(text: str) -> int | str | None:
     """Return a depth from a text: a number, ``none`` or ``tuned``."""
     if text in ("tuned", "none"):
@@ -107,31 +94,26 @@ def _parse_depth(text: str) -> int | str | None:
     return int(text)
 
 
-def _check_depth(text: str) -> str:
-    _parse_depth(text)
-    return text
-
-
 Rates = Annotated[
-    str,
-    typer.Option(
-        metavar="FRACTIONS",
-        callback=check_rates,
-        help="Fractions of the values to remove, separated by commas. The unchanged table is always compared.",
+    Any,
+    options.option(
+        "FRACTIONS",
+        "Fractions of the values to remove, separated by commas. The unchanged table is always compared.",
+        parser=parse_rates,
     ),
 ]
 NFolds = Annotated[int, options.integer(2, "Number of cross-validation folds.", "--folds")]
 Depth = Annotated[
-    str,
-    typer.Option(
-        metavar="NUMBER",
-        callback=_check_depth,
-        rich_help_panel=options.TREE,
-        help="Depth of the trees, none for no limit, or tuned: the depth at which a majority tree stops improving. "
+    Any,
+    options.option(
+        "NUMBER",
+        "Depth of the trees, none for no limit, or tuned: the depth at which a majority tree stops improving. "
         "With tuned, forests have no limit and boosting has depth 6, as in tritree fit.",
+        panel=options.TREE,
+        parser=_parse_depth,
     ),
 ]
-Report = Annotated[str | None, typer.Option(metavar="FILE", show_default=False, help="HTML report to write.")]
+Report = Annotated[str | None, options.option("FILE", "HTML report to write.")]
 
 
 @options.with_table_format
@@ -177,7 +159,6 @@ def compare(
     from tritree.cli.training import ColumnRoles, read_training_data
     from tritree.lab import Experiment, Folds, in_both, in_test, write_report
 
-    fractions, max_depth = parse_rates(rates), _parse_depth(depth)
     methods = method_names(kinds, strategies)
     page, store_file = _check_report(report, table), check_store(store, table, report)
     source = open_table(table, table_format)
@@ -191,7 +172,7 @@ def compare(
     }
     given = options.given_options(context)
     chosen = {option: value for option, value in parameters.items() if option in given}
-    _check_parameters(chosen, kinds, max_depth, data.task)
+    _check_parameters(chosen, kinds, depth, data.task)
     dataset = _dataset(source.name if table == "-" else Path(table).name, data, target, weights)
     _check_folds(folds, dataset)
     for name in columns or ():
@@ -199,16 +180,16 @@ def compare(
     experiment = Experiment(
         datasets=[dataset],
         scenarios=(in_both(mechanism, columns=columns), in_test(mechanism, columns=columns)),
-        rates=fractions,
+        rates=rates,
         methods=methods,
         seeds=seeds,
-        depth=max_depth,
+        depth=depth,
         folds=Folds(folds),
         options={option.removeprefix("--").replace("-", "_"): value for option, value in chosen.items()},
         store=store_file or _store_in_cache(dataset.fingerprint),
     )
     results = run_experiment(experiment, n_jobs)
-    _check_results(results, fractions)
+    _check_results(results, rates)
     comparisons = _compare(results, dataset)
     if page is not None:
         write_report(results, page, title=f"Strategies for missing values on {dataset.name}")
@@ -235,13 +216,11 @@ def _check_report(report: str | None, table: str) -> Path | None:
     return check_output(report, "the report", table)
 
 
-def _check_parameters(
-    chosen: dict[str, Any], kinds: list[str], max_depth: int | str | None, task: str
-) -> None:
+def _check_parameters(chosen: dict[str, Any], kinds: list[str], depth: int | str | None, task: str) -> None:
     """Raise a UserError if parameters are not for the kinds of models or not for the task."""
     from tritree.cli.models import check_criterion, check_options
 
-    if max_depth == 0 and "boosting" in kinds:
+    if depth == 0 and "boosting" in kinds:
         raise UserError("--depth 0 is not for --model boosting; use 1 or more")
     check_options(chosen, kinds)
     check_criterion(chosen.get("--criterion"), task)

@@ -1,19 +1,14 @@
 """``tritree demo``: compare strategies and fit a tree on a data set of scikit-learn."""
 
-# annotations are read by Typer when the program is built, so they are not put off here
-
 from typing import Annotated, Any
 
-import typer
-
+from tritree.cli import options
 from tritree.cli.messages import note, write_text
-
-__all__ = ["EXAMPLES", "demo"]
 
 EXAMPLES = (("tritree demo", "write everything to the folder tritree-demo"),)
 
 Folder = Annotated[
-    str, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to write to; created if necessary.")
+    str, options.option("FOLDER", "Folder to write to; created if necessary.", "--output", "-o")
 ]
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from tritree.cli.training import ColumnRoles
 
-__all__ = ["describe_error", "describe_warning", "fit_errors", "growth_limit"]
-
 
 def describe_error(error: BaseException) -> str:
     """Return the text of an error, with a remedy."""

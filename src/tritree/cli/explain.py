@@ -1,7 +1,5 @@
 """``tritree explain``: explain predictions."""
 
-# annotations are read by Typer when the program is built, so they are not put off here
-
 import re
 from typing import Annotated
 
@@ -10,8 +8,6 @@ import typer
 from tritree.cli import options
 from tritree.cli.messages import UserError, progress, write_json, write_text
 from tritree.cli.tables import TableFormat, open_table
-
-__all__ = ["EXAMPLES", "explain"]
 
 EXAMPLES = (
     ("tritree explain houses.tritree new.csv 0", "the first row"),
@@ -26,7 +22,6 @@ Rows = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[ROW]...",
-        show_default=False,
         help="Rows by position: 0 is the first row, 3-7 are five rows. By default all rows, if there are at most 10.",
     ),
 ]

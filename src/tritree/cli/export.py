@@ -1,14 +1,10 @@
 """``tritree export``: write a model for other programs."""
 
-# annotations are read by Typer when the program is built, so they are not put off here
-
 from typing import Annotated, Any, Literal
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, to_json
 from tritree.cli.tables import TableFormat, open_table
-
-__all__ = ["EXAMPLES", "export"]
 
 EXAMPLES = (
     ("tritree export houses.tritree -o houses.onnx", "a model for onnxruntime"),
@@ -20,7 +16,7 @@ _FORMATS = {".onnx": "onnx", ".json": "json"}
 
 Format = Annotated[
     Literal["onnx", "json"] | None,
-    options.format_option("onnx or json. By default the file extension decides."),
+    options.file_format("onnx or json"),
 ]
 MaxNodes = Annotated[
     int,

@@ -1,7 +1,5 @@
 """``tritree fit``: fit a model to a table and write it to a file."""
 
-# annotations are read by Typer when the program is built, so they are not put off here
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,8 +11,6 @@ from tritree.cli.tables import TableFormat, open_table
 
 if TYPE_CHECKING:
     from tritree.cli.training import ColumnRoles, TrainingData
-
-__all__ = ["EXAMPLES", "fit"]
 
 EXAMPLES = (
     ("tritree fit houses.csv --target price", "write the model to houses.tritree"),
@@ -30,7 +26,7 @@ EXAMPLES = (
 
 Output = Annotated[
     str | None,
-    options.output_option(
+    options.output_file(
         "Model file. By default it is named after the table, with the extension .tritree, in the current folder. An "
         "existing file is replaced.",
     ),
@@ -40,8 +36,8 @@ GrowAll = Annotated[
 ]
 GrowFor = Annotated[
     str | None,
-    options.table_option(
-        "Rows with the missing values to expect; the third branches they need are grown now."
+    options.option(
+        "TABLE", "Rows with the missing values to expect; the third branches they need are grown now."
     ),
 ]
 NoTrainingRows = Annotated[
@@ -54,24 +50,24 @@ NoTrainingRows = Annotated[
 ]
 Model = Annotated[
     Literal["tree", "forest", "boosting"],
-    typer.Option(
+    options.option(
+        "KIND",
+        "tree: one tree, which can be read. forest: a random forest. boosting: gradient boosting, which predicts "
+        "best on most tables.",
         "--model",
         "-m",
-        metavar="KIND",
-        rich_help_panel=options.MODEL,
-        help="tree: one tree, which can be read. forest: a random forest. boosting: gradient boosting, which predicts "
-        "best on most tables.",
+        panel=options.MODEL,
     ),
 ]
 Strategy = Annotated[
     Literal["trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"] | None,
-    typer.Option(
+    options.option(
+        "STRATEGY",
+        "How missing values are handled: trinary, trinary_mia, mia, majority, fractional or surrogate.",
         "--strategy",
         "-s",
-        metavar="STRATEGY",
-        rich_help_panel=options.TREE,
+        panel=options.TREE,
         show_default="trinary; trinary_mia for boosting",
-        help="How missing values are handled: trinary, trinary_mia, mia, majority, fractional or surrogate.",
     ),
 ]
 MaxDepth = Annotated[
@@ -81,7 +77,7 @@ MaxDepth = Annotated[
         "Maximum depth of the trees; none for no limit.",
         or_none=True,
         panel=options.TREE,
-        default="5; 6 for boosting, none for a forest",
+        show_default="5; 6 for boosting, none for a forest",
     ),
 ]
 MaxBins = Annotated[
@@ -91,16 +87,16 @@ MaxBins = Annotated[
         "Maximum number of bins of a numeric column; none for one per distinct value.",
         or_none=True,
         panel=options.TREE,
-        default="none; 255 for boosting and a forest",
+        show_default="none; 255 for boosting and a forest",
     ),
 ]
 UnknownCategory = Annotated[
     Literal["no_information", "error"],
-    typer.Option(
+    options.option(
+        "HANDLING",
+        "How prediction treats categories not seen in training: no_information or error.",
         "--unknown-category",
-        metavar="HANDLING",
-        rich_help_panel=options.TREE,
-        help="How prediction treats categories not seen in training: no_information or error.",
+        panel=options.TREE,
     ),
 ]
 NoSplitOnMissing = Annotated[

@@ -1,7 +1,5 @@
 """``tritree lab``: the experiments of the paper."""
 
-# annotations are read by Typer when the program is built, so they are not put off here
-
 import sys
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -9,11 +7,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tritree.cli import options
-from tritree.cli.compare import check_rates, parse_rates, run_experiment
+from tritree.cli.compare import parse_rates, run_experiment
 from tritree.cli.messages import UserError, write_json, write_text
 from tritree.cli.tables import to_records
-
-__all__ = ["BIAS_EXAMPLES", "PAPER_EXAMPLES", "bias", "paper"]
 
 PAPER_EXAMPLES = (
     ("tritree lab paper --data-dir data", "all of Section 4; write figure2.png and paper.html"),
@@ -27,67 +23,56 @@ BIAS_EXAMPLES = (
 
 Folder = Annotated[
     str,
-    typer.Option(
+    options.option(
+        "FOLDER",
+        "Folder for the figure, the report and finished results; created if necessary.",
         "--output",
         "-o",
-        metavar="FOLDER",
-        help="Folder for the figure, the report and finished results; created if necessary.",
     ),
 ]
 DataDir = Annotated[
     str | None,
-    typer.Option(
-        metavar="FOLDER",
-        show_default=False,
-        help="Folder of the data sets. By default TRITREE_DATA names it, or they are downloaded.",
+    options.option(
+        "FOLDER", "Folder of the data sets. By default TRITREE_DATA names it, or they are downloaded."
     ),
 ]
 As = Annotated[
     Literal["author", "text"],
-    typer.Option(
+    options.option(
+        "VARIANT",
+        "author: as the experiments for the figure were run. text: as the paper describes them.",
         "--as",
-        metavar="VARIANT",
-        help="author: as the experiments for the figure were run. text: as the paper describes them.",
     ),
 ]
 
 
-def _check_datasets(text: str | None) -> str | None:
-    """Return a text that names data sets of the paper, or None."""
-    if text is None:
-        return None
+def _parse_datasets(text: str) -> list[str]:
+    """Return names of data sets of the paper, which are separated by commas."""
     from tritree.lab.data import NAMES
     from tritree.lab.dataset import meant
 
-    for name in _split_names(text):
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
         if name not in NAMES:
             hint = meant(name, NAMES)
             raise typer.BadParameter(
                 f"{name!r} is not a data set of the paper{hint}; it has {', '.join(NAMES)}"
             )
-    return text
-
-
-def _split_names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]
+    return names
 
 
 Datasets = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAMES",
-        callback=_check_datasets,
-        show_default=False,
-        help="Names of data sets, separated by commas. By default all eight.",
+    Any,
+    options.option(
+        "NAMES", "Names of data sets, separated by commas. By default all eight.", parser=_parse_datasets
     ),
 ]
 Rates = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FRACTIONS",
-        callback=check_rates,
-        show_default=False,
-        help="Fractions of the values to remove, separated by commas. By default 0, 0.1, and so on to 0.9.",
+    Any,
+    options.option(
+        "FRACTIONS",
+        "Fractions of the values to remove, separated by commas. By default 0, 0.1, and so on to 0.9.",
+        parser=parse_rates,
     ),
 ]
 
@@ -124,8 +109,8 @@ def paper(
     store = store if store is not None else str(folder / "paper.sqlite")
     experiment = paper_experiment(
         variant,
-        datasets=NAMES if datasets is None else _split_names(datasets),
-        rates=RATES if rates is None else parse_rates(rates),
+        datasets=NAMES if datasets is None else datasets,
+        rates=RATES if rates is None else rates,
         seeds=seeds,
         data_dir=data_dir,
         store=check_store(store, str(figure), str(page)),
@@ -157,12 +142,12 @@ def _agreement(results: Any, variant: Any) -> dict[str, Any]:
 
 P = Annotated[
     float,
-    typer.Option(min=0.01, max=0.99, metavar="FRACTION", help="Fraction of the rows in the right leaf."),
+    options.option("FRACTION", "Fraction of the rows in the right leaf.", min=0.01, max=0.99),
 ]
 NRows = Annotated[int, options.integer(2, "Number of rows of a table.", "--n")]
 Repeats = Annotated[int, options.integer(2, "Number of simulated tables.")]
 Seed = Annotated[int, options.integer(0, "Random seed of the simulation.")]
-FigureFile = Annotated[str | None, options.output_option("Figure to draw: .png, .svg or .pdf.")]
+FigureFile = Annotated[str | None, options.output_file("Figure to draw: .png, .svg or .pdf.")]
 
 
 def bias(

@@ -22,8 +22,6 @@ from tritree.errors import GrowthLimitError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["main"]
-
 #: Exit codes: success, an error that the user can fix, wrong usage, Ctrl-C.
 _OK, _ERROR, _USAGE, _INTERRUPTED = 0, 1, 2, 130
 #: Environment variable that makes errors show their traceback.

@@ -14,22 +14,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = [
-    "OutputClosed",
-    "UserError",
-    "close_matches",
-    "note",
-    "one_line",
-    "prepare_streams",
-    "print_error",
-    "print_warning",
-    "progress",
-    "to_json",
-    "write_bytes",
-    "write_json",
-    "write_text",
-]
-
 
 class UserError(Exception):
     """An error that the user can fix: it is printed in one line, and the exit code is 1."""

@@ -1,16 +1,10 @@
 """``tritree missing``: where the values of a table are missing."""
 
-# annotations are read by Typer when the program is built, so they are not put off here
-
 from typing import Annotated, Literal
-
-import typer
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, progress, write_json, write_text
 from tritree.cli.tables import TableFormat, check_column, open_table
-
-__all__ = ["EXAMPLES", "missing"]
 
 EXAMPLES = (
     ("tritree missing houses.csv", "fractions, patterns, and columns that are missing together"),
@@ -20,15 +14,15 @@ EXAMPLES = (
 
 Output = Annotated[
     str | None,
-    options.output_option("Figure to draw: .png, .svg or .pdf. An existing file is replaced."),
+    options.output_file("Figure to draw: .png, .svg or .pdf. An existing file is replaced."),
 ]
 Format = Annotated[
     Literal["png", "svg", "pdf"] | None,
-    options.format_option("png, svg or pdf. By default the file extension decides."),
+    options.file_format("png, svg or pdf"),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", show_default=False, help="Column to leave out. May be repeated."),
+    options.option("COLUMN", "Column to leave out. May be repeated."),
 ]
 
 

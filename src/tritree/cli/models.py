@@ -13,18 +13,6 @@ if TYPE_CHECKING:
 
     from tritree.cli.tables import TableFormat, TableSource
 
-__all__ = [
-    "PARAMETERS",
-    "check_options",
-    "grow_for",
-    "make_estimator",
-    "method_names",
-    "model_kind",
-    "open_model",
-    "read_rows",
-    "select_tree",
-]
-
 _COMMON = {
     "--strategy": "missing",
     "--max-depth": "max_depth",

@@ -1,7 +1,5 @@
 """Options that several commands have, with their help texts, and the parsers of their values."""
 
-# annotations are read by Typer when the program is built, so they are not put off here
-
 import codecs
 import functools
 import inspect
@@ -15,23 +13,19 @@ from tritree.cli.tables import TableFormat
 _FORMAT, _COLUMNS, MODEL, TREE = "Reading the table", "Columns", "Model", "Trees"
 
 
+def option(metavar: str, text: str, *names: str, panel: str | None = None, **more: Any) -> Any:
+    """Return an option with a help text; its value is called ``metavar`` there."""
+    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
+
+
 def flag(name: str, text: str, panel: str | None = None) -> Any:
     """Return an option without a value."""
-    return typer.Option(name, metavar="", help=text, rich_help_panel=panel)
+    return option("", text, name, panel=panel)
 
 
-def integer(
-    least: int, text: str, *names: str, or_none: bool = False, panel: str | None = None, default: Any = True
-) -> Any:
+def integer(least: int, text: str, *names: str, or_none: bool = False, **more: Any) -> Any:
     """Return an option that takes an integer of at least ``least``, or "none" where no limit is possible."""
-    return typer.Option(
-        *names,
-        parser=parse_integer(least, or_none=or_none),
-        metavar="NUMBER",
-        help=text,
-        rich_help_panel=panel,
-        show_default=default,
-    )
+    return option("NUMBER", text, *names, parser=parse_integer(least, or_none=or_none), **more)
 
 
 def parse_integer(least: int, *, or_none: bool = False) -> Callable[[Any], int | None]:
@@ -64,24 +58,19 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
-def _column(text: str, *names: str) -> Any:
+def column(text: str, *names: str, panel: str | None = _COLUMNS) -> Any:
     """Return an option that names a column of the table."""
-    return typer.Option(*names, metavar="COLUMN", rich_help_panel=_COLUMNS, show_default=False, help=text)
+    return option("COLUMN", text, *names, panel=panel)
 
 
-def table_option(text: str, *names: str) -> Any:
-    """Return an option that names a file with a table."""
-    return typer.Option(*names, metavar="TABLE", show_default=False, help=text)
-
-
-def output_option(text: str) -> Any:
+def output_file(text: str) -> Any:
     """Return an option that names the file to write."""
-    return typer.Option("--output", "-o", metavar="FILE", show_default=False, help=text)
+    return option("FILE", text, "--output", "-o")
 
 
-def format_option(text: str) -> Any:
+def file_format(text: str) -> Any:
     """Return an option that names the format to write."""
-    return typer.Option("--format", "-f", metavar="FORMAT", show_default=False, help=text)
+    return option("FORMAT", f"{text}. By default the file extension decides.", "--format", "-f")
 
 
 def given_options(context: typer.Context) -> set[str]:
@@ -98,34 +87,26 @@ TableFile = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        show_default=False,
         help="A CSV, TSV or Parquet file, compressed or not; - reads the standard input.",
     ),
 ]
-ModelFile = Annotated[
-    str, typer.Argument(metavar="MODEL", show_default=False, help="A model file written by tritree fit.")
-]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by tritree fit.")]
 OutputFile = Annotated[
     str | None,
-    output_option("File to write instead of the standard output. An existing file is replaced."),
+    output_file("File to write instead of the standard output. An existing file is replaced."),
 ]
 AsJson = Annotated[bool, flag("--json", "Write the result as JSON.")]
 TreeNumber = Annotated[
-    int | None, integer(0, "Number of the tree in a forest or in boosting, from 0.", "--tree", default=False)
+    int | None, integer(0, "Number of the tree in a forest or in boosting, from 0.", "--tree")
 ]
 RowsToGrowFor = Annotated[
     str | None,
-    table_option("Rows with the missing values to expect; the third branches they need are grown first."),
+    option("TABLE", "Rows with the missing values to expect; the third branches they need are grown first."),
 ]
 Dpi = Annotated[int, integer(10, "Dots per inch of a PNG.")]
 StoreFile = Annotated[
     str | None,
-    typer.Option(
-        "--store",
-        metavar="FILE",
-        show_default=False,
-        help="File for finished results; see above for the default.",
-    ),
+    option("FILE", "File for finished results; see above for the default.", "--store"),
 ]
 Seeds = Annotated[int, integer(1, "Number of times values are removed, each with another random seed.")]
 
@@ -138,47 +119,44 @@ def _check_n_jobs(value: int | None) -> int | None:
 
 NJobs = Annotated[
     int | None,
-    typer.Option(
+    option(
+        "NUMBER",
+        "Number of threads: -1, the default, for all processors, -2 for all but one. The result is the same.",
         "--n-jobs",
-        metavar="NUMBER",
         callback=_check_n_jobs,
-        show_default=False,
-        help="Number of threads: -1, the default, for all processors, -2 for all but one. The result is the same.",
     ),
 ]
 UnknownCategory = Annotated[
     Literal["no_information", "error"] | None,
-    typer.Option(
-        "--unknown-category",
-        metavar="HANDLING",
-        show_default=False,
-        help="How to treat categories not seen in training: no_information or error. By default as the model was "
+    option(
+        "HANDLING",
+        "How to treat categories not seen in training: no_information or error. By default as the model was "
         "fitted.",
+        "--unknown-category",
     ),
 ]
 
 # the columns of a table to learn from
-Target = Annotated[str, _column("Column to predict.", "--target", "-y")]
+Target = Annotated[str, column("Column to predict.", "--target", "-y")]
 Task = Annotated[
     Literal["regression", "classification"] | None,
-    typer.Option(
-        metavar="TASK",
-        rich_help_panel=_COLUMNS,
-        show_default=False,
-        help="regression or classification. By default classification if the target is text, boolean, categorical, or "
+    option(
+        "TASK",
+        "regression or classification. By default classification if the target is text, boolean, categorical, or "
         "has at most 10 distinct values that are all integers.",
+        panel=_COLUMNS,
     ),
 ]
-Drop = Annotated[list[str] | None, _column("Column to leave out. May be repeated.")]
-Weights = Annotated[str | None, _column("Column with the sample weights.")]
+Drop = Annotated[list[str] | None, column("Column to leave out. May be repeated.")]
+Weights = Annotated[str | None, column("Column with the sample weights.")]
 Categorical = Annotated[
     list[str] | None,
-    _column(
+    column(
         "Numeric column to treat as categorical. May be repeated. Text and boolean columns are categorical anyway."
     ),
 ]
 Numeric = Annotated[
-    list[str] | None, _column("Column to treat as numeric, such as a boolean one. May be repeated.")
+    list[str] | None, column("Column to treat as numeric, such as a boolean one. May be repeated.")
 ]
 SkipMissingTarget = Annotated[
     bool, flag("--skip-missing-target", "Leave out rows whose target is missing.", _COLUMNS)
@@ -201,26 +179,25 @@ Trees = Annotated[
 ]
 LearningRate = Annotated[
     float,
-    typer.Option(
+    option(
+        "NUMBER",
+        "Learning rate of boosting: shrinks the contribution of each tree.",
+        panel=MODEL,
         parser=_parse_learning_rate,
-        metavar="NUMBER",
-        rich_help_panel=MODEL,
-        help="Learning rate of boosting: shrinks the contribution of each tree.",
     ),
 ]
 Criterion = Annotated[
     Literal["squared_error", "entropy", "log_loss", "gini"] | None,
-    typer.Option(
-        metavar="NAME",
-        rich_help_panel=TREE,
-        show_default=False,
-        help="Loss that splits minimise: squared_error for regression, entropy (the default) or gini for "
+    option(
+        "NAME",
+        "Loss that splits minimise: squared_error for regression, entropy (the default) or gini for "
         "classification.",
+        panel=TREE,
     ),
 ]
 MinSamplesLeaf = Annotated[
     int | None,
-    integer(1, "Minimum number of rows in a leaf.", panel=TREE, default="20; 5 for a forest"),
+    integer(1, "Minimum number of rows in a leaf.", panel=TREE, show_default="20; 5 for a forest"),
 ]
 
 
@@ -244,47 +221,31 @@ def _check_encoding(name: str) -> str:
 
 _ReadAs = Annotated[
     Literal["csv", "tsv", "parquet"] | None,
-    typer.Option(
-        "--read-as",
-        metavar="FORMAT",
-        rich_help_panel=_FORMAT,
-        show_default=False,
-        help="csv, tsv or parquet. By default the file extension decides.",
+    option(
+        "FORMAT", "csv, tsv or parquet. By default the file extension decides.", "--read-as", panel=_FORMAT
     ),
 ]
 _Separator = Annotated[
     str | None,
-    typer.Option(
-        metavar="CHARACTER",
-        rich_help_panel=_FORMAT,
-        show_default=False,
+    option(
+        "CHARACTER",
+        "Column separator, such as ';'. By default a comma, in .tsv a tab.",
+        panel=_FORMAT,
         callback=_parse_character,
-        help="Column separator, such as ';'. By default a comma, in .tsv a tab.",
     ),
 ]
 _Decimal = Annotated[
     str,
-    typer.Option(
-        metavar="CHARACTER", rich_help_panel=_FORMAT, callback=_parse_character, help="Decimal separator."
-    ),
+    option("CHARACTER", "Decimal separator.", panel=_FORMAT, callback=_parse_character),
 ]
 _Encoding = Annotated[
     str,
-    typer.Option(
-        metavar="NAME",
-        rich_help_panel=_FORMAT,
-        callback=_check_encoding,
-        help="Text encoding, such as latin-1 or utf-16.",
-    ),
+    option("NAME", "Text encoding, such as latin-1 or utf-16.", panel=_FORMAT, callback=_check_encoding),
 ]
 _Na = Annotated[
     list[str] | None,
-    typer.Option(
-        "--na",
-        metavar="TEXT",
-        rich_help_panel=_FORMAT,
-        show_default=False,
-        help="Additional text to read as missing, such as '?'. May be repeated.",
+    option(
+        "TEXT", "Additional text to read as missing, such as '?'. May be repeated.", "--na", panel=_FORMAT
     ),
 ]
 _NoDefaultNa = Annotated[

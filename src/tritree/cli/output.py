@@ -22,21 +22,6 @@ from tritree.cli.tables import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "FIGURE_FORMATS",
-    "check_folder",
-    "check_not_terminal",
-    "check_output",
-    "check_store",
-    "check_table_output",
-    "figure_bytes",
-    "format_size",
-    "output_format",
-    "table_bytes",
-    "write_file",
-    "write_output",
-]
-
 #: Formats of figures by file extension.
 FIGURE_FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 

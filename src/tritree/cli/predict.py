@@ -1,10 +1,6 @@
 """``tritree predict``: predict the rows of a table."""
 
-# annotations are read by Typer when the program is built, so they are not put off here
-
 from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, progress, write_bytes, write_json
@@ -12,8 +8,6 @@ from tritree.cli.tables import TableFormat, check_column, import_pandas, open_ta
 
 if TYPE_CHECKING:
     from tritree.cli.tables import TableSource
-
-__all__ = ["EXAMPLES", "predict"]
 
 EXAMPLES = (
     ("tritree predict houses.tritree new.csv", "write the predictions to the terminal"),
@@ -30,12 +24,12 @@ _LEADING_ZERO = r"\s*[+-]?0\d"
 
 Output = Annotated[
     str | None,
-    options.output_option(
+    options.output_file(
         "Table to write: .csv, .tsv or .parquet; text also with .gz, .bz2, .xz, .zst or .zip. An existing file is "
         "replaced. By default CSV is written to the standard output.",
     ),
 ]
-Name = Annotated[str, typer.Option(metavar="NAME", help="Name of the column of predictions.")]
+Name = Annotated[str, options.option("NAME", "Name of the column of predictions.")]
 Probabilities = Annotated[
     bool,
     options.flag(
@@ -45,10 +39,8 @@ Probabilities = Annotated[
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        show_default=False,
-        help="Column of the table to write beside the predictions, unchanged. May be repeated.",
+    options.option(
+        "COLUMN", "Column of the table to write beside the predictions, unchanged. May be repeated."
     ),
 ]
 Append = Annotated[bool, options.flag("--append", "Write all columns of the table, then the predictions.")]

@@ -1,7 +1,5 @@
 """``tritree show``: show a tree as text, as a figure or as an interactive page."""
 
-# annotations are read by Typer when the program is built, so they are not put off here
-
 from typing import Annotated, Any, Literal
 
 import typer
@@ -9,8 +7,6 @@ import typer
 from tritree.cli import options
 from tritree.cli.messages import UserError, note, progress, write_text
 from tritree.cli.tables import TableFormat, open_table
-
-__all__ = ["EXAMPLES", "show"]
 
 EXAMPLES = (
     ("tritree show houses.tritree", "as text"),
@@ -35,41 +31,30 @@ _MAX_ROWS = 1000
 
 Format = Annotated[
     Literal["text", "png", "svg", "pdf", "html", "dot"] | None,
-    options.format_option(
-        "text, png, svg, pdf, html or dot. By default the file extension decides; text without a file."
-    ),
+    options.file_format("text (the default without a file), png, svg, pdf, html or dot"),
 ]
-MaxDepth = Annotated[
-    int | None, options.integer(0, "Maximum depth of the nodes to draw. Not for a page.", default=False)
-]
-
-
-def _parse_max_nodes(text: str | None) -> int | None:
-    """Return a number of nodes, 0 for all of them, None if the option is absent."""
-    return None if text is None else options.parse_integer(1, or_none=True)(text) or 0
-
-
+MaxDepth = Annotated[int | None, options.integer(0, "Maximum depth of the nodes to draw. Not for a page.")]
 MaxNodes = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NUMBER",
-        show_default=False,
-        callback=_parse_max_nodes,
-        help="Maximum number of nodes to draw, those nearest to the root; none draws all. The default depends on the "
-        "format.",
+    int | None,
+    options.integer(
+        1,
+        "Maximum number of nodes to draw, those nearest to the root; none draws all. The default varies by format.",
+        or_none=True,
     ),
 ]
 Digits = Annotated[int, options.integer(1, "Significant digits of values. Not for a page.")]
 Rows = Annotated[
     str | None,
-    options.table_option(
-        "Rows to predict first, so that the branches they need are grown; a page starts with these rows."
+    options.option(
+        "TABLE",
+        "Rows to predict first, so that the branches they need are grown; a page starts with these rows.",
     ),
 ]
 
 
 @options.with_table_format
 def show(
+    context: typer.Context,
     model: options.ModelFile,
     output: options.OutputFile = None,
     requested: Format = None,
@@ -102,8 +87,8 @@ def show(
             tree if hasattr(tree, "predict") else opened, open_table(rows, table_format), table_format
         )
     limits: dict[str, Any] = {"max_depth": max_depth, "digits": digits}
-    if max_nodes is not None:
-        limits["max_nodes"] = max_nodes or None
+    if "--max-nodes" in options.given_options(context):
+        limits["max_nodes"] = max_nodes
     with progress(f"drawing the tree as {form}"):
         data = _draw(tree, form, frame, limits, dpi, has_number=number is not None)
     if form == "text" and file is None:

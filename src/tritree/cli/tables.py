@@ -14,23 +14,6 @@ from tritree.errors import list_names, shortened
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "COMPRESSIONS",
-    "FORMATS",
-    "NO_PYARROW",
-    "NO_ZSTANDARD",
-    "TableFormat",
-    "TableSource",
-    "check_column",
-    "check_readable",
-    "format_by_name",
-    "import_pandas",
-    "is_text",
-    "open_table",
-    "to_numbers",
-    "to_records",
-]
-
 #: Table formats by file extension.
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
 #: Compressions by the last file extension, with pandas' names.

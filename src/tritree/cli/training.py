@@ -14,8 +14,6 @@ from tritree.inspection.formatting import count
 if TYPE_CHECKING:
     from tritree.cli.tables import TableFormat, TableSource
 
-__all__ = ["ColumnRoles", "TrainingData", "read_training_data"]
-
 Task = Literal["regression", "classification"]
 #: Maximum number of distinct integers in a target that is read as classes.
 _MAX_CLASSES = 10
