@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from cli.conftest import diabetes, patients
-from cli.program import InProcess
+from cli.conftest import patients
+from cli.program import InProcess, Run
 
 import tritree as library
 from tritree.lab import Experiment
@@ -24,10 +23,24 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def compare(tritree: InProcess, table: Path, *more: object) -> object:
+def compare(tritree: InProcess, table: Path, *more: object) -> Run:
     return tritree.good(
         "compare", table, "-y", "progress", "--rates", "30%", "--seeds", 1, "--folds", 3, "--depth", 2, *more
     )
+
+
+def compare_quickly(tritree: InProcess, table: Path, *more: object) -> Run:
+    quick = ("--rates", 0.3, "--seeds", 1, "--folds", 2, "--n-jobs", 1)
+    return tritree.good("compare", table, "-y", "progress", *quick, *more)
+
+
+def requested_experiment(tritree: InProcess, monkeypatch: pytest.MonkeyPatch, *args: object) -> Experiment:
+    """Return the experiment that the program would run."""
+    found: list[Experiment] = []
+    monkeypatch.setattr(Experiment, "run", lambda self, *_, **__: found.append(self))
+    with pytest.raises(AttributeError):  # there are no results
+        tritree("compare", *args)
+    return found[0]
 
 
 def test_comparison_recommends_a_method_with_an_interval(tritree: InProcess, table: Path) -> None:
@@ -86,12 +99,8 @@ def test_trees_are_compared_as_fit_would_fit_them(
 ) -> None:
     codes = pd.DataFrame({"code": np.arange(90) % 5, "flag": [True, False, True] * 30, "y": list("ab") * 45})
     codes.to_csv("codes.csv", index=False)
-    requested = []
-    monkeypatch.setattr(Experiment, "run", lambda self, *_, **__: requested.append(self))
     options = ["--categorical", "code", "--numeric", "flag", "--min-samples-leaf", 7, "--criterion", "gini"]
-    with pytest.raises(AttributeError):  # there are no results
-        tritree("compare", "codes.csv", "-y", "y", *options)
-    [experiment] = requested
+    experiment = requested_experiment(tritree, monkeypatch, "codes.csv", "-y", "y", *options)
     kinds = experiment.datasets[0].X.dtypes.astype(str)
     assert kinds.to_dict() == {"code": "category", "flag": "float64"}
     assert experiment.options == {"min_samples_leaf": 7, "criterion": "gini"}
@@ -104,15 +113,13 @@ def test_criterion_of_another_task_is_refused(tritree: InProcess, table: Path) -
 
 
 def test_dropped_column_causes_no_warning(tritree: InProcess, tmp_path: Path) -> None:
-    diabetes().head(120).drop(columns="id").to_csv(
-        "counted.csv"
-    )  # pandas numbers the rows in a column without a name
+    patients().head(120).to_csv("counted.csv")  # pandas numbers the rows in a column without a name
     for command in (["fit"], ["compare", "--rates", 0, "--folds", 3, "--depth", 1, "--n-jobs", 1]):
         run = tritree.good(command[0], "counted.csv", "-y", "progress", "--drop", "Unnamed: 0", *command[1:])
         assert "numbers the rows" not in run.err
 
 
-def refuse(*_: object, **__: object) -> None:
+def fail(*_: object, **__: object) -> None:
     raise AssertionError("this was run already")
 
 
@@ -126,14 +133,14 @@ def test_comparison_continues_from_its_store_and_writes_a_report(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = compare(tritree, table, "--json", "--n-jobs", 1, *store).json
-    kept = tmp_path / "runs.sqlite" if store else next((cache / "compare").glob("*.sqlite"))
-    assert Path(first["about"]["store"]) == kept
+    file = tmp_path / "runs.sqlite" if store else next((cache / "compare").glob("*.sqlite"))
+    assert Path(first["about"]["store"]) == file
     renamed = table.rename(tmp_path / "other.csv")
-    monkeypatch.setattr("tritree.lab.experiment.run_trial", refuse)
+    monkeypatch.setattr("tritree.lab.experiment.run_trial", fail)
     again = compare(tritree, renamed, "--n-jobs", 1, *store, "--report", "found.html")
     assert again.out.splitlines()[-3:] == [
         "table  other.csv: 150 rows, 10 columns; regression: progress holds 107 distinct numbers",
-        f"store  {kept}",
+        f"store  {file}",
         "report found.html",
     ]
     assert "warning" not in again.err
@@ -184,12 +191,9 @@ def test_comparison_that_failed_at_every_rate_recommends_nothing(tritree: InProc
 def test_values_are_removed_from_the_columns_that_are_named(
     tritree: InProcess, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    requested = []
-    monkeypatch.setattr(Experiment, "run", lambda self, *_, **__: requested.append(self.scenarios))
-    with pytest.raises(AttributeError):  # there are no results
-        tritree("compare", table, "-y", "progress", "--columns", "bmi", "--columns", "s5")
-    [scenarios] = requested
-    assert [scenario.test.columns for scenario in scenarios] == [("bmi", "s5")] * 2
+    options = ["--columns", "bmi", "--columns", "s5"]
+    experiment = requested_experiment(tritree, monkeypatch, table, "-y", "progress", *options)
+    assert [scenario.test.columns for scenario in experiment.scenarios] == [("bmi", "s5")] * 2
 
 
 @pytest.mark.parametrize(
@@ -207,11 +211,6 @@ def test_comparison_that_cannot_start_ends_with_one_line(
     run = tritree("compare", table, *options)
     assert run.code == 1
     assert text in run.error_line
-
-
-def compare_quickly(tritree: InProcess, patients_table: Path, *more: object) -> Any:
-    quick = ("--rates", 0.3, "--seeds", 1, "--folds", 2, "--n-jobs", 1)
-    return tritree.good("compare", patients_table, "-y", "progress", *quick, *more)
 
 
 def test_strategies_of_boosting_are_compared(tritree: InProcess, patients_table: Path) -> None:
@@ -246,15 +245,6 @@ def test_strategies_of_one_kind_are_not_compared_on_a_complete_table_unchanged(
     assert run.out.startswith("With 30% of the values removed:")
 
 
-def requested_experiment(tritree: InProcess, monkeypatch: pytest.MonkeyPatch, *args: object) -> Experiment:
-    """Return the experiment that the program would run."""
-    found: list[Experiment] = []
-    monkeypatch.setattr(Experiment, "run", lambda self, *_, **__: found.append(self))
-    with pytest.raises(AttributeError):  # there are no results
-        tritree("compare", *args)
-    return found[0]
-
-
 @pytest.mark.parametrize("kind", ["forest", "boosting"])
 def test_ensembles_are_compared_as_fit_would_fit_them(
     kind: str, tritree: InProcess, patients_table: Path, monkeypatch: pytest.MonkeyPatch
@@ -264,8 +254,8 @@ def test_ensembles_are_compared_as_fit_would_fit_them(
         tritree, monkeypatch, patients_table, "-y", "progress", "-m", kind, "--trees", 3
     )
     model = library.load("m.tritree")
-    made = experiment._made(f"{kind}:{model.missing}", experiment.datasets[0])
-    assert made.get_params() | {"n_jobs": None} == model.get_params() | {"n_jobs": None}
+    estimator = experiment._made(f"{kind}:{model.missing}", experiment.datasets[0])
+    assert estimator.get_params() | {"n_jobs": None} == model.get_params() | {"n_jobs": None}
 
 
 def test_weights_are_used_in_a_comparison_as_in_a_fit(

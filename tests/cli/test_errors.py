@@ -92,11 +92,17 @@ def test_growth_limit_names_the_option_and_the_remedy(facts: dict[str, int], tex
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize("model", ["tree", "tree of a forest", "ensemble"])
-@pytest.mark.parametrize("cause", ["detached", "node_limit"])
-def test_warning_of_ungrown_branches_suggests_options(model: str, cause: str) -> None:
-    if (cause, model) == ("node_limit", "tree"):
-        pytest.skip("a single tree has no limit")
+@pytest.mark.parametrize(
+    ("cause", "model"),
+    [
+        ("detached", "tree"),
+        ("detached", "tree of a forest"),
+        ("detached", "ensemble"),
+        ("node_limit", "tree of a forest"),
+        ("node_limit", "ensemble"),
+    ],
+)
+def test_warning_of_ungrown_branches_suggests_options(cause: str, model: str) -> None:
     text = describe_warning(errors.UngrownBranchWarning(cause, model, 1200))  # type: ignore[arg-type]
     assert text.startswith("1,200 times a row reached a third branch that is not grown")
     assert ("--no-training-rows" if cause == "detached" else "--max-depth") in text

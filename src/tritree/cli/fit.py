@@ -1,5 +1,7 @@
 """``tritree fit``: fit a model to a table and write it to a file."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -182,10 +184,10 @@ def fit(
         )
     _train(model, kind, data, roles, grow_all)
     replaced = file.exists()
-    training_rows = False if no_training_rows else None
+    save = partial(_save, model, file, output, False if no_training_rows else None)
     if rows_source is not None:
-        _grow_for_rows(model, rows_source, table_format, roles, file, output, training_rows)
-    _save(model, file, output, training_rows)  # before the summary, which Ctrl-C may interrupt
+        _grow_for_rows(model, rows_source, table_format, roles, output, save)
+    save()  # before the summary, which Ctrl-C may interrupt
     with progress("evaluating the model on its training rows"):
         facts = _summarize(model, data, output, replaced)
     if as_json:
@@ -224,22 +226,24 @@ def _grow_for_rows(
     source: Any,
     table_format: TableFormat,
     roles: "ColumnRoles",
-    file: Path,
     output: str,
-    training_rows: bool | None,
+    save: Callable[[], None],
 ) -> None:
     """Grow the branches that rows need; if that fails, save the model without them, unless a file exists already."""
+    from tritree.cli.errors import describe_error
     from tritree.cli.models import grow_for
 
     try:
         grow_for(model, source, table_format, ignore=roles.not_features)
     except (KeyboardInterrupt, UserError, ValueError) as error:
-        if file.exists():  # it is not replaced by something incomplete
+        if Path(output).exists():  # it is not replaced by something incomplete
             raise
-        _save(model, file, output, training_rows)
+        save()
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise UserError(f"{error} ({output!r} is written, without the branches that rows need)") from error
+        raise UserError(
+            f"{describe_error(error)} ({output!r} is written, without the branches that rows need)"
+        ) from error
 
 
 def _save(model: Any, file: Path, output: str, training_rows: bool | None) -> None:
@@ -266,7 +270,7 @@ def _summarize(model: Any, data: "TrainingData", output: str, replaced: bool) ->
         "missing_cells": int(missing.sum()),
         "missing_fraction": float(missing.mean()),
         "task": data.task,
-        "classes": [_to_plain(label) for label in model.classes_] if hasattr(model, "classes_") else None,
+        "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
         "kind": kind,
         "strategy": model.missing,
         "nodes": model.n_nodes_,  # before the training rows make branches grow
@@ -277,10 +281,6 @@ def _summarize(model: Any, data: "TrainingData", output: str, replaced: bool) ->
         ),
         **_training_losses(model, data),
     }
-
-
-def _to_plain(label: Any) -> Any:
-    return label.item() if hasattr(label, "item") else label
 
 
 def _training_losses(model: Any, data: "TrainingData") -> dict[str, Any]:
