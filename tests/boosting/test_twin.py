@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reference.boosting import BoostedTwin, Row, Rules, TwoClassTwin
-from reference.fractional import FractionalTwin
+from reference.boosted_tree import GrowthParameters, Row
+from reference.boosting import ReferenceBinaryBoosting, ReferenceBoosting
+from reference.fractional import ReferenceFractionalBoosting
 from sklearn.utils import check_random_state
 
 import tritree.estimators.boosting as boosting
@@ -37,22 +38,22 @@ def compare(
     n_rounds: int = 4,
     weight: np.ndarray | None = None,
     **parameters: Any,
-) -> tuple[Any, BoostedTwin]:
+) -> tuple[Any, ReferenceBoosting]:
     """Check that estimator and twin give the same answers; X holds codes, every one of them somewhere.
 
     Where y are truth values, the answers are log-odds.
     """
     names = {"l2_regularization": "l2", "monotonic_cst": "monotonic"}
-    rules = Rules(
-        n_codes=[int(np.nanmax(column)) + 1 for column in X.T],
+    rules = GrowthParameters(
+        n_bins=[int(np.nanmax(column)) + 1 for column in X.T],
         categorical=categorical,
         seed=seed_of(0),
         **{names.get(name, name): value for name, value in parameters.items()},
     )
-    kind = FractionalTwin if rules.missing == "fractional" else BoostedTwin
+    kind = ReferenceFractionalBoosting if rules.missing == "fractional" else ReferenceBoosting
     estimator: Any = TrinaryBoostingRegressor
     if y.dtype == bool:
-        kind, estimator = TwoClassTwin, TrinaryBoostingClassifier
+        kind, estimator = ReferenceBinaryBoosting, TrinaryBoostingClassifier
     weights = None if weight is None else weight.tolist()
     twin = kind(rules, rows_of(X), y.astype(float).tolist(), 0.3, n_rounds, weights)
     plain: dict[str, Any] = {"l2_regularization": 0.0, "max_features": 1.0}
@@ -151,7 +152,7 @@ def test_doubt_is_that_of_the_definition(missing: str, holes: float, monkeypatch
         X, y, Z, [False, True, False, False], missing=missing, max_depth=3, min_samples_leaf=4
     )
     _, doubt = model._raw_predict(Z)
-    expected = np.array([twin.doubt(row) for row in rows_of(Z)])
+    expected = np.array([twin.variance(row) for row in rows_of(Z)])
     assert expected.any()
     np.testing.assert_array_equal(doubt[:, 0], expected)
 
@@ -179,7 +180,7 @@ def test_probabilities_of_two_classes_are_drawn_to_one_half_by_the_doubt(
     model, twin = compare(
         X, y > 1, Z, [False] * 4, weight=weight, missing=missing, max_depth=3, min_samples_leaf=4
     )
-    raw, doubt = (np.array([ask(row) for row in rows_of(Z)]) for ask in (twin.predict, twin.doubt))
+    raw, doubt = (np.array([ask(row) for row in rows_of(Z)]) for ask in (twin.predict, twin.variance))
     assert doubt.any()
     expected = 1 / (1 + np.exp(-raw / np.sqrt(1 + np.pi / 8 * np.maximum(doubt, 0))))
     np.testing.assert_allclose(model.predict_proba(Z)[:, 1], expected, rtol=1e-12)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference.boosting import mixed
+from reference.boosted_tree import splitmix64
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -71,7 +71,7 @@ def drawn_columns(path: int, n_columns: int, n: int) -> list[int]:
     """Return the columns that the core draws for a node: the first n of a shuffle."""
     columns = list(range(n_columns))
     for i in range(n):
-        other = i + mixed(mixed(path, 0), i) % (n_columns - i)
+        other = i + splitmix64(splitmix64(path, 0), i) % (n_columns - i)
         columns[i], columns[other] = columns[other], columns[i]
     return sorted(columns[:n])
 

@@ -10,7 +10,7 @@ import pytest
 from forest.test_forest import DIABETES, drawn_columns
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.boosting import mixed
+from reference.boosted_tree import splitmix64
 
 from tritree import (
     TrinaryForestClassifier,
@@ -132,5 +132,5 @@ def test_every_node_splits_by_the_best_of_its_own_draw() -> None:
         if best.column[0] >= 0:  # or else more were drawn
             assert (column, tree.threshold[node]) == (some[best.column[0]], best.threshold[0])
         goes_left = X[rows, column] < tree.threshold[node]
-        ahead.append((tree.left[node], mixed(path, 1), rows[goes_left]))
-        ahead.append((tree.right[node], mixed(path, 2), rows[~goes_left]))
+        ahead.append((tree.left[node], splitmix64(path, 1), rows[goes_left]))
+        ahead.append((tree.right[node], splitmix64(path, 2), rows[~goes_left]))

@@ -105,7 +105,7 @@ def odd_problems(draw: st.DrawFn, task: str = "regression", max_rows: int = 30) 
     """Return a table of up to four columns, a response, and rows with holes and unseen categories."""
     n_classes = 0 if task == "regression" else draw(st.sampled_from([2, 3, 3]))
     n = draw(st.integers(max(1, n_classes), max_rows) | st.integers(max_rows // 2, max_rows))
-    # all partitions of many categories of three classes are too many for the twin, see `many_categories`
+    # all partitions of many categories of three classes are too many for the reference, see `many_categories`
     max_categories = draw(st.sampled_from([2, 4, 6] if n_classes == 3 else [2, 4, 6, 14]))
     table = draw(st.lists(columns(n, max_categories), min_size=1, max_size=4))
     X = [list(row) for row in zip(*(cells for _, cells in table), strict=True)]

@@ -1,10 +1,10 @@
-"""The slow twin: trees grown straight from the definitions, in exact arithmetic, to test the fast core against.
+"""Reference implementation of trees: grown straight from the definitions, in exact arithmetic.
 
-A node is (rows, columns, depth), as in the paper. Everything is grown: the third branch of a split on column j is
-the node (rows, columns without j, depth), built by the same recursion. Nothing is shared, cached or put off.
+A node is (rows, columns, depth), as in the paper. Everything is grown: the third branch of a split on column j is the
+node (rows, columns without j, depth), built by the same recursion. Nothing is shared, cached or deferred.
 
-Sums, values and gains are fractions, so that they carry no rounding. A cell is None where it is missing, a float in a
-numeric column, an int in a categorical one.
+Sums, values and gains are fractions, without rounding. A value is None if it is missing, a float in a numeric column,
+an int in a categorical one.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from reference.criteria import Criterion, Entropy, Gini, Number, SquaredError, Tally, Value
+from reference.criteria import Criterion, Entropy, Gini, NodeStatistics, Number, SquaredError, Value
 
 LEFT, RIGHT, THIRD, BOTH, SURROGATES = "left", "right", "third", "both", "surrogates"
 
-#: Gains closer than this share of the node's loss are equal; a split has to gain more than it.
+#: Gains that differ by less than this fraction of the node's loss are equal, and a split has to gain more.
 TOLERANCE = Fraction(1, 10**12)
 
-#: Sums of memberships are compared with `min_samples_leaf` up to this.
+#: Tolerance in comparing sums of memberships with `min_samples_leaf`.
 SLACK = Fraction(1, 10**9)
 
-#: With three or more classes, up to this many categories have all their partitions tried.
+#: Maximum number of categories of which all partitions are tried, with three or more classes.
 MAX_ENUMERATED = 10
 
-Cell = float | int | None
+FeatureValue = float | int | None
 Rows = dict[int, Fraction]  # row number -> membership, which is 1 except under `fractional`
 
 
@@ -44,73 +44,73 @@ class Threshold:
     at: float
     below: str = LEFT
 
-    def side(self, cell: float) -> str:
-        return self.below if cell < self.at else opposite(self.below)
+    def side(self, x: float) -> str:
+        return self.below if x < self.at else opposite(self.below)
 
 
 @dataclass(frozen=True)
-class Sets:
-    """Two sets of categories; a category in neither was not seen."""
+class CategorySets:
+    """Two sets of categories; a category in neither was not seen in the node."""
 
     left: frozenset[int]
     right: frozenset[int]
 
-    def side(self, cell: float) -> str | None:
-        return LEFT if cell in self.left else RIGHT if cell in self.right else None
+    def side(self, x: float) -> str | None:
+        return LEFT if x in self.left else RIGHT if x in self.right else None
 
 
 @dataclass(frozen=True)
 class Observed:
-    """Missing against observed: whatever is observed goes right."""
+    """Missing against observed: observed values go right."""
 
-    def side(self, cell: float) -> str:
+    def side(self, x: float) -> str:
         return RIGHT
 
 
-Test = Threshold | Sets | Observed
+Test = Threshold | CategorySets | Observed
 
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A test of another column that stands in for a split."""
+    """A test of another column that replaces the primary one if its value is missing."""
 
     column: int
-    test: Threshold | Sets
+    test: Threshold | CategorySets
     agreement: Fraction
 
 
 @dataclass(frozen=True)
 class Split:
-    """A test of a column, and the ways of the rows that it says nothing about."""
+    """A test of a column, and the branches of missing values and unseen categories."""
 
     column: int
     test: Test
     missing_to: str
     unseen_to: str
     gain: Number
-    left_share: Fraction = Fraction(0)
+    left_fraction: Fraction = Fraction(0)
     surrogates: tuple[Surrogate, ...] = ()
-    last_resort: str = ""
+    fallback: str = ""
 
-    def turn(self, row: Sequence[Cell]) -> str:
-        """Return the branch that a row takes: left, right, third or both."""
-        cell = row[self.column]
-        side = self.missing_to if cell is None else (self.test.side(cell) or self.unseen_to)
-        return self.stand_in(row) if side == SURROGATES else side
+    def branch_of(self, row: Sequence[FeatureValue]) -> str:
+        """Return the branch of a row: left, right, third or both."""
+        x = row[self.column]
+        side = self.missing_to if x is None else (self.test.side(x) or self.unseen_to)
+        return self.surrogate_branch(row) if side == SURROGATES else side
 
-    def stand_in(self, row: Sequence[Cell]) -> str:
-        """Return the side that the first surrogate with an opinion sends a row to."""
+    def surrogate_branch(self, row: Sequence[FeatureValue]) -> str:
+        """Return the side given by the first surrogate that applies to the row."""
         for surrogate in self.surrogates:
-            cell = row[surrogate.column]
-            side = None if cell is None else surrogate.test.side(cell)
+            x = row[surrogate.column]
+            side = None if x is None else surrogate.test.side(x)
             if side is not None:
                 return side
-        return self.last_resort
+        return self.fallback
 
 
 @dataclass
 class Node:
-    """A node of the grown tree; a leaf has no split."""
+    """A node of the tree; a leaf has no split."""
 
     rows: Rows
     columns: tuple[int, ...]
@@ -119,11 +119,11 @@ class Node:
     split: Split | None = None
     branches: dict[str, Node] = field(default_factory=dict)
 
-    def every(self) -> Iterator[Node]:
-        """Return this node and all nodes below it."""
+    def nodes(self) -> Iterator[Node]:
+        """Yield this node and all nodes below it."""
         yield self
         for branch in self.branches.values():
-            yield from branch.every()
+            yield from branch.nodes()
 
 
 def opposite(side: str) -> str:
@@ -136,11 +136,11 @@ def midpoint(low: float, high: float) -> float:
     return middle if middle > low else high
 
 
-# --------------------------------------------------------------------------------------------------------- twin
+# --------------------------------------------------------------------------------------------------------- tree
 
 
-class Twin:
-    """A tree with one of the six strategies, grown in full from the definitions."""
+class ReferenceTree:
+    """A fully grown tree with one of the six strategies."""
 
     def __init__(
         self,
@@ -163,9 +163,9 @@ class Twin:
         self.max_surrogates = max_surrogates
         self.categorical = frozenset(categorical)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Twin:
-        """Grow the tree and return the twin."""
-        self.table = [self._cells(row) for row in X]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ReferenceTree:
+        """Grow the tree and return it."""
+        self.table = [self._feature_values(row) for row in X]
         weights = [1] * len(self.table) if sample_weight is None else sample_weight
         self.weights = [Fraction(float(w)) for w in weights]
         if self.task == "regression":
@@ -182,35 +182,35 @@ class Twin:
         return self
 
     def predict(self, X: Any) -> list[Any]:
-        """Return the values (regression) or the vectors of class shares (classification) of the rows."""
-        values = [[float(v) for v in self._answer(self.root, self._cells(row))] for row in X]
+        """Return the predicted values (regression) or class probabilities (classification)."""
+        values = [[float(v) for v in self._predict_row(self.root, self._feature_values(row))] for row in X]
         return [v[0] for v in values] if self.task == "regression" else values
 
-    def _cells(self, row: Sequence[Any]) -> list[Cell]:
+    def _feature_values(self, row: Sequence[Any]) -> list[FeatureValue]:
         return [
             None if v is None or v != v else int(v) if j in self.categorical else float(v)
             for j, v in enumerate(row)
         ]
 
-    def _answer(self, node: Node, row: list[Cell]) -> Value:
+    def _predict_row(self, node: Node, row: list[FeatureValue]) -> Value:
         if node.split is None:
             return node.value
-        turn = node.split.turn(row)
-        if turn != BOTH:
-            return self._answer(node.branches[turn], row)
-        share = node.split.left_share
-        left, right = (self._answer(node.branches[side], row) for side in (LEFT, RIGHT))
-        return tuple(share * a + (1 - share) * b for a, b in zip(left, right, strict=True))
+        branch = node.split.branch_of(row)
+        if branch != BOTH:
+            return self._predict_row(node.branches[branch], row)
+        fraction = node.split.left_fraction
+        left, right = (self._predict_row(node.branches[side], row) for side in (LEFT, RIGHT))
+        return tuple(fraction * a + (1 - fraction) * b for a, b in zip(left, right, strict=True))
 
-    # ------------------------------------------------------------------------------------------------ growing
+    # ------------------------------------------------------------------------------------------------ growth
 
     def _grow(self, rows: Rows, columns: tuple[int, ...], depth: int) -> Node:
         """Return the grown node (rows, columns, depth)."""
-        tally = self._tally(rows)
-        node = Node(rows, columns, depth, self.criterion.value(tally))
-        if depth >= self.max_depth or self._is_small(tally) or self._is_pure(rows):
+        statistics = self._statistics(rows)
+        node = Node(rows, columns, depth, self.criterion.value(statistics))
+        if depth >= self.max_depth or self._is_small(statistics) or self._is_pure(rows):
             return node
-        node.split = self._best_split(node, tally)
+        node.split = self._best_split(node, statistics)
         if node.split is None:
             return node
         left, right = self._partition(rows, node.split)
@@ -222,35 +222,35 @@ class Twin:
         return node
 
     def _partition(self, rows: Rows, split: Split) -> tuple[Rows, Rows]:
-        """Return the rows that go left and right in training; rows that take the third branch go nowhere."""
+        """Return the rows that go left and right in training; those of the third branch go to neither."""
         sides: dict[str, Rows] = {LEFT: {}, RIGHT: {}}
         for i, membership in rows.items():
-            turn = split.turn(self.table[i])
-            if turn == BOTH:
-                sides[LEFT][i] = membership * split.left_share
-                sides[RIGHT][i] = membership * (1 - split.left_share)
-            elif turn != THIRD:
-                sides[turn][i] = membership
+            branch = split.branch_of(self.table[i])
+            if branch == BOTH:
+                sides[LEFT][i] = membership * split.left_fraction
+                sides[RIGHT][i] = membership * (1 - split.left_fraction)
+            elif branch != THIRD:
+                sides[branch][i] = membership
         return sides[LEFT], sides[RIGHT]
 
-    def _tally(self, rows: Rows) -> Tally:
+    def _statistics(self, rows: Rows) -> NodeStatistics:
         ones = (self.criterion.one(self.y[i], self.weights[i], m) for i, m in rows.items())
         return sum(ones, self.criterion.empty())
 
-    def _is_small(self, tally: Tally) -> bool:
+    def _is_small(self, statistics: NodeStatistics) -> bool:
         slack = SLACK if self.missing == "fractional" else 0
-        return tally.members <= self.min_samples_leaf + slack
+        return statistics.membership <= self.min_samples_leaf + slack
 
     def _is_pure(self, rows: Rows) -> bool:
         if self.task == "regression":
             return len({self.y[i] for i in rows}) == 1
         return len({self.y[i] for i in rows if self.weights[i] > 0}) <= 1
 
-    # -------------------------------------------------------------------------------------- searching the split
+    # -------------------------------------------------------------------------------------- split search
 
-    def _best_split(self, node: Node, tally: Tally) -> Split | None:
-        """Return the best split of the node, or None if it has to be a leaf."""
-        tolerance = TOLERANCE * self.criterion.loss(tally)
+    def _best_split(self, node: Node, statistics: NodeStatistics) -> Split | None:
+        """Return the best split of the node, or None if it is a leaf."""
+        tolerance = TOLERANCE * self.criterion.loss(statistics)
         found = [s for j in node.columns if (s := self._best_of_column(node, j, tolerance)) is not None]
         if not found:
             return None
@@ -259,7 +259,7 @@ class Twin:
         return self._with_surrogates(best, node) if self.missing == "surrogate" else best
 
     def _best_of_column(self, node: Node, column: int, tolerance: Number) -> Split | None:
-        """Return the first of the column's best splits, or None if none lowers the loss."""
+        """Return the first of the column's best splits, or None if none reduces the loss."""
         best = None
         for split in self._candidates(node, column):
             if split.gain > (tolerance if best is None else best.gain + tolerance):
@@ -267,7 +267,7 @@ class Twin:
         return best
 
     def _candidates(self, node: Node, column: int) -> Iterator[Split]:
-        """Return the admissible splits of a column: test by test; missing left, third, right for each."""
+        """Yield the admissible split candidates of a column: for each test, missing left, third, right."""
         groups, missing = self._groups(node.rows, column)
         observed = sum(groups.values(), self.criterion.empty())
         reference = node.value
@@ -275,26 +275,26 @@ class Twin:
             reference = self.criterion.value(observed)
         for test, left, right in self._tests(column, groups, reference):
             larger = LEFT if left.rows > right.rows else RIGHT
-            for missing_to in self._ways_of_missing(missing.rows > 0, larger):
+            for missing_to in self._missing_branches(missing.rows > 0, larger):
                 yield from self._split(column, test, missing_to, larger, (left, right, missing), reference)
         if self.missing in ("mia", "trinary_mia") and self.split_on_missing and missing.rows > 0:
             nothing = self.criterion.empty()
             yield from self._split(column, Observed(), LEFT, RIGHT, (nothing, observed, missing), reference)
 
-    def _groups(self, rows: Rows, column: int) -> tuple[dict[Any, Tally], Tally]:
-        """Return a tally for each value seen in the node, smallest value first, and one of the missing rows."""
-        groups: dict[Any, Tally] = {}
+    def _groups(self, rows: Rows, column: int) -> tuple[dict[Any, NodeStatistics], NodeStatistics]:
+        """Return the statistics of each value in the node, smallest first, and those of the missing rows."""
+        groups: dict[Any, NodeStatistics] = {}
         missing = self.criterion.empty()
         for i, membership in rows.items():
             one = self.criterion.one(self.y[i], self.weights[i], membership)
-            cell = self.table[i][column]
-            if cell is None:
+            x = self.table[i][column]
+            if x is None:
                 missing += one
             else:
-                groups[cell] = groups.get(cell, self.criterion.empty()) + one
+                groups[x] = groups.get(x, self.criterion.empty()) + one
         return dict(sorted(groups.items())), missing
 
-    def _ways_of_missing(self, any_missing: bool, larger: str) -> list[str]:
+    def _missing_branches(self, any_missing: bool, larger: str) -> list[str]:
         match self.missing:
             case "majority":
                 return [larger]
@@ -316,51 +316,53 @@ class Twin:
         test: Test,
         missing_to: str,
         larger: str,
-        parts: tuple[Tally, Tally, Tally],
+        parts: tuple[NodeStatistics, NodeStatistics, NodeStatistics],
         reference: Value,
     ) -> Iterator[Split]:
-        """Return the split with its gain, if it is admissible."""
+        """Yield the split with its gain, if it is admissible."""
         left, right, missing = parts
-        share = Fraction(0)
+        fraction = Fraction(0)
         if missing_to == BOTH:
-            share = Fraction(left.rows, left.rows + right.rows)
-            left, right = left + missing.times(share), right + missing.times(1 - share)
+            fraction = Fraction(left.rows, left.rows + right.rows)
+            left, right = left + missing.times(fraction), right + missing.times(1 - fraction)
         elif missing_to == LEFT:
             left = left + missing
         elif missing_to == RIGHT:
             right = right + missing
         if self._is_admissible(left) and self._is_admissible(right):
-            gain = self.criterion.improve(left, reference) + self.criterion.improve(right, reference)
+            gain = self.criterion.gain(left, reference) + self.criterion.gain(right, reference)
             unseen_to = missing_to if missing_to in (THIRD, BOTH, SURROGATES) else larger
-            yield Split(column, test, missing_to, unseen_to, gain, share)
+            yield Split(column, test, missing_to, unseen_to, gain, fraction)
 
-    def _is_admissible(self, side: Tally) -> bool:
+    def _is_admissible(self, side: NodeStatistics) -> bool:
         slack = SLACK if self.missing == "fractional" else 0
-        enough = side.rows > 0 and side.members >= self.min_samples_leaf - slack
+        enough = side.rows > 0 and side.membership >= self.min_samples_leaf - slack
         return enough and self.criterion.weight(side) > 0
 
-    # ------------------------------------------------------------------------------------- the tests of a column
+    # ------------------------------------------------------------------------------------- tests of a column
 
     def _tests(
-        self, column: int, groups: dict[Any, Tally], reference: Value
-    ) -> Iterator[tuple[Test, Tally, Tally]]:
-        """Return every test of the column with the tallies of its two sides, observed rows only."""
+        self, column: int, groups: dict[Any, NodeStatistics], reference: Value
+    ) -> Iterator[tuple[Test, NodeStatistics, NodeStatistics]]:
+        """Yield the tests of the column with the statistics of the observed rows on both sides."""
         if column not in self.categorical:
             values = list(groups)
-            for k, (left, right) in self._cuts(groups, values):
+            for k, (left, right) in self._sorted_partitions(groups, values):
                 yield Threshold(midpoint(values[k - 1], values[k])), left, right
         elif self.task == "classification" and self.n_classes > 2 and len(groups) <= MAX_ENUMERATED:
             for left_set, right_set in partitions(list(groups)):
                 left = sum((groups[c] for c in left_set), self.criterion.empty())
                 right = sum((groups[c] for c in right_set), self.criterion.empty())
-                yield Sets(frozenset(left_set), frozenset(right_set)), left, right
+                yield CategorySets(frozenset(left_set), frozenset(right_set)), left, right
         else:
             order = self._order(groups, reference)
-            for k, (left, right) in self._cuts(groups, order):
-                yield Sets(frozenset(order[:k]), frozenset(order[k:])), left, right
+            for k, (left, right) in self._sorted_partitions(groups, order):
+                yield CategorySets(frozenset(order[:k]), frozenset(order[k:])), left, right
 
-    def _cuts(self, groups: dict[Any, Tally], order: list[Any]) -> Iterator[tuple[int, tuple[Tally, Tally]]]:
-        """Return for k = 1, 2, … the tallies of the first k groups and of the rest."""
+    def _sorted_partitions(
+        self, groups: dict[Any, NodeStatistics], order: list[Any]
+    ) -> Iterator[tuple[int, tuple[NodeStatistics, NodeStatistics]]]:
+        """Yield for k = 1, 2, … the statistics of the first k groups and of the rest."""
         if not order:
             return
         lefts = list(accumulate(groups[v] for v in order))
@@ -368,8 +370,8 @@ class Twin:
         for k in range(1, len(order)):
             yield k, (lefts[k - 1], rights[k])
 
-    def _order(self, groups: dict[int, Tally], reference: Value) -> list[int]:
-        """Return the categories in the order that they are cut in; one without weight counts as average."""
+    def _order(self, groups: dict[int, NodeStatistics], reference: Value) -> list[int]:
+        """Return the categories sorted by their values; one without weight has that of the node."""
         values = {
             c: self.criterion.value(t) if self.criterion.weight(t) > 0 else reference
             for c, t in groups.items()
@@ -380,18 +382,18 @@ class Twin:
         if sum(weights) == 0:
             return list(values)
         scores = principal_scores([[float(p) for p in v] for v in values.values()], weights)
-        # an eigenvector is rounded: scores that are equal on paper differ in their last digits
+        # eigenvectors are rounded: scores that are equal in theory differ in their last digits
         return [c for _, c in sorted(zip((round(s, 9) for s in scores), values, strict=True))]
 
     # -------------------------------------------------------------------------------------------- surrogates
 
     def _with_surrogates(self, split: Split, node: Node) -> Split:
-        """Return the split with its surrogates, best first, and the side that is left when none of them knows."""
+        """Return the split with its surrogates, best first, and the fallback side."""
         primary: dict[int, str] = {}
         for i in node.rows:
-            cell = self.table[i][split.column]
-            if cell is not None:
-                primary[i] = split.test.side(cell) or ""
+            x = self.table[i][split.column]
+            if x is not None:
+                primary[i] = split.test.side(x) or ""
         majority = max(self._weights_of_sides(primary).values())
         surrogates = [
             s
@@ -406,7 +408,7 @@ class Twin:
             split.unseen_to,
             split.gain,
             surrogates=tuple(surrogates[: self.max_surrogates]),
-            last_resort=self._heavier_side(primary),
+            fallback=self._heavier_side(primary),
         )
 
     def _weights_of_sides(self, sides: dict[int, str]) -> dict[str, Fraction]:
@@ -416,7 +418,7 @@ class Twin:
         }
 
     def _heavier_side(self, primary: dict[int, str]) -> str:
-        """Return the side with more weight; on a tie the one with the lower mean response; then right."""
+        """Return the side with more weight; on a tie the one with the lower mean target; then right."""
         weight = self._weights_of_sides(primary)
         if weight[LEFT] != weight[RIGHT]:
             return max(weight, key=lambda side: weight[side])
@@ -436,20 +438,20 @@ class Twin:
         return self._numeric_surrogate(column, node, both)
 
     def _numeric_surrogate(self, column: int, node: Node, both: dict[int, str]) -> Surrogate | None:
-        cells: dict[int, Any] = {i: self.table[i][column] for i in node.rows}
-        values = sorted({v for v in cells.values() if v is not None})
-        best, most = None, max(self._weights_of_sides(both).values())
+        column_values: dict[int, Any] = {i: self.table[i][column] for i in node.rows}
+        values = sorted({v for v in column_values.values() if v is not None})
+        best, highest = None, max(self._weights_of_sides(both).values())
         for low, high in pairwise(values):
             at = midpoint(low, high)
-            n_below = sum(cells[i] < at for i in both)
+            n_below = sum(column_values[i] < at for i in both)
             if n_below < 2 or len(both) - n_below < 2:
                 continue
             for below in (RIGHT, LEFT):
                 test = Threshold(at, below)
-                same = (self.weights[i] for i, side in both.items() if test.side(cells[i]) == side)
+                same = (self.weights[i] for i, side in both.items() if test.side(column_values[i]) == side)
                 agreement = sum(same, Fraction(0))
-                if agreement > most:
-                    best, most = Surrogate(column, test, agreement), agreement
+                if agreement > highest:
+                    best, highest = Surrogate(column, test, agreement), agreement
         return best
 
     def _categorical_surrogate(self, column: int, both: dict[int, str]) -> Surrogate:
@@ -465,28 +467,28 @@ class Twin:
             side = heavier if tied else max(weight, key=lambda s: weight[s])
             sets[side].add(int(category or 0))
             agreement += weight[side]
-        return Surrogate(column, Sets(frozenset(sets[LEFT]), frozenset(sets[RIGHT])), agreement)
+        return Surrogate(column, CategorySets(frozenset(sets[LEFT]), frozenset(sets[RIGHT])), agreement)
 
 
 def partitions(categories: list[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """Return every partition into two sets; the first category is always left, the others go by a bit mask."""
+    """Yield all partitions into two sets; the first category is always left, the others by a bit mask."""
     others = categories[1:]
     for mask in range(2 ** len(others) - 1):
         left = [c for bit, c in enumerate(others) if mask >> bit & 1]
         yield [categories[0], *left], [c for c in others if c not in left]
 
 
-def principal_scores(shares: list[list[float]], weights: list[float]) -> list[float]:
-    """Return the position of each row of shares along their first principal component."""
-    centred, _, vectors = principal_components(shares, weights)
+def principal_scores(probabilities: list[list[float]], weights: list[float]) -> list[float]:
+    """Return the scores of the rows on the first principal component."""
+    centred, _, vectors = principal_components(probabilities, weights)
     axis = vectors[:, -1]
     axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
     return [float(score) for score in centred @ axis]
 
 
-def principal_components(shares: list[list[float]], weights: list[float]) -> tuple[Any, Any, Any]:
-    """Return the centred shares, and the eigenvalues and eigenvectors of their scatter, smallest first."""
-    table, w = np.array(shares), np.array(weights)
+def principal_components(probabilities: list[list[float]], weights: list[float]) -> tuple[Any, Any, Any]:
+    """Return the centred rows, and eigenvalues and eigenvectors of their scatter matrix, smallest first."""
+    table, w = np.array(probabilities), np.array(weights)
     centred = table - w @ table / w.sum()
     values, vectors = np.linalg.eigh(centred.T * w @ centred)
     return centred, values, vectors

@@ -1,4 +1,4 @@
-"""The twin reproduces the worked cases, so that it may judge the core."""
+"""The reference reproduces the worked cases, so that it may judge the core."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from data_paths import case_name, golden_cases
 from golden.rpart import as_read_by_r, collapsed
 from numpy.typing import NDArray
-from reference.tree import Node, Twin
+from reference.tree import Node, ReferenceTree
 
 TREES = golden_cases("trees.json")
 RPART = golden_cases("surrogate_rpart.json")
 
 
-def twin_of(case: dict[str, Any]) -> Twin:
-    return Twin(
+def reference_of(case: dict[str, Any]) -> ReferenceTree:
+    return ReferenceTree(
         missing=case["missing"],
         task=case["table"]["task"],
         max_depth=case["max_depth"],
@@ -29,25 +29,25 @@ def twin_of(case: dict[str, Any]) -> Twin:
 
 @pytest.mark.skipif(not TREES, reason="no worked cases; set TRITREE_GOLDEN")
 @pytest.mark.parametrize("case", TREES, ids=case_name)
-def test_twin_predicts_the_worked_cases(case: dict[str, Any]) -> None:
+def test_reference_predicts_the_worked_cases(case: dict[str, Any]) -> None:
     table = case["table"]
-    twin = twin_of(case).fit(table["X"], table["y"], table["sample_weight"])
-    np.testing.assert_allclose(twin.predict(table["X_test"]), case["prediction"], rtol=0, atol=1e-9)
+    reference = reference_of(case).fit(table["X"], table["y"], table["sample_weight"])
+    np.testing.assert_allclose(reference.predict(table["X_test"]), case["prediction"], rtol=0, atol=1e-9)
 
 
 @pytest.mark.skipif(not RPART, reason="no rpart cases; set TRITREE_GOLDEN")
 @pytest.mark.parametrize("case", RPART, ids=case_name)
-def test_twin_predicts_what_rpart_predicts(case: dict[str, Any]) -> None:
+def test_reference_predicts_as_rpart(case: dict[str, Any]) -> None:
     X, y, X_test = as_read_by_r(case)
-    twin = twin_of(case).fit(X, y)
+    reference = reference_of(case).fit(X, y)
     if case["table"]["task"] == "classification":
-        undo_useless_splits(twin.root)
-    np.testing.assert_allclose(twin.predict(X_test), case["prediction"], rtol=0, atol=1e-9)
+        undo_useless_splits(reference.root)
+    np.testing.assert_allclose(reference.predict(X_test), case["prediction"], rtol=0, atol=1e-9)
 
 
 def undo_useless_splits(root: Node) -> None:
     """Make leaves of the nodes that rpart would have made leaves of."""
-    nodes = list(root.every())
+    nodes = list(root.nodes())
     number = {id(node): i for i, node in enumerate(nodes)}
     children = [
         (number[id(node.branches["left"])], number[id(node.branches["right"])]) if node.split else None

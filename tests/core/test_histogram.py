@@ -1,7 +1,7 @@
-"""A node's cells are the same whether they were counted into a histogram, marked or sorted.
+"""Node histograms are the same whether dense, marked, sorted or obtained by subtraction.
 
-Rows that lie `here`, in a table with many other values `there`, have many codes for few rows: their cells are marked,
-and sorted if they are fewer than 64. In a table of their own the same rows fill a histogram.
+Rows that are `embedded` in a table with many other values have few rows per bin: only occupied bins are marked, or the
+rows are sorted if there are fewer than 64. In a table of their own the same rows fill a dense histogram.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from models import (
     simulated,
 )
 from numpy.typing import NDArray
-from reference.tree import Twin
+from reference.tree import ReferenceTree
 
 CRITERIA = ("squared_error", "entropy", "gini")
-N_THERE = 1_500  # all of other values: too many codes for a histogram of fewer than 375 rows
+N_OTHER = 1_500  # with other values: too many bins for a dense histogram of fewer than 375 rows
 
 
 def task_of(criterion: str) -> str:
@@ -37,8 +37,8 @@ def task_of(criterion: str) -> str:
 
 
 @dataclass(frozen=True)
-class Places:
-    """Rows here, and a table in which they lie beside rows from there, parted from them by the last column."""
+class Embedded:
+    """Rows, and a table in which they are embedded among other rows; the last column separates the two."""
 
     X: Floats
     y: NDArray[Any]
@@ -49,29 +49,29 @@ class Places:
 
     def alone(self, criterion: str, max_depth: int, **parameters: Any) -> Any:
         model = estimator(task_of(criterion), criterion=criterion, max_depth=max_depth, **parameters)
-        return model.fit(here(self.X), self.y, sample_weight=self.weight)
+        return model.fit(with_marker(self.X), self.y, sample_weight=self.weight)
 
-    def beside(self, criterion: str, max_depth: int, **parameters: Any) -> Any:
+    def among_others(self, criterion: str, max_depth: int, **parameters: Any) -> Any:
         model = estimator(task_of(criterion), criterion=criterion, max_depth=max_depth + 1, **parameters)
         model.fit(self.X_both, self.y_both, sample_weight=self.weight_both)
-        assert model.tree_.column[0] == self.X.shape[1]  # parted at the root
+        assert model.tree_.column[0] == self.X.shape[1]  # separated at the root
         return model
 
 
-def here(X: Floats) -> Floats:
+def with_marker(X: Floats) -> Floats:
     return np.column_stack([X, np.zeros(len(X))])
 
 
-def places(
+def embedded(
     criterion: str,
     n_rows: int,
     seed: int,
     *,
-    holes: float = 0.0,
+    missing_rate: float = 0.0,
     weighted: bool = False,
     coarse: bool = False,
-) -> Places:
-    """Return rows whose response is on a dyadic grid, so that its sums are exact whatever lies beside."""
+) -> Embedded:
+    """Return rows whose target is on a dyadic grid, so that its sums are exact whatever the other rows."""
     rng = np.random.default_rng(seed)
     task = task_of(criterion)
     X, y = simulated(n_rows, 3, seed=seed, task=task)
@@ -80,22 +80,22 @@ def places(
         y = np.round(y * 4) / 4
     else:
         y[:3] = 0, 1, 2
-    X[rng.random(X.shape) < holes] = np.nan
-    there = np.column_stack([rng.normal(size=(N_THERE, 3)), np.ones(N_THERE)])
-    y_there = np.full(N_THERE, 300.0) if task == "regression" else np.full(N_THERE, 3)
+    X[rng.random(X.shape) < missing_rate] = np.nan
+    others = np.column_stack([rng.normal(size=(N_OTHER, 3)), np.ones(N_OTHER)])
+    y_others = np.full(N_OTHER, 300.0) if task == "regression" else np.full(N_OTHER, 3)
     weight = rng.choice([0.25, 0.5, 1.0, 3.0], n_rows) if weighted else None
-    return Places(
+    return Embedded(
         X,
         y,
         weight,
-        np.vstack([here(X), there]),
-        np.concatenate([y, y_there]),
-        None if weight is None else np.concatenate([weight, np.ones(N_THERE)]),
+        np.vstack([with_marker(X), others]),
+        np.concatenate([y, y_others]),
+        None if weight is None else np.concatenate([weight, np.ones(N_OTHER)]),
     )
 
 
-def of_classes_here(answer: Floats) -> Floats:
-    return answer if answer.ndim == 1 else answer[:, :3]
+def of_own_classes(prediction: Floats) -> Floats:
+    return prediction if prediction.ndim == 1 else prediction[:, :3]
 
 
 @pytest.mark.parametrize("missing", ["trinary", "trinary_mia", "mia", "majority"])
@@ -103,40 +103,43 @@ def of_classes_here(answer: Floats) -> Floats:
 @given(
     n_rows=st.integers(60, 70) | st.integers(20, 370),
     seed=st.integers(0, 2**32 - 1),
-    holes=st.sampled_from([0.0, 0.2, 0.6]),
+    missing_rate=st.sampled_from([0.0, 0.2, 0.6]),
     coarse=st.booleans(),
     weighted=st.booleans(),
 )
-def test_rows_among_many_other_values_grow_the_tree_that_they_grow_alone(
-    criterion: str, missing: str, n_rows: int, seed: int, holes: float, coarse: bool, weighted: bool
+def test_sparse_histogram_grows_the_tree_of_the_dense_one(
+    criterion: str, missing: str, n_rows: int, seed: int, missing_rate: float, coarse: bool, weighted: bool
 ) -> None:
-    rows = places(criterion, n_rows, seed, holes=holes, weighted=weighted, coarse=coarse)
-    settings: dict[str, Any] = {"missing": missing, "min_samples_leaf": 4}
-    alone = rows.alone(criterion, 3, **settings)
-    beside = rows.beside(criterion, 3, **settings)
-    asked = here(holed(rows.X, 0.2))
+    rows = embedded(criterion, n_rows, seed, missing_rate=missing_rate, weighted=weighted, coarse=coarse)
+    parameters: dict[str, Any] = {"missing": missing, "min_samples_leaf": 4}
+    alone = rows.alone(criterion, 3, **parameters)
+    among_others = rows.among_others(criterion, 3, **parameters)
+    rows_to_predict = with_marker(holed(rows.X, 0.2))
     np.testing.assert_allclose(
-        of_classes_here(answers(beside, asked)), answers(alone, asked), rtol=0, atol=1e-12
+        of_own_classes(answers(among_others, rows_to_predict)),
+        answers(alone, rows_to_predict),
+        rtol=0,
+        atol=1e-12,
     )
-    tree, branch = alone.tree_, beside.tree_
+    tree, branch = alone.tree_, among_others.tree_
     expected = [(depth + 1, column, at) for depth, column, at in binary_part(tree)]
     np.testing.assert_array_equal(list(binary_part(branch, int(branch.left[0]))), expected)
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_rows_among_many_other_values_grow_the_tree_of_the_twin(criterion: str, missing: str) -> None:
-    rows = places(criterion, 70, seed=0, holes=0.2, weighted=True)
-    settings: dict[str, Any] = {"missing": missing, "min_samples_leaf": 6}
-    twin = Twin(task=task_of(criterion), criterion=criterion, max_depth=2, **settings)
-    twin.fit(here(rows.X), rows.y, rows.weight)
-    asked = here(holed(rows.X, 0.2))
-    found = of_classes_here(answers(rows.beside(criterion, 2, **settings), asked))
-    np.testing.assert_allclose(found, twin.predict(asked), rtol=0, atol=1e-9)
+def test_sparse_histogram_grows_the_tree_of_the_reference(criterion: str, missing: str) -> None:
+    rows = embedded(criterion, 70, seed=0, missing_rate=0.2, weighted=True)
+    parameters: dict[str, Any] = {"missing": missing, "min_samples_leaf": 6}
+    reference = ReferenceTree(task=task_of(criterion), criterion=criterion, max_depth=2, **parameters)
+    reference.fit(with_marker(rows.X), rows.y, rows.weight)
+    rows_to_predict = with_marker(holed(rows.X, 0.2))
+    found = of_own_classes(answers(rows.among_others(criterion, 2, **parameters), rows_to_predict))
+    np.testing.assert_allclose(found, reference.predict(rows_to_predict), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_nodes_of_a_large_tree_hold_the_tree_of_their_own_rows(task: str) -> None:
+def test_subtree_of_a_large_tree_is_the_tree_of_its_rows(task: str) -> None:
     X, y = simulated(6_000, 3, task=task)
     y = np.round(y * 4) / 4 if task == "regression" else y
     model = fitted(X, y, max_depth=7, min_samples_leaf=5)
@@ -145,20 +148,20 @@ def test_nodes_of_a_large_tree_hold_the_tree_of_their_own_rows(task: str) -> Non
     parent = np.full(len(tree.column), -1)
     for children in (tree.left, tree.right):
         parent[children[children >= 0]] = np.flatnonzero(children >= 0)
-    for _ in range(4):  # the nodes three levels down: some hundred rows of 6,000 values
+    for _ in range(4):  # ancestors at depth 3: some hundred rows of 6,000 values
         nodes = np.where(tree.depth[nodes] > 3, parent[nodes], nodes)
     checked = 0
     for node in np.unique(nodes[tree.depth[nodes] == 3]):
-        held = nodes == node
-        own = fitted(X[held], y[held], max_depth=4, min_samples_leaf=5)
-        if len(np.unique(y[held])) < (3 if task == "classification" else 2):
+        in_node = nodes == node
+        own = fitted(X[in_node], y[in_node], max_depth=4, min_samples_leaf=5)
+        if len(np.unique(y[in_node])) < (3 if task == "classification" else 2):
             continue
         checked += 1
-        np.testing.assert_allclose(answers(own, X[held]), answers(model, X[held]), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(answers(own, X[in_node]), answers(model, X[in_node]), rtol=0, atol=1e-12)
     assert checked >= 3
 
 
-def test_cells_of_one_column_leave_nothing_behind_for_the_next() -> None:
+def test_histogram_of_a_column_does_not_affect_the_next() -> None:
     X, y = simulated(1_200, 3, holes=0.1, seed=1)
     twice = np.column_stack([X, X[:, ::-1]])  # the later of equal columns is never better
     rows = holed(X, 0.2)[:300]
@@ -168,7 +171,7 @@ def test_cells_of_one_column_leave_nothing_behind_for_the_next() -> None:
     assert same_bits(once.predict(rows), again.predict(rows_twice))
 
 
-def test_trees_of_other_widths_in_between_change_no_cell() -> None:
+def test_fits_of_other_histogram_layouts_in_between_change_no_bit() -> None:
     X, y = simulated(2_000, 3, holes=0.1)
     classes = np.digitize(y, np.quantile(y, np.linspace(0, 1, 8)[1:-1]))
     weight = np.random.default_rng(0).exponential(size=len(y))

@@ -1,4 +1,4 @@
-"""The fast paths of growth give what the slow ones give: subtracted histograms, own frames, ordered categories."""
+"""Fast paths of growth agree with the slow ones: histogram subtraction, bins, fixed-point scales, category order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from models import STRATEGIES, TASKS, Floats, answers, estimator, fitted, holed, simulated
 from numpy.typing import NDArray
-from reference.tree import Twin
+from reference.tree import ReferenceTree
 
 
 def coarse_table(n_rows: int, seed: int = 0) -> tuple[Floats, NDArray[np.float64]]:
@@ -19,17 +19,17 @@ def coarse_table(n_rows: int, seed: int = 0) -> tuple[Floats, NDArray[np.float64
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_tree_from_subtracted_histograms_is_that_of_the_twin(missing: str) -> None:
+def test_tree_from_subtracted_histograms_is_that_of_the_reference(missing: str) -> None:
     X, y = coarse_table(250)
-    settings = {"missing": missing, "max_depth": 3, "min_samples_leaf": 5}
+    parameters = {"missing": missing, "max_depth": 3, "min_samples_leaf": 5}
     rows = holed(X[:40], 0.3)
-    twin = Twin(task="regression", categorical=(1,), **settings).fit(as_lists(X), y.tolist())
-    core = estimator("regression", categorical_features=[1], **settings).fit(X, y)
-    np.testing.assert_allclose(answers(core, rows), twin.predict(as_lists(rows)), rtol=0, atol=1e-9)
+    reference = ReferenceTree(task="regression", categorical=(1,), **parameters).fit(as_lists(X), y.tolist())
+    core = estimator("regression", categorical_features=[1], **parameters).fit(X, y)
+    np.testing.assert_allclose(answers(core, rows), reference.predict(as_lists(rows)), rtol=0, atol=1e-9)
 
 
 def as_lists(X: Floats) -> list[list[float | int | None]]:
-    """Return the rows as the twin reads them, with column 1 categorical."""
+    """Return the rows as lists, with column 1 categorical."""
     return [[None if np.isnan(v) else int(v) if j == 1 else float(v) for j, v in enumerate(row)] for row in X]
 
 
@@ -46,34 +46,34 @@ def test_binned_tree_of_a_large_table_is_the_exact_tree_of_its_bins(task: str, m
 
 
 @pytest.mark.parametrize("far", [1e6, 1e12])
-def test_rows_far_from_the_others_do_not_blur_them(far: float) -> None:
+def test_targets_of_other_magnitude_do_not_reduce_precision(far: float) -> None:
     X, y = simulated(400, 3)
     here, there = np.column_stack([X, np.zeros(400)]), np.column_stack([X, np.ones(400)])
     alone = fitted(here, y, max_depth=3)
-    beside = fitted(np.vstack([here, there]), np.concatenate([y, y + far]), max_depth=4)
-    np.testing.assert_allclose(beside.predict(here), alone.predict(here), rtol=0, atol=1e-9)
+    together = fitted(np.vstack([here, there]), np.concatenate([y, y + far]), max_depth=4)
+    np.testing.assert_allclose(together.predict(here), alone.predict(here), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("light", [1e-3, 1e-9])
-def test_light_rows_are_told_apart_once_they_are_among_themselves(light: float) -> None:
+def test_rows_of_small_weight_are_split_precisely_in_their_own_branch(light: float) -> None:
     X, y = simulated(400, 3)
     heavy_first = np.column_stack([X, np.ones(400)]), np.column_stack([X, np.zeros(400)])
-    table, response = np.vstack(heavy_first), np.concatenate([y + 1e6, y])
+    table, target = np.vstack(heavy_first), np.concatenate([y + 1e6, y])
     weight = np.repeat([1.0, light], 400)
     alone = fitted(heavy_first[1], y, max_depth=3)
-    beside = fitted(table, response, weight, max_depth=4)
+    together = fitted(table, target, weight, max_depth=4)
     np.testing.assert_allclose(
-        beside.predict(heavy_first[1]), alone.predict(heavy_first[1]), rtol=0, atol=1e-9
+        together.predict(heavy_first[1]), alone.predict(heavy_first[1]), rtol=0, atol=1e-9
     )
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
-def test_many_categories_of_three_classes_are_cut_along_the_principal_component(criterion: str) -> None:
+def test_many_categories_of_three_classes_are_split_along_the_principal_component(criterion: str) -> None:
     rng = np.random.default_rng(0)
     n_categories, n_rows = 25, 4_000
     category = rng.integers(0, n_categories, n_rows)
-    lean = rng.dirichlet(np.ones(3), n_categories)
-    y = np.array([rng.choice(3, p=lean[c]) for c in category])
+    class_probabilities = rng.dirichlet(np.ones(3), n_categories)
+    y = np.array([rng.choice(3, p=class_probabilities[c]) for c in category])
     tree = fitted(
         category[:, None].astype(float),
         y,
@@ -84,17 +84,17 @@ def test_many_categories_of_three_classes_are_cut_along_the_principal_component(
     ).tree_
 
     counts = np.array([np.bincount(y[category == c], minlength=3) for c in range(n_categories)], dtype=float)
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    covariance = np.cov(shares.T, aweights=counts.sum(axis=1))
-    order = np.argsort(shares @ np.linalg.eigh(covariance)[1][:, -1])
+    probabilities = counts / counts.sum(axis=1, keepdims=True)
+    covariance = np.cov(probabilities.T, aweights=counts.sum(axis=1))
+    order = np.argsort(probabilities @ np.linalg.eigh(covariance)[1][:, -1])
     losses = [loss(counts[order[:k]], criterion) + loss(counts[order[k:]], criterion) for k in range(1, 25)]
     assert tree.loss[1:].sum() == pytest.approx(min(losses), rel=1e-9)
 
 
 def loss(counts: Floats, criterion: str) -> float:
-    """Return the loss of the rows of some categories under their own class shares."""
+    """Return the loss of the rows of some categories at their own class probabilities."""
     total = counts.sum(axis=0)
-    share = total / total.sum()
+    probability = total / total.sum()
     if criterion == "gini":
-        return float(total.sum() * (1 - (share**2).sum()))
-    return float(-(total[total > 0] * np.log(share[total > 0])).sum())
+        return float(total.sum() * (1 - (probability**2).sum()))
+    return float(-(total[total > 0] * np.log(probability[total > 0])).sum())

@@ -1,4 +1,4 @@
-"""What a leaf says of its rows is the same whether it is read off the cell of its parent's split or off the rows."""
+"""Node statistics are the same whether computed from the parent's histogram or from the rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 N_ROWS, N_COLUMNS = 4_000, 4
 
-#: responses whose leaves a cell can tell, and some for which the rows have to be looked at
+#: targets for which the histogram is precise enough, and some for which the rows are needed
 SHAPES: dict[str, Any] = {
     "plain": lambda y: y,
     "far off": lambda y: 1e9 + y,
@@ -23,13 +23,13 @@ SHAPES: dict[str, Any] = {
 
 
 def table(shape: str) -> tuple[Floats, NDArray[Any]]:
-    """Return a table without holes, and a response of this shape."""
+    """Return a complete table, and a target of this shape."""
     X, y = simulated(N_ROWS, N_COLUMNS)
     return X, SHAPES[shape](y)
 
 
 def leaf_rows(tree: Any, X: Floats) -> dict[int, NDArray[np.bool_]]:
-    """Return the training rows, all complete, of every leaf: a third branch has all of its parent's."""
+    """Return the training rows of every leaf; the rows are complete, and a third branch has those of its parent."""
     rows = {0: np.ones(len(X), dtype=bool)}
     for node in range(len(tree.column)):
         if tree.column[node] < 0:
@@ -43,32 +43,32 @@ def leaf_rows(tree: Any, X: Floats) -> dict[int, NDArray[np.bool_]]:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_leaf_says_what_its_rows_say(shape: str, weighted: bool) -> None:
+def test_leaf_statistics_are_those_of_its_rows(shape: str, weighted: bool) -> None:
     X, y = table(shape)
     weight = np.random.default_rng(2).integers(1, 5, N_ROWS).astype(float) if weighted else np.ones(N_ROWS)
     model = estimator("regression", max_depth=3, max_bins=64, min_samples_leaf=5)
     tree = model.fit(X, y, sample_weight=weight if weighted else None).grow_all().tree_
     for leaf, rows in leaf_rows(tree, X).items():
-        ours, w = y[rows].astype(np.longdouble), weight[rows]
-        mean, largest = np.average(ours, weights=w), float(np.abs(ours).max())
+        targets, w = y[rows].astype(np.longdouble), weight[rows]
+        mean, largest = np.average(targets, weights=w), float(np.abs(targets).max())
         assert tree.rows[leaf] == rows.sum()
         assert tree.weight[leaf] == pytest.approx(w.sum(), rel=1e-12)
         assert tree.value[leaf] == pytest.approx(float(mean), rel=0, abs=1e-12 * largest)
         assert tree.loss[leaf] == pytest.approx(
-            float(w @ (ours - mean) ** 2), rel=1e-8, abs=1e-24 * largest**2
+            float(w @ (targets - mean) ** 2), rel=1e-8, abs=1e-24 * largest**2
         )
 
 
 @pytest.mark.parametrize("max_bins", [64, None])
 @pytest.mark.parametrize("shape", [*SHAPES, "classes"])
-def test_leaves_grown_all_at_once_are_those_grown_on_demand(shape: str, max_bins: int | None) -> None:
+def test_leaves_of_full_growth_are_those_grown_on_demand(shape: str, max_bins: int | None) -> None:
     task = "classification" if shape == "classes" else "regression"
     X, y = simulated(N_ROWS, N_COLUMNS, task=task) if shape == "classes" else table(shape)
     by_rows = estimator(task, max_depth=3, max_bins=max_bins).fit(X, y)
-    by_cells = copy.deepcopy(by_rows).grow_all()
+    by_histogram = copy.deepcopy(by_rows).grow_all()
     rows = holed(X, 0.5)
-    nodes, expected = by_cells.apply(rows), by_rows.apply(rows)
-    assert by_rows.n_grown_ < by_cells.n_grown_
+    nodes, expected = by_histogram.apply(rows), by_rows.apply(rows)
+    assert by_rows.n_grown_ < by_histogram.n_grown_
     for field in ("rows", "weight", "loss", "value"):
-        ours, theirs = getattr(by_cells.tree_, field)[nodes], getattr(by_rows.tree_, field)[expected]
-        assert same_bits(ours, theirs), field
+        found, from_rows = getattr(by_histogram.tree_, field)[nodes], getattr(by_rows.tree_, field)[expected]
+        assert same_bits(found, from_rows), field
