@@ -11,7 +11,8 @@ from sklearn import datasets as sklearn_datasets
 
 from benchmarks.data import DATA
 from tritree.lab import Dataset
-from tritree.lab.data import NAMES, DataError, load
+from tritree.lab.dataset import DatasetError
+from tritree.lab.paper.datasets import NAMES, load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ def load_datasets(names: Sequence[str], rows: int) -> tuple[list[Dataset], list[
     for name in names:
         try:
             found.append(sampled(load_dataset(name), rows))
-        except (DataError, OSError) as error:
+        except (DatasetError, OSError) as error:
             absent.append(f"{name} was skipped: {str(error).splitlines()[0]}")
     return found, absent
 
@@ -49,9 +50,9 @@ def load_dataset(name: str) -> Dataset:
     if name in SKLEARN:
         return _of_sklearn(name)
     if name not in NATURAL:
-        raise DataError(f"unknown data set {name!r}; choose from {', '.join(DATASETS)}")
+        raise DatasetError(f"unknown data set {name!r}; choose from {', '.join(DATASETS)}")
     table = pd.read_csv(_file_of(name), keep_default_na=False, na_values=[""])
-    return Dataset.of(name, table, "y")
+    return Dataset.from_table(name, table, "y")
 
 
 def _file_of(name: str) -> Path:
@@ -59,7 +60,7 @@ def _file_of(name: str) -> Path:
     for path in paths:
         if path.exists():
             return path
-    raise DataError(f"there is no file {paths[0]}; set TRITREE_DATA to the folder that holds natural/")
+    raise DatasetError(f"there is no file {paths[0]}; set TRITREE_DATA to the folder that holds natural/")
 
 
 def _of_sklearn(name: str) -> Dataset:
@@ -67,7 +68,7 @@ def _of_sklearn(name: str) -> Dataset:
     table, labels = found.data, found.target
     if name != "diabetes":
         labels = np.asarray(found.target_names)[found.target.to_numpy()].astype(str)
-    return Dataset.of(name, table.assign(y=labels), "y")
+    return Dataset.from_table(name, table.assign(y=labels), "y")
 
 
 def sampled(dataset: Dataset, rows: int) -> Dataset:
@@ -76,7 +77,7 @@ def sampled(dataset: Dataset, rows: int) -> Dataset:
     Examples
     --------
     >>> import pandas as pd
-    >>> whole = Dataset.of("squares", pd.DataFrame({"x": range(9), "y": [i * i for i in range(9)]}), "y")
+    >>> whole = Dataset.from_table("squares", pd.DataFrame({"x": range(9), "y": [i * i for i in range(9)]}), "y")
     >>> sampled(whole, 4).note
     '4 of 9 rows, sampled at random'
     """

@@ -14,6 +14,7 @@ from benchmarks.accuracy.data import DATASETS
 from benchmarks.accuracy.methods import LIBRARIES, Hyperparameters, methods
 from benchmarks.accuracy.treatments import TREATMENTS
 from tritree.lab import Experiment, Folds, in_both, in_test, shifted
+from tritree.lab.experiment import FailedTrialsWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -128,7 +129,7 @@ def experiments(design: Design, datasets: Sequence[Dataset], store: Any) -> Iter
                 rates=grid.rates,
                 methods=by_name,
                 seeds=design.seeds,
-                depth=design.parameters.max_depth,
+                max_depth=design.parameters.max_depth,
                 folds=Folds(design.folds),
                 store=store,
             )
@@ -156,9 +157,9 @@ def run(
             with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
                 warnings.simplefilter("always", UserWarning)
                 table = experiment.run(jobs, progress=progress)
-            outcome.notes += [str(w.message) for w in caught if "could not be run" in str(w.message)] + list(
-                _failures(experiment, table)
-            )
+            outcome.notes += [
+                str(w.message) for w in caught if issubclass(w.category, FailedTrialsWarning)
+            ] + list(_failures(experiment, table))
             table.attrs = {}  # pandas would compare and copy them at every step
             tables.append(table)
     except KeyboardInterrupt:

@@ -46,8 +46,8 @@ TINY = Design(
 def tiny_datasets() -> list[Dataset]:
     table = mixed(60).drop(columns=["no number", "no category"])
     return [
-        Dataset.of("numbers", table.assign(y=target(table, "regression")), "y"),
-        Dataset.of("classes", table.assign(y=target(table, "two classes")), "y"),
+        Dataset.from_table("numbers", table.assign(y=target(table, "regression")), "y"),
+        Dataset.from_table("classes", table.assign(y=target(table, "two classes")), "y"),
     ]
 
 

@@ -201,11 +201,11 @@ def test_a_library_that_is_not_installed_is_skipped_with_a_note(monkeypatch) -> 
 
 
 def test_stored_results_of_another_treatment_or_revision_are_not_reused() -> None:
-    from tritree.lab.methods import spelled
+    from tritree.lab.identity import canonical_repr
 
     estimator = methods("regression", ["HistGB"], [""], SMALL)["HistGB"].estimator
     spellings = {
-        spelled(TreatedEstimator(estimator, treatment, revision=revision))
+        canonical_repr(TreatedEstimator(estimator, treatment, revision=revision))
         for treatment in TREATMENTS
         for revision in (1, 2)
     }

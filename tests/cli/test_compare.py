@@ -46,13 +46,13 @@ def requested_experiment(tritree: InProcess, monkeypatch: pytest.MonkeyPatch, *a
 def test_comparison_recommends_a_method_with_an_interval(tritree: InProcess, table: Path) -> None:
     run = compare(tritree, table)
     assert run.out.splitlines()[1].startswith("Use ")
-    for text in ("mcar_test", "trinary_mia", "discard", "interval"):
+    for text in ("mcar_test", "trinary_mia", "complete_case", "interval"):
         assert text in run.out
 
 
 def test_json_has_every_method(tritree: InProcess, table: Path) -> None:
     found = compare(tritree, table, "--json").json
-    assert {line["method"] for line in found["methods"]} >= {"trinary", "mia", "surrogate", "discard"}
+    assert {line["method"] for line in found["methods"]} >= {"trinary", "mia", "surrogate", "complete_case"}
     assert found["about"]["rates"] == [0.0, 0.3]
     assert found["rates"] == [0.3]
 
@@ -215,7 +215,7 @@ def test_comparison_that_cannot_start_ends_with_one_line(
 
 def test_strategies_of_boosting_are_compared(tritree: InProcess, patients_table: Path) -> None:
     run = compare_quickly(tritree, patients_table, "-m", "boosting", "--trees", 3, "--learning-rate", 0.5)
-    names = {f"boosting:{name}" for name in ("trinary_mia", "trinary", "mia", "majority", "discard")}
+    names = {f"boosting:{name}" for name in ("trinary_mia", "trinary", "mia", "majority", "complete_case")}
     assert {word for line in run.out.splitlines() for word in line.split()[1:2] if ":" in word} >= names
     assert "models boosting: 3 trees, depth 6, learning rate 0.5\n" in run.out
 
@@ -254,7 +254,7 @@ def test_ensembles_are_compared_as_fit_would_fit_them(
         tritree, monkeypatch, patients_table, "-y", "progress", "-m", kind, "--trees", 3
     )
     model = library.load("m.tritree")
-    estimator = experiment._made(f"{kind}:{model.missing}", experiment.datasets[0])
+    estimator = experiment._make(f"{kind}:{model.missing}", experiment.datasets[0])
     assert estimator.get_params() | {"n_jobs": None} == model.get_params() | {"n_jobs": None}
 
 
@@ -272,7 +272,7 @@ def test_weights_are_used_in_a_comparison_as_in_a_fit(
         tritree, monkeypatch, weighted, "-y", "progress", "--weights", "times"
     ).datasets[0]
     assert "times" not in data.X
-    np.testing.assert_array_equal(data.weights, weights)
+    np.testing.assert_array_equal(data.sample_weight, weights)
 
 
 def test_invalid_weights_are_named(tritree: InProcess, tmp_path: Path) -> None:

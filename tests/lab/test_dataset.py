@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas")
 
-from tritree.lab.cleaning import DataError  # noqa: E402
-from tritree.lab.dataset import Dataset  # noqa: E402
+from tritree.lab.dataset import Dataset, DatasetError  # noqa: E402
 
 TABLE = {
     "size": [1.5, None, 3.0, 4.0],
@@ -25,8 +24,8 @@ TABLE = {
 }
 
 
-def made(table: Any = None, response: str = "price", **options: Any) -> Dataset:
-    return Dataset.of("houses", pd.DataFrame(TABLE) if table is None else table, response, **options)
+def made(table: Any = None, target: str = "price", **options: Any) -> Dataset:
+    return Dataset.from_table("houses", pd.DataFrame(TABLE) if table is None else table, target, **options)
 
 
 def test_text_becomes_categories_and_all_else_stays() -> None:
@@ -66,7 +65,7 @@ def test_rows_are_numbered_from_zero_and_the_users_table_is_not_touched() -> Non
         (pd.array([1, 2, 3, 1], dtype="Int64"), "regression"),
     ],
 )
-def test_task_is_told_from_the_response(values: Any, task: str) -> None:
+def test_task_is_inferred_from_the_target(values: Any, task: str) -> None:
     houses = made(pd.DataFrame(TABLE).assign(price=values))
     assert houses.task == task
     assert houses.y.tolist() == list(values)
@@ -80,33 +79,33 @@ def test_task_can_be_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "response", "task", "told"),
+    ("table", "target", "task", "message"),
     [
         (TABLE, "prize", None, r"no column 'prize' \(did you mean 'price'\?\); the columns are 'size, town"),
-        (TABLE, "town", None, "response 'town' is missing in 1 of 4 rows, first in row 2; drop these rows"),
-        (TABLE, "price", "classification", "response 'price' holds 15.5, which is no class; use task='regr"),
+        (TABLE, "town", None, "target 'town' is missing in 1 of 4 rows, first in row 2; drop these rows"),
+        (TABLE, "price", "classification", "target 'price' holds 15.5, which is not a class; use task='regr"),
         (TABLE | {"town": list("abca")}, "town", "regression", "holds 'a', and a regression needs numbers"),
         (TABLE | {"price": [1, 2, np.inf, -np.inf]}, "price", "regression", "is infinite in 2 of 4 rows"),
-        ({"price": [1, 2]}, "price", None, "no column beside the response"),
+        ({"price": [1, 2]}, "price", None, "no column beside the target"),
         ({"size": [], "price": []}, "price", None, "no rows"),
         (TABLE, "price", "ranking", "task must be 'regression' or 'classification', got 'ranking'"),
     ],
 )
-def test_unusable_response_is_an_error_that_says_why(
-    table: dict[str, Any], response: str, task: Any, told: str
+def test_unusable_target_is_an_error_that_says_why(
+    table: dict[str, Any], target: str, task: Any, message: str
 ) -> None:
-    with pytest.raises(DataError, match=told):
-        made(pd.DataFrame(table), response, task=task)
+    with pytest.raises(DatasetError, match=message):
+        made(pd.DataFrame(table), target, task=task)
 
 
-def test_two_columns_of_one_name_cannot_be_the_response() -> None:
+def test_two_columns_of_one_name_cannot_be_the_target() -> None:
     table = pd.DataFrame([[1, 2, 3]], columns=["a", "price", "price"])
-    with pytest.raises(DataError, match="2 columns are called 'price'"):
+    with pytest.raises(DatasetError, match="2 columns are called 'price'"):
         made(table)
 
 
-def test_array_is_refused_with_what_is_wanted() -> None:
-    with pytest.raises(DataError, match=r"a table with named columns.*, not of ndarray"):
+def test_array_is_refused_with_a_remedy() -> None:
+    with pytest.raises(DatasetError, match=r"a table with named columns.*, not from ndarray"):
         made(np.zeros((3, 2)))
 
 
@@ -122,7 +121,7 @@ CHANGES = {
     "a hole": lambda t: t.assign(size=[1.5, 2.0, 3.0, 4.0]),
     "a category": lambda t: t.assign(town=["B", "A", None, "C"]),
     "categories swapped": lambda t: t.assign(town=["A", "B", None, "B"]),
-    "the response": lambda t: t.assign(price=[10.0, 20.0, 15.5, 12.5]),
+    "the target": lambda t: t.assign(price=[10.0, 20.0, 15.5, 12.5]),
     "a name": lambda t: t.rename(columns={"size": "area"}),
     "the order of columns": lambda t: t[["town", "size", "sold", "price"]],
     "the order of rows": lambda t: t.iloc[::-1],
@@ -171,7 +170,7 @@ def test_zero_has_one_fingerprint_whatever_its_sign() -> None:
 def test_fingerprint_is_the_same_in_another_process() -> None:
     code = (
         "import pandas as pd; from tritree.lab.dataset import Dataset; "
-        f"print(Dataset.of('other', pd.DataFrame({TABLE!r}), 'price').fingerprint)"
+        f"print(Dataset.from_table('other', pd.DataFrame({TABLE!r}), 'price').fingerprint)"
     )
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
@@ -207,10 +206,10 @@ def test_fingerprint_of_any_cells_can_be_taken(values: Any) -> None:
 
 
 def test_weights_are_a_column_that_is_not_learned_from() -> None:
-    houses = made(weights="size", table=pd.DataFrame(TABLE).fillna({"size": 0.0}))
+    houses = made(sample_weight="size", table=pd.DataFrame(TABLE).fillna({"size": 0.0}))
     assert list(houses.X) == ["town", "sold"]
-    assert houses.weights is not None
-    assert houses.weights.tolist() == [1.5, 0.0, 3.0, 4.0]
+    assert houses.sample_weight is not None
+    assert houses.sample_weight.tolist() == [1.5, 0.0, 3.0, 4.0]
     assert houses.weights_of(np.array([2, 0])).tolist() == [3.0, 1.5]  # type: ignore[union-attr]
     assert made().weights_of(np.array([0])) is None
 
@@ -218,7 +217,8 @@ def test_weights_are_a_column_that_is_not_learned_from() -> None:
 def test_other_weights_make_another_fingerprint() -> None:
     table = pd.DataFrame(TABLE)
     found = [
-        made(table.assign(w=w), weights="w").fingerprint for w in ([1, 1, 1, 1], [1, 2, 1, 1], [1.0, 2, 1, 1])
+        made(table.assign(w=w), sample_weight="w").fingerprint
+        for w in ([1, 1, 1, 1], [1, 2, 1, 1], [1.0, 2, 1, 1])
     ]
     assert made().fingerprint != found[0] != found[1] == found[2]
 
@@ -233,5 +233,5 @@ def test_other_weights_make_another_fingerprint() -> None:
     ],
 )
 def test_weights_that_cannot_be_are_named(weights: str, words: str) -> None:
-    with pytest.raises(DataError, match=words):
-        made(weights=weights)
+    with pytest.raises(DatasetError, match=words):
+        made(sample_weight=weights)

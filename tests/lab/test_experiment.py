@@ -28,10 +28,10 @@ from sklearn.preprocessing import OneHotEncoder
 
 from tritree import TrinaryTreeRegressor
 from tritree.lab import experiment as experiment_module
-from tritree.lab import methods as methods_module
-from tritree.lab import trial, tuning
-from tritree.lab.data import Dataset
+from tritree.lab import identity, trial, tuning
+from tritree.lab.dataset import Dataset
 from tritree.lab.experiment import Experiment
+from tritree.lab.methods import Methods, fit_estimator
 from tritree.lab.scenarios import Amputation, in_both, in_test, shifted
 from tritree.lab.store import Store
 from tritree.lab.trial import Folds
@@ -55,7 +55,7 @@ def made(name: str = "made", task: str = "regression", n: int = 200) -> Dataset:
     table = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "c": rng.choice(["x", "y"], n)})
     signal = table["a"] + (table["c"] == "x") * table["b"]
     table["y"] = signal if task == "regression" else np.where(signal > 0, "yes", "no")
-    return Dataset.of(name, table, "y")
+    return Dataset.from_table(name, table, "y")
 
 
 def small(**parameters: Any) -> Experiment:
@@ -63,7 +63,7 @@ def small(**parameters: Any) -> Experiment:
         "datasets": [made()],
         "rates": [0.3],
         "methods": {"trinary": "trinary", "majority": "majority"},
-        "depth": 2,
+        "max_depth": 2,
         "folds": Folds(4),
     }
     return Experiment(**(defaults | parameters))
@@ -227,7 +227,7 @@ def test_backend_that_gives_all_results_at_its_end_will_do(gives_all_at_the_end:
 def test_cells_are_stored_before_the_last_of_them_has_run(
     gives_all_at_the_end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(experiment_module, "_AT_ONCE", 1)
+    monkeypatch.setattr(experiment_module, "_BATCH", 1)
     path = str(tmp_path / "results.sqlite")
     rates = [0.1, 0.2, 0.3, 0.4, 0.5]
     experiment = small(rates=rates, scenarios=[in_both()], methods={"count": CountStored(path)}, store=path)
@@ -253,7 +253,7 @@ def test_other_data_or_parameters_are_other_cells(tmp_path: Path) -> None:
     small(store=path).run(1)
     with Store(path) as store:
         n_before = len(store.keys())
-    small(store=path, depth=1).run(1)
+    small(store=path, max_depth=1).run(1)
     small(store=path, datasets=[made(n=180)]).run(1)
     small(store=path, options={"min_samples_leaf": 3}).run(1)
     with Store(path) as store:
@@ -268,7 +268,7 @@ def test_other_versions_are_other_cells(tmp_path: Path, monkeypatch: pytest.Monk
         "scenarios": [in_test()],
     }
     versions = {"tritree": "1", "sklearn": "1"}
-    monkeypatch.setattr(methods_module, "_version", versions.get)
+    monkeypatch.setattr(identity, "_version", versions.get)
     small(**parameters).run(1)
 
     def count() -> int:
@@ -320,7 +320,7 @@ def test_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_any_estimator_is_just_another_row() -> None:
     methods = {
         "trinary": "trinary",
-        "discard": "discard",
+        "complete_case": "complete_case",
         "boosting": HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype"),
         "mean": DummyRegressor(),
     }
@@ -331,14 +331,14 @@ def test_any_estimator_is_just_another_row() -> None:
 
 def test_method_that_fails_is_named_and_keeps_no_other_from_running() -> None:
     methods = {"linear": make_pipeline(SimpleImputer(), LinearRegression()), "trinary": "trinary"}
-    with pytest.warns(UserWarning, match=r"cells could not be run and are left out: linear on made"):
+    with pytest.warns(UserWarning, match=r"trials failed and are left out: linear on made"):
         results = small(methods=methods).run(1)  # text is not for linear regression
     assert set(results.method) == {"trinary"}
 
 
 def test_one_cell_that_fails_is_told_in_the_singular() -> None:
     methods = {"linear": make_pipeline(SimpleImputer(), LinearRegression())}
-    with pytest.warns(UserWarning, match=r"^1 cell could not be run and is left out: linear"):
+    with pytest.warns(UserWarning, match=r"^1 trial failed and is left out: linear"):
         small(methods=methods, rates=[], scenarios=[in_both()]).run(1)
 
 
@@ -352,7 +352,7 @@ class PredictNothing(RegressorMixin, BaseEstimator):
 
 def test_method_that_predicts_no_number_keeps_no_other_from_running(tmp_path: Path) -> None:
     methods = {"nothing": PredictNothing(), "trinary": "trinary"}
-    with pytest.warns(UserWarning, match=r"left out: nothing on made.*predicts in fold 0 is not a number"):
+    with pytest.warns(UserWarning, match=r"left out: nothing on made.*predictions in fold 0 are not numbers"):
         results = small(methods=methods, store=tmp_path / "results.sqlite").run(1)
     assert set(results.method) == {"trinary"}
     assert len(results) == 2 * 2 * 4  # scenarios, rates, folds
@@ -367,7 +367,7 @@ def test_predictions_in_a_column_are_held_against_their_own_responses() -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=40)}).assign(y=lambda t: 2 * t["a"])
     results = small(
-        datasets=[Dataset.of("line", table, "y")], rates=[], methods={"line": PredictColumn()}
+        datasets=[Dataset.from_table("line", table, "y")], rates=[], methods={"line": PredictColumn()}
     ).run(1)
     assert results.loss.to_numpy() == pytest.approx(0, abs=1e-12)
 
@@ -412,29 +412,29 @@ def steps(depth: int) -> Dataset:
     rng = np.random.default_rng(depth)
     table = pd.DataFrame({"a": rng.uniform(size=400), "b": rng.normal(size=400)})
     table["y"] = np.floor(table["a"] * 2**depth) + rng.normal(scale=0.1, size=400)
-    return Dataset.of(f"steps {depth}", table, "y")
+    return Dataset.from_table(f"steps {depth}", table, "y")
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_depth_is_tuned_to_where_the_loss_stops_falling(depth: int) -> None:
-    experiment = small(datasets=[steps(depth)], depth="tuned", rates=[], scenarios=[in_test()])
+    experiment = small(datasets=[steps(depth)], max_depth="tuned", rates=[], scenarios=[in_test()])
     experiment.run(1)
     assert experiment.depths == {f"steps {depth}": depth}
 
 
 def test_depth_is_not_tuned_if_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "tuned_depth", None)
-    given = small(depth={"made": 3})
+    monkeypatch.setattr(tuning, "tune_depth", None)
+    given = small(max_depth={"made": 3})
     given.run(1)
     assert given.depths == {"made": 3}
 
 
 def test_tuned_depth_is_kept_in_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "results.sqlite"
-    parameters: dict[str, Any] = {"datasets": [steps(1)], "depth": "tuned", "store": path, "rates": []}
+    parameters: dict[str, Any] = {"datasets": [steps(1)], "max_depth": "tuned", "store": path, "rates": []}
     small(**parameters).run(1)
     tuned = []
-    monkeypatch.setattr(tuning, "tuned_depth", lambda dataset, *_: tuned.append(dataset.name) or 4)
+    monkeypatch.setattr(tuning, "tune_depth", lambda dataset, *_: tuned.append(dataset.name) or 4)
     again = small(**parameters)
     again.run(1)
     assert again.depths == {"steps 1": 1}
@@ -447,21 +447,21 @@ def test_tuned_depth_is_kept_in_the_store(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_nothing_is_kept_in_memory_once_a_run_has_ended() -> None:
     small(scenarios=[in_test()]).run(1)
-    assert not trial._kept
-    assert not trial._punched
-    assert not any(kept.cache_info().currsize for kept in (trial._loaded, trial._parted))
+    assert not trial._models
+    assert not trial._tables
+    assert not any(kept.cache_info().currsize for kept in (trial._read, trial._split))
 
 
 def test_methods_are_fitted_once_to_a_training_table_whatever_the_test(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fits, really = [], trial.fitted
+    fits, really = [], trial.fit_estimator
 
     def counted(*args: Any) -> Any:
         fits.append(args)
         return really(*args)
 
-    monkeypatch.setattr(trial, "fitted", counted)
+    monkeypatch.setattr(trial, "fit_estimator", counted)
     scenarios = [in_test(), in_test("mnar", name="mnar"), in_both(), shifted("mcar", "mnar")]
     apart = [small(scenarios=[scenario], rates=[0.2], methods=["mia"]).run(1) for scenario in scenarios]
     fits.clear()
@@ -477,7 +477,7 @@ def test_methods_are_fitted_once_to_a_training_table_whatever_the_test(
     [
         ({"rates": [1.5]}, "between 0 and 1"),
         ({"seeds": 0}, "seeds"),
-        ({"depth": -1}, "depth"),
+        ({"max_depth": -1}, "depth"),
         ({"methods": {"x": "y"}}, "a method is one of"),
         ({"datasets": [made(), made(n=150)]}, "two data sets are called 'made'.*rename"),
         (
@@ -525,7 +525,10 @@ def test_run_that_is_interrupted_says_nothing_of_its_workers() -> None:
         ({"rates": 0.2}, {"rates": [0.0, 0.2]}),
         ({"rates": np.float32(0.5)}, {"rates": [0.0, 0.5]}),
         ({"rates": []}, {"rates": [0.0]}),
-        ({"methods": ["trinary", "discard"]}, {"methods": {"trinary": "trinary", "discard": "discard"}}),
+        (
+            {"methods": ["trinary", "complete_case"]},
+            {"methods": {"trinary": "trinary", "complete_case": "complete_case"}},
+        ),
         ({"methods": "mia"}, {"methods": {"mia": "mia"}}),
         ({"seeds": np.int64(2)}, {"seeds": [0, 1]}),
     ],
@@ -544,20 +547,26 @@ def test_one_data_set_may_be_given_alone() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"scenarios": ["mcr"]}, "scenarios must hold what in_both, .* 'mcar', 'im', .*got 'mcr'"),
+        ({"scenarios": ["mcr"]}, "scenarios must hold results of in_both, .* 'mcar', 'im', .*got 'mcr'"),
         ({"scenarios": [0.3]}, "scenarios must hold .*got 0.3"),
         ({"scenarios": []}, "scenarios is empty"),
         ({"datasets": []}, "datasets is empty"),
-        ({"datasets": [made().X]}, r"got a DataFrame; make one with Dataset.of\(name, table, response\)"),
+        (
+            {"datasets": [made().X]},
+            r"got a DataFrame; make one with Dataset.from_table\(name, table, target\)",
+        ),
         ({"datasets": made().X}, "got a DataFrame"),
         ({"datasets": "seeds"}, "got a str"),
         ({"methods": {}}, "methods is empty"),
         ({"methods": ["trinary", "my"]}, "method 'my' is 'my'; a method is one of"),
-        ({"methods": [DummyRegressor()]}, r"methods must name .*\{'mine': DummyRegressor\(\)\}"),
-        ({"methods": 3}, "methods must name"),
+        (
+            {"methods": [DummyRegressor()]},
+            r"estimators in methods need names, .*\{'mine': DummyRegressor\(\)\}",
+        ),
+        ({"methods": 3}, "estimators in methods need names"),
         ({"rates": 30}, "got 30; 30 percent is 0.3"),
-        ({"rates": "0.3"}, "rates must be shares between 0 and 1, got '0.3'"),
-        ({"rates": [float("nan")]}, "rates must be shares"),
+        ({"rates": "0.3"}, "rates must be between 0 and 1, got '0.3'"),
+        ({"rates": [float("nan")]}, "rates must be between"),
         ({"seeds": []}, "seeds is empty"),
         ({"seeds": "3"}, "a seed must be a whole number of at least 0, got '3'"),
         ({"folds": 1}, "folds must be a whole number of at least 2, got 1"),
@@ -565,7 +574,7 @@ def test_one_data_set_may_be_given_alone() -> None:
     ],
     ids=lambda given: repr(given)[:40],
 )
-def test_argument_that_is_none_is_named_with_a_remedy(parameters: dict[str, Any], message: str) -> None:
+def test_invalid_argument_is_named_with_a_remedy(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         small(**parameters)
 
@@ -578,7 +587,7 @@ def test_progress_is_shown_on_a_terminal_only(terminal: bool) -> None:
         import sys
         sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}
         from test_experiment import small
-        small(depth="tuned").run(1)
+        small(max_depth="tuned").run(1)
     """)
     ours, theirs = os.openpty() if terminal else os.pipe()
     run = subprocess.Popen([sys.executable, "-c", program], stderr=theirs)
@@ -591,34 +600,34 @@ def test_progress_is_shown_on_a_terminal_only(terminal: bool) -> None:
         pass  # the other end of the terminal is gone
     assert run.wait(60) == 0
     os.close(ours)
-    assert (b"cells" in seen) == terminal
+    assert (b"trials" in seen) == terminal
     assert (b"tune the depth" in seen) == terminal
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
-@pytest.mark.parametrize("method", ["mia", "discard", "forest:mia", "boosting:mia"])
+@pytest.mark.parametrize("method", ["mia", "complete_case", "forest:mia", "boosting:mia"])
 def test_row_of_weight_two_counts_as_two_rows(task: str, method: str) -> None:
     data = made(task=task)
     times = 1 + np.arange(data.n_rows) % 2
-    weighed = replace(data, weights=times.astype(float))
+    weighted = replace(data, sample_weight=times.astype(float))
     rows = np.arange(data.n_rows)
     train, test = rows[:150], rows[150:]
-    holed = data.X.mask(np.arange(data.n_rows)[:, None] % 5 == [0, 1, 2])
+    incomplete = data.X.mask(np.arange(data.n_rows)[:, None] % 5 == [0, 1, 2])
     options: dict[str, Any] = {"min_samples_leaf": 1}  # which counts rows, not weights
     if method.startswith("forest"):  # rows are drawn one by one
         options |= {"bootstrap": False, "trees": 2}
-    estimator = methods_module.Methods({"x": method}, **options).make("x", task, 1)
+    estimator = Methods({"x": method}, **options).make("x", task, 1)
     twice = np.repeat(rows, times)
     losses = [
-        trial.loss_of(
-            methods_module.fitted(estimator, holed.iloc[of], data.y[of], task, one.weights_of(of)),
-            holed.iloc[asked],
+        trial.mean_loss(
+            fit_estimator(estimator, incomplete.iloc[of], data.y[of], task, one.weights_of(of)),
+            incomplete.iloc[asked],
             data.y[asked],
             task,
             one.weights_of(asked),
         )
         for one, of, asked in (
-            (weighed, train, test),
+            (weighted, train, test),
             (data, twice[twice < 150], twice[twice >= 150]),
         )
     ]
@@ -627,15 +636,15 @@ def test_row_of_weight_two_counts_as_two_rows(task: str, method: str) -> None:
 
 def test_weights_are_used_in_training_tuning_and_loss(tmp_path: Path) -> None:
     data = made()
-    heavy = replace(data, name="heavy", weights=1.0 + 9 * (data.X["a"] > 0).to_numpy())
-    same = replace(data, name="same", weights=np.full(data.n_rows, 3.0))
-    found = small(datasets=[data, heavy, same], depth="tuned").run(1).set_index("dataset")["loss"]
+    heavy = replace(data, name="heavy", sample_weight=1.0 + 9 * (data.X["a"] > 0).to_numpy())
+    same = replace(data, name="same", sample_weight=np.full(data.n_rows, 3.0))
+    found = small(datasets=[data, heavy, same], max_depth="tuned").run(1).set_index("dataset")["loss"]
     np.testing.assert_allclose(found["same"], found["made"], rtol=1e-9)
     assert (found["heavy"].to_numpy() != found["made"].to_numpy()).all()
 
 
 def test_method_that_takes_no_weights_is_named() -> None:
-    data = replace(made(), weights=np.ones(200))
+    data = replace(made(), sample_weight=np.ones(200))
     methods = {"mia": "mia", "chain": make_pipeline(SimpleImputer(), DummyRegressor())}
     with pytest.warns(UserWarning, match="chain on made.*sample_weight"):
         found = small(datasets=data, methods=methods).run(1)

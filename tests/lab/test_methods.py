@@ -23,11 +23,12 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tritree import TrinaryTreeRegressor
-from tritree.lab.methods import DiscardIncomplete, Methods, fitted, spelled, versions_of
+from tritree.lab.identity import canonical_repr, package_versions
+from tritree.lab.methods import CompleteCaseEstimator, Methods, fit_estimator
 
 N = 60
 TABLE = pd.DataFrame({"a": np.arange(N, dtype=float), "b": np.arange(N) % 7.0})
-HOLED = TABLE.mask(np.arange(N)[:, None] % 3 == [0, 1])
+INCOMPLETE = TABLE.mask(np.arange(N)[:, None] % 3 == [0, 1])
 
 
 def test_strategies_get_the_depth_and_the_options() -> None:
@@ -58,26 +59,26 @@ def test_what_is_no_method_is_refused() -> None:
 
 def test_incomplete_rows_get_the_training_mean() -> None:
     y = 3 * TABLE["a"].to_numpy() + 1
-    model = DiscardIncomplete(LinearRegression()).fit(HOLED, y)
-    answers = model.predict(HOLED)
-    holes = HOLED.isna().any(axis=1).to_numpy()
+    model = CompleteCaseEstimator(LinearRegression()).fit(INCOMPLETE, y)
+    answers = model.predict(INCOMPLETE)
+    holes = INCOMPLETE.isna().any(axis=1).to_numpy()
     np.testing.assert_allclose(answers[holes], y.mean())
     np.testing.assert_allclose(answers[~holes], y[~holes])
 
 
 def test_incomplete_rows_get_the_shares_of_the_classes() -> None:
     y = np.where(TABLE["a"] < 20, "low", "high")
-    model = DiscardIncomplete(DecisionTreeClassifier()).fit(HOLED, y)
-    shares = model.predict_proba(HOLED)
-    holes = HOLED.isna().any(axis=1).to_numpy()
+    model = CompleteCaseEstimator(DecisionTreeClassifier()).fit(INCOMPLETE, y)
+    shares = model.predict_proba(INCOMPLETE)
+    holes = INCOMPLETE.isna().any(axis=1).to_numpy()
     np.testing.assert_allclose(shares[holes], [[40 / 60, 20 / 60]] * holes.sum())
-    assert (model.predict(HOLED)[~holes] == y[~holes]).all()
+    assert (model.predict(INCOMPLETE)[~holes] == y[~holes]).all()
 
 
 def test_class_that_complete_rows_lack_gets_nothing_there() -> None:
     y = np.where(TABLE["a"] < 20, "low", "high").astype(object)
     y[0] = "rare"  # an incomplete row
-    model = DiscardIncomplete(DecisionTreeClassifier()).fit(HOLED, y)
+    model = CompleteCaseEstimator(DecisionTreeClassifier()).fit(INCOMPLETE, y)
     shares = model.predict_proba(TABLE)
     assert shares.shape == (N, 3)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
@@ -86,7 +87,7 @@ def test_class_that_complete_rows_lack_gets_nothing_there() -> None:
 
 def test_without_a_complete_row_all_rows_get_the_mean() -> None:
     nothing = TABLE.assign(b=np.nan)
-    model = DiscardIncomplete(LinearRegression()).fit(nothing, TABLE["a"])
+    model = CompleteCaseEstimator(LinearRegression()).fit(nothing, TABLE["a"])
     np.testing.assert_allclose(model.predict(TABLE), TABLE["a"].mean())
 
 
@@ -111,7 +112,7 @@ class OnlyNumbers(ClassifierMixin, BaseEstimator):
 def test_classifier_that_takes_only_numbers_gets_them(classes: tuple[Any, ...]) -> None:
     y = np.array(classes)[np.arange(N) * len(classes) // N]
     model, plain = (
-        fitted(kind, TABLE, y, "classification")
+        fit_estimator(kind, TABLE, y, "classification")
         for kind in (OnlyNumbers(), DecisionTreeClassifier(max_depth=2))
     )
     assert list(model.classes_) == list(plain.classes_) == sorted(classes)
@@ -120,14 +121,14 @@ def test_classifier_that_takes_only_numbers_gets_them(classes: tuple[Any, ...]) 
 
 def test_classifier_that_takes_classes_gets_them_as_they_are() -> None:
     y = np.where(TABLE["a"] < 20, "low", "high")
-    model = fitted(DummyClassifier(strategy="constant", constant="low"), TABLE, y, "classification")
+    model = fit_estimator(DummyClassifier(strategy="constant", constant="low"), TABLE, y, "classification")
     assert set(model.predict(TABLE)) == {"low"}
 
 
 def test_class_that_complete_rows_lack_is_not_numbered() -> None:
     y = np.where(TABLE["a"] < 20, "low", "high").astype(object)
     y[0] = "just one"  # an incomplete row; of all classes its number lies between those of the others
-    shares = DiscardIncomplete(OnlyNumbers()).fit(HOLED, y).predict_proba(TABLE)
+    shares = CompleteCaseEstimator(OnlyNumbers()).fit(INCOMPLETE, y).predict_proba(TABLE)
     np.testing.assert_array_equal(shares[:15], [[0, 0, 1]] * 15)
     np.testing.assert_array_equal(shares[25:], [[1, 0, 0]] * 35)
 
@@ -135,10 +136,10 @@ def test_class_that_complete_rows_lack_is_not_numbered() -> None:
 def test_both_reasons_are_told_if_numbers_do_not_help() -> None:
     y = np.where(TABLE["a"] < 20, "low", "high")
     text = TABLE.assign(c="text")
-    with pytest.raises(ValueError, match="Invalid classes; and with numbers for classes: could not convert"):
-        fitted(OnlyNumbers(), text, y, "classification")
+    with pytest.raises(ValueError, match="Invalid classes; and with encoded class labels: could not convert"):
+        fit_estimator(OnlyNumbers(), text, y, "classification")
     with pytest.raises(ValueError, match=r"^could not convert string to float: 'text'$"):
-        fitted(DecisionTreeClassifier(), text, y, "classification")
+        fit_estimator(DecisionTreeClassifier(), text, y, "classification")
 
 
 def test_methods_that_differ_are_spelled_differently() -> None:
@@ -167,23 +168,25 @@ def test_methods_that_differ_are_spelled_differently() -> None:
     made = [FunctionTransformer(function) for function in functions]
     made += [FunctionTransformer(np.clip, kw_args={"min": array}) for array in (zeros, other, zeros.tolist())]
     made += [make_pipeline(StandardScaler(with_mean=mean), LinearRegression()) for mean in (True, False)]
-    assert len({spelled(one) for one in made}) == len(made)
+    assert len({canonical_repr(one) for one in made}) == len(made)
 
 
 def test_what_makes_no_difference_is_not_spelled() -> None:
-    assert spelled(RandomForestRegressor(n_jobs=1)) == spelled(RandomForestRegressor(n_jobs=2))
+    assert canonical_repr(RandomForestRegressor(n_jobs=1)) == canonical_repr(RandomForestRegressor(n_jobs=2))
     one, other = (make_pipeline(StandardScaler(), RandomForestRegressor(n_jobs=n)) for n in (1, 2))
-    assert spelled(one) == spelled(other)
-    assert spelled(FunctionTransformer(lambda x: x + N)) == spelled(FunctionTransformer(lambda x: x + N))
+    assert canonical_repr(one) == canonical_repr(other)
+    assert canonical_repr(FunctionTransformer(lambda x: x + N)) == canonical_repr(
+        FunctionTransformer(lambda x: x + N)
+    )
 
 
 def test_value_that_a_function_takes_from_its_file_makes_a_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     method = FunctionTransformer(lambda x: x + N)
-    before = spelled(method)
+    before = canonical_repr(method)
     monkeypatch.setitem(globals(), "N", N + 1)
-    assert spelled(method) != before
+    assert canonical_repr(method) != before
 
 
 def test_functions_that_know_each_other_are_spelled() -> None:
@@ -193,7 +196,7 @@ def test_functions_that_know_each_other_are_spelled() -> None:
     def odd(n: int) -> bool:
         return n != 0 and even(n - 1)
 
-    assert "even" in spelled(FunctionTransformer(even))
+    assert "even" in canonical_repr(FunctionTransformer(even))
 
 
 def test_method_is_spelled_alike_in_every_process() -> None:
@@ -202,9 +205,10 @@ def test_method_is_spelled_alike_in_every_process() -> None:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import FunctionTransformer
         from tritree import TrinaryTreeRegressor
-        from tritree.lab.methods import spelled
+        from tritree.lab.identity import canonical_repr
         near = lambda x, names={"a", "b", "c", "d"}: x if x in {"e", "f", "g", "h"} else np.log1p(x)
-        print(spelled(make_pipeline(FunctionTransformer(near, kw_args={"x": np.arange(5)}), TrinaryTreeRegressor())))
+        transformer = FunctionTransformer(near, kw_args={"x": np.arange(5)})
+        print(canonical_repr(make_pipeline(transformer, TrinaryTreeRegressor())))
     """)
     said = {
         subprocess.run(
@@ -220,9 +224,9 @@ def test_method_is_spelled_alike_in_every_process() -> None:
 
 
 def test_versions_are_those_of_all_packages_within() -> None:
-    assert list(versions_of(TrinaryTreeRegressor())) == ["tritree"]
-    method = DiscardIncomplete(make_pipeline(StandardScaler(), LinearRegression()))
-    assert versions_of(method).items() >= {"sklearn": sklearn.__version__}.items()
+    assert list(package_versions(TrinaryTreeRegressor())) == ["tritree"]
+    method = CompleteCaseEstimator(make_pipeline(StandardScaler(), LinearRegression()))
+    assert package_versions(method).items() >= {"sklearn": sklearn.__version__}.items()
     lightgbm = pytest.importorskip("lightgbm")
     boosting = make_pipeline(StandardScaler(), lightgbm.LGBMRegressor())
-    assert list(versions_of(boosting)) == ["lightgbm", "sklearn", "tritree"]
+    assert list(package_versions(boosting)) == ["lightgbm", "sklearn", "tritree"]

@@ -1,4 +1,4 @@
-"""Results on disk outlive whoever wrote them, and are whole or not there."""
+"""Results in a store survive a killed process, complete or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tritree.lab.store import FoldResult, Store, StoreError
 RESULTS = [FoldResult(fold, fold / 10, 5, 0.01, 0.02) for fold in range(3)]
 
 
-def test_cell_is_there_after_it_was_put(tmp_path: Path) -> None:
+def test_results_are_found_after_reopening(tmp_path: Path) -> None:
     with Store(tmp_path / "results.sqlite") as store:
         store.put("a", {"method": "trinary"}, RESULTS)
     with Store(tmp_path / "results.sqlite") as store:
@@ -24,7 +24,7 @@ def test_cell_is_there_after_it_was_put(tmp_path: Path) -> None:
         assert store.get("b") == []
 
 
-def test_cell_put_again_replaces_what_it_was() -> None:
+def test_results_put_again_replace_the_earlier_ones() -> None:
     store = Store()
     store.put("a", {}, RESULTS)
     store.put("a", {}, RESULTS[:1])
@@ -34,12 +34,12 @@ def test_cell_put_again_replaces_what_it_was() -> None:
 def _write_until_killed(path: Path, ready: multiprocessing.synchronize.Event) -> None:
     with Store(path) as store:
         for i in range(100_000):
-            store.put(f"cell {i}", {}, RESULTS)
+            store.put(f"trial {i}", {}, RESULTS)
             if i == 20:
                 ready.set()
 
 
-def test_killed_writer_leaves_whole_cells_only(tmp_path: Path) -> None:
+def test_killed_writer_leaves_complete_trials_only(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
     writer = context.Process(target=_write_until_killed, args=(tmp_path / "results.sqlite", ready))
@@ -54,7 +54,7 @@ def test_killed_writer_leaves_whole_cells_only(tmp_path: Path) -> None:
         store.put("later", {}, RESULTS)
 
 
-def test_two_runs_may_write_to_one_file(tmp_path: Path) -> None:
+def test_two_processes_may_write_to_one_file(tmp_path: Path) -> None:
     with Store(tmp_path / "results.sqlite") as one, Store(tmp_path / "results.sqlite") as other:
         one.put("a", {}, RESULTS)
         other.put("b", {}, RESULTS)
@@ -69,12 +69,12 @@ def test_file_that_holds_no_results_is_refused(tmp_path: Path) -> None:
     assert path.read_text().startswith("a,b")
 
 
-def test_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_other_database_is_refused_and_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "customers.sqlite"
-    with sqlite3.connect(path) as base:
-        base.execute("CREATE TABLE customers (name TEXT)")
-        base.execute("CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-    base.close()
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE customers (name TEXT)")
+        database.execute("CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+    database.close()
     before = path.read_bytes()
     with pytest.raises(
         StoreError, match=r"customers.sqlite is a database of something else.*name another file"
@@ -84,14 +84,14 @@ def test_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path)
     assert [file.name for file in tmp_path.iterdir()] == ["customers.sqlite"]
 
 
-def test_empty_file_is_taken(tmp_path: Path) -> None:
+def test_empty_file_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "results.sqlite"
     path.touch()
     with Store(path) as store:
         assert store.keys() == set()
 
 
-def test_tuned_depth_is_there_after_it_was_put(tmp_path: Path) -> None:
+def test_tuned_depth_is_found_after_reopening(tmp_path: Path) -> None:
     path = tmp_path / "results.sqlite"
     with Store(path) as store:
         store.put_depth({"data": "a", "folds": 3}, 2)
@@ -101,19 +101,24 @@ def test_tuned_depth_is_there_after_it_was_put(tmp_path: Path) -> None:
         assert store.keys() == set()
 
 
-def test_file_from_before_depths_were_kept_is_taken(tmp_path: Path) -> None:
+def test_file_of_format_1_is_refused_with_a_remedy_and_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "results.sqlite"
-    with Store(path) as store:
-        store.put("a", {}, RESULTS)
-    with sqlite3.connect(path) as base:
-        base.execute("DROP TABLE depths")
-    base.close()
-    with Store(path) as store:
-        assert store.get("a") == RESULTS
-        assert store.depth({}) is None
+    with sqlite3.connect(path) as database:
+        database.executescript("""
+            CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+            CREATE TABLE cells (key TEXT PRIMARY KEY, description TEXT NOT NULL);
+            CREATE TABLE folds (key TEXT NOT NULL REFERENCES cells (key), fold INTEGER NOT NULL, loss REAL NOT NULL);
+            CREATE TABLE depths (key TEXT PRIMARY KEY, description TEXT NOT NULL, depth INTEGER NOT NULL);
+            INSERT INTO about VALUES ('format', '1');
+        """)
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"format 1, .* uses format 2, .* Name another file"):
+        Store(path)
+    assert path.read_bytes() == before
 
 
-def test_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_absent_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"no folder .*nowhere"):
         Store(tmp_path / "nowhere" / "results.sqlite")
 
@@ -121,8 +126,8 @@ def test_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_results_of_another_format_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "results.sqlite"
     Store(path).close()
-    with sqlite3.connect(path) as base:
-        base.execute("UPDATE about SET value = '99' WHERE name = 'format'")
-    base.close()
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE about SET value = '99' WHERE name = 'format'")
+    database.close()
     with pytest.raises(StoreError, match="format 99"):
         Store(path)

@@ -13,7 +13,7 @@ from tritree.cli.tables import TableFormat, check_column, open_table, to_records
 
 if TYPE_CHECKING:
     from tritree.cli.training import TrainingData
-    from tritree.lab.data import Dataset
+    from tritree.lab.dataset import Dataset
     from tritree.lab.ranks import Comparison
 
 EXAMPLES = (
@@ -47,7 +47,7 @@ Strategies = Annotated[
     options.option(
         "STRATEGY",
         "Strategy to compare. May be repeated. By default all of them, and learning from complete rows only "
-        "(discard).",
+        "(complete_case).",
         "--strategy",
         "-s",
         panel=options.MODEL,
@@ -183,7 +183,7 @@ def compare(
         rates=rates,
         methods=methods,
         seeds=seeds,
-        depth=depth,
+        max_depth=depth,
         folds=Folds(folds),
         options={option.removeprefix("--").replace("-", "_"): value for option, value in chosen.items()},
         store=store_file or _store_in_cache(dataset.fingerprint),
@@ -233,7 +233,7 @@ def _dataset(name: str, data: "TrainingData", target: str, weights: str | None) 
     frame = data.features.assign(**{target: data.target})
     if weights is not None:
         frame[weights] = data.weights
-    return Dataset.of(name, frame, target, task=data.task, weights=weights)
+    return Dataset.from_table(name, frame, target, task=data.task, sample_weight=weights)
 
 
 def _check_folds(folds: int, dataset: "Dataset") -> None:
@@ -250,7 +250,7 @@ def _check_folds(folds: int, dataset: "Dataset") -> None:
 def _store_in_cache(fingerprint: str) -> Path | None:
     """Return the file for results in the user's cache, named by the content of the table; warn if there can be none."""
     from tritree.cli.output import check_output
-    from tritree.lab.data import cache_folder
+    from tritree.lab.store import cache_folder
 
     file = cache_folder() / "compare" / f"{fingerprint}.sqlite"
     try:

@@ -55,7 +55,7 @@ def _experiment() -> tuple[Any, Any]:
 
     table = load_diabetes(as_frame=True, scaled=False).frame
     return table, Experiment(
-        datasets=[Dataset.of("diabetes", table, "target")],
+        datasets=[Dataset.from_table("diabetes", table, "target")],
         scenarios=(in_both("mcar"), in_test("mcar")),
         rates=(0.1, 0.2, 0.3, 0.4, 0.5),
         methods={name: name for name in METHODS},

@@ -48,13 +48,13 @@ As = Annotated[
 
 def _parse_datasets(text: str) -> list[str]:
     """Return names of data sets of the paper, which are separated by commas."""
-    from tritree.lab.data import NAMES
-    from tritree.lab.dataset import meant
+    from tritree.lab.dataset import suggestion
+    from tritree.lab.paper.datasets import NAMES
 
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in NAMES:
-            hint = meant(name, NAMES)
+            hint = suggestion(name, NAMES)
             raise typer.BadParameter(
                 f"{name!r} is not a data set of the paper{hint}; it has {', '.join(NAMES)}"
             )
@@ -97,11 +97,11 @@ def paper(
     """
     from tritree.cli.output import check_folder, check_store, figure_bytes, write_file
     from tritree.lab import write_report
-    from tritree.lab.data import NAMES
     from tritree.lab.experiment import RATES
     from tritree.lab.figures import plot_curves
     from tritree.lab.paper import figure2, paper_experiment
     from tritree.lab.paper.agreement import agreement_text, has_all_datasets
+    from tritree.lab.paper.datasets import NAMES
     from tritree.lab.paper.experiment import MEASURES
 
     folder = check_folder(output)

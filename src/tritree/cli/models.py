@@ -89,7 +89,7 @@ def make_estimator(kind: str, task: str, options: Mapping[str, Any]) -> Any:
 
 def method_names(kinds: Sequence[str], strategies: Sequence[str] | None) -> list[str]:
     """Return the names of the methods to compare: each kind of model with all strategies, or with those named."""
-    from tritree.lab.kinds import strategies_of
+    from tritree.lab.methods import strategies_of
     from tritree.lab.ranks.names import METHODS
 
     names = []

@@ -13,7 +13,7 @@ except ImportError as error:
     ) from error
 
 from tritree.lab.ampute import ampute
-from tritree.lab.data import Dataset
+from tritree.lab.dataset import Dataset
 from tritree.lab.experiment import Experiment
 from tritree.lab.missing_profile import MissingProfile, profile_missing
 from tritree.lab.ranks import compare_methods, mean_ranks

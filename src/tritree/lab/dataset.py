@@ -1,4 +1,4 @@
-"""A data set of an experiment: a table, its response, and a fingerprint by which results are found again."""
+"""Data sets of experiments: features, target, and a fingerprint by which results are found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import pandas as pd
 from pandas.api import types
 
 from tritree.errors import shortened
-from tritree.lab.cleaning import DataError
 from tritree.target import check_sample_weight
 
 if TYPE_CHECKING:
@@ -23,29 +22,33 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Dataset", "Task", "digest", "meant", "response_of"]
+__all__ = ["Dataset", "DatasetError", "Task", "digest", "suggestion", "target_values"]
 
 Task = Literal["regression", "classification"]
 
 
+class DatasetError(ValueError):
+    """A table that cannot be used as a data set, or that is not the expected one."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A table and a response without holes, to be learned from it. Neither is to be changed.
+    """Features and a target without missing values. Neither may be modified.
 
     Attributes
     ----------
     name, title : str
-        What it is called in results, and in pictures.
+        Name in results, and in figures.
     X : pandas.DataFrame
-        The table; its text is categories.
+        Features; text columns are categorical.
     y : array
-        Numbers (float64) for a regression, labels for a classification.
+        Target: float64 for regression, class labels for classification.
     task : {"regression", "classification"}
-        What the response makes it.
+        Task.
     note : str
-        What a report should tell about it; mostly nothing.
-    weights : array or None
-        What each row counts, in training and in the loss; None if all count the same.
+        Remark for reports; usually empty.
+    sample_weight : array or None
+        Sample weights in training and in the loss. If None, all samples have equal weight.
     """
 
     name: str
@@ -54,7 +57,7 @@ class Dataset:
     y: NDArray[Any]
     task: Task
     note: str = ""
-    weights: NDArray[np.float64] | None = None
+    sample_weight: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {self.n_rows:,} rows x {self.X.shape[1]:,} columns, {self.task})"
@@ -66,99 +69,105 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return a text that changes if anything does that a result depends on: a cell, a name, an order, the task.
+        """Return a hash of everything that results depend on: values, column names, order, task and weights.
 
-        It is the same in every process and on every machine, and whether whole numbers are kept as int or as float.
+        It is the same in every process and on every machine, and for integers stored as int or float.
         """
-        weighed = (
-            () if self.weights is None else (hashlib.sha256(self.weights.astype("<f8").data).hexdigest(),)
-        )
-        return digest(self.X, self.y, self.task, *weighed)
+        weights = self.sample_weight
+        more = () if weights is None else (hashlib.sha256(weights.astype("<f8").data).hexdigest(),)
+        return digest(self.X, self.y, self.task, *more)
 
     def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
-        """Return what some rows count; None if all count the same."""
-        return None if self.weights is None else self.weights[rows]
+        """Return the sample weights of some rows, or None."""
+        return None if self.sample_weight is None else self.sample_weight[rows]
 
     @classmethod
-    def of(
+    def from_table(
         cls,
         name: str,
         table: Any,
-        response: Any,
+        target: Any,
         *,
         task: Task | None = None,
         title: str | None = None,
-        weights: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
-        """Return a data set made of a table of one's own.
+        """Return a data set made from a table.
 
         Parameters
         ----------
         name : str
-            What to call it.
+            Name of the data set.
         table : DataFrame of pandas, polars, or any library that narwhals reads
-            The columns to learn from, and the response. They may have holes, the response may not.
-        response : str
-            The name of the response's column.
+            Features and target. Features may have missing values, the target may not.
+        target : str
+            Name of the target column.
         task : {"regression", "classification"}, optional
-            Told from the response if not given: text, categories, truth values, and whole numbers of which there are
-            just two, make a classification; other numbers a regression.
+            By default classification for text, categories, booleans, and integers with just two values, and regression
+            for other numbers.
         title : str, optional
-            What to call it in pictures; the name if not given.
-        weights : str, optional
-            The name of the column that says what each row counts; it is not learned from.
+            Name in figures; by default ``name``.
+        sample_weight : str, optional
+            Name of the column with sample weights; it is not a feature.
 
         Raises
         ------
-        DataError
-            If there is no such column, or the response is missing in some rows, or does not suit the task, or if
-            weights are no numbers from 0.
+        DatasetError
+            If there is no such column, the target has missing values or does not suit the task, or sample weights are
+            negative or not numbers.
 
         Examples
         --------
         >>> import pandas as pd
         >>> table = pd.DataFrame({"rooms": [4, 5, None], "town": ["A", "B", "B"], "price": [20.5, 31.0, 18.2]})
-        >>> houses = Dataset.of("houses", table, "price")
+        >>> houses = Dataset.from_table("houses", table, "price")
         >>> houses
         Dataset('houses', 3 rows x 2 columns, regression)
         """
         if task not in (None, "regression", "classification"):
-            raise DataError(f"task must be 'regression' or 'classification', got {task!r}")
+            raise DatasetError(f"task must be 'regression' or 'classification', got {task!r}")
         frame = _as_pandas(table)
-        column = _column_of(frame, response)
-        task = _task_of(column) if task is None else task
-        found = None if weights is None else _weights_of(frame, weights, response)
-        others = frame.drop(columns=[response] if weights is None else [response, weights])
-        X = _with_categories(others).reset_index(drop=True)
-        return cls(name, name if title is None else title, X, response_of(column, task), task, weights=found)
+        column = _target_column(frame, target)
+        task = _infer_task(column) if task is None else task
+        weights = None if sample_weight is None else _read_weights(frame, sample_weight, target)
+        features = frame.drop(columns=[target] if weights is None else [target, sample_weight])
+        X = _text_as_categories(features).reset_index(drop=True)
+        return cls(
+            name,
+            name if title is None else title,
+            X,
+            target_values(column, task),
+            task,
+            sample_weight=weights,
+        )
 
 
-def response_of(column: Any, task: Task) -> NDArray[Any]:
-    """Return a response without holes as its task has it: float64, or an array of labels."""
+def target_values(column: Any, task: Task) -> NDArray[Any]:
+    """Return a target column without missing values as float64, or as an array of class labels."""
     if task == "classification":
         if types.is_float_dtype(column.dtype) and (column % 1 != 0).any():
             value = column[column % 1 != 0].iloc[0]
-            raise DataError(
-                f"response {column.name!r} holds {value}, which is no class; use task='regression'"
+            raise DatasetError(
+                f"target {column.name!r} holds {value}, which is not a class; use task='regression'"
             )
         labels = column.astype(object).tolist()
         return np.array(labels) if len(set(map(type, labels))) == 1 else np.array(labels, dtype=object)
     if not types.is_numeric_dtype(column.dtype):
-        raise DataError(
-            f"response {column.name!r} holds {shortened(column.iloc[0])}, and a regression needs numbers; use "
+        raise DatasetError(
+            f"target {column.name!r} holds {shortened(column.iloc[0])}, and a regression needs numbers; use "
             "task='classification'"
         )
     numbers: NDArray[np.float64] = column.to_numpy(dtype=np.float64)
     infinite = np.isinf(numbers)
     if infinite.any():
-        raise DataError(
-            f"response {column.name!r} is infinite in {infinite.sum():,} of {len(numbers):,} rows; drop these rows"
+        raise DatasetError(
+            f"target {column.name!r} is infinite in {infinite.sum():,} of {len(numbers):,} rows; drop these rows"
         )
     return numbers
 
 
 def digest(X: Any, y: NDArray[Any], *more: str) -> str:
-    """Return a text of 32 characters that any change of a table, its response or what else is given changes."""
+    """Return a hash, of 32 characters, of features, target and further text."""
     found = hashlib.blake2b(digest_size=16)
     for name, column in [*((name, X.iloc[:, i]) for i, name in enumerate(X.columns)), ("", pd.Series(y))]:
         kind, labels, values = _canonical(column)
@@ -169,14 +178,11 @@ def digest(X: Any, y: NDArray[Any], *more: str) -> str:
 
 
 def _canonical(column: Any) -> tuple[str, list[str], NDArray[Any]]:
-    """Return what a column holds in one of three forms, which do not tell how a library happens to keep it."""
+    """Return a column in a form that does not depend on its dtype: kind, labels, and values or codes."""
     if types.is_numeric_dtype(column.dtype):
         if types.is_integer_dtype(column.dtype) and _is_large(column):
-            return (
-                "large",
-                [],
-                np.frombuffer(json.dumps([str(value) for value in column]).encode(), dtype=np.uint8),
-            )
+            text = json.dumps([str(value) for value in column])
+            return "large", [], np.frombuffer(text.encode(), dtype=np.uint8)
         numbers = column.to_numpy(dtype="<f8", na_value=np.nan) + 0.0  # -0.0 becomes 0.0
         numbers[np.isnan(numbers)] = np.nan
         return "number", [], numbers
@@ -188,13 +194,13 @@ def _canonical(column: Any) -> tuple[str, list[str], NDArray[Any]]:
     if column.cat.ordered:
         return "ordered", labels, codes
     order = sorted(range(len(labels)), key=labels.__getitem__)
-    places = np.full(len(labels) + 1, -1, dtype="<i4")  # the last place is that of missing, whose code is -1
-    places[order] = np.arange(len(labels))
-    return "text", [labels[i] for i in order], places[codes]
+    positions = np.full(len(labels) + 1, -1, dtype="<i4")  # the last is that of missing, whose code is -1
+    positions[order] = np.arange(len(labels))
+    return "text", [labels[i] for i in order], positions[codes]
 
 
 def _is_large(column: Any) -> bool:
-    """Return whether whole numbers are so large that as float64 some would be the same."""
+    """Return whether some integers are too large for float64."""
     observed = column.dropna()
     return bool(len(observed)) and max(int(observed.max()), -int(observed.min())) > 2**53
 
@@ -205,77 +211,73 @@ def _as_pandas(table: Any) -> Any:
     try:
         return nw.from_native(table, eager_only=True).to_pandas()
     except TypeError:
-        raise DataError(
-            f"a data set is made of a table with named columns, such as a DataFrame of pandas, not of "
+        raise DatasetError(
+            f"a data set is made from a table with named columns, such as a pandas DataFrame, not from "
             f"{type(table).__name__}"
         ) from None
 
 
-def _column_of(frame: Any, response: Any) -> Any:
-    """Return the column of the response, without holes."""
-    column = frame.iloc[:, _place_of(frame, response, "the response")]
+def _target_column(frame: Any, target: Any) -> Any:
+    column = frame.iloc[:, _position_of(frame, target, "the target")]
     if len(frame.columns) == 1:
-        raise DataError(f"there is no column beside the response {response!r} to learn from")
+        raise DatasetError(f"there is no column beside the target {target!r} to learn from")
     if not len(frame):
-        raise DataError("the table has no rows")
-    holes = column.isna().to_numpy()
-    if holes.any():
-        raise DataError(
-            f"response {response!r} is missing in {holes.sum():,} of {len(holes):,} rows, first in row "
-            f"{holes.argmax()}; drop these rows"
+        raise DatasetError("the table has no rows")
+    missing = column.isna().to_numpy()
+    if missing.any():
+        raise DatasetError(
+            f"target {target!r} is missing in {missing.sum():,} of {len(missing):,} rows, first in row "
+            f"{missing.argmax()}; drop these rows"
         )
     return column
 
 
-def _weights_of(frame: Any, name: Any, response: Any) -> NDArray[np.float64]:
-    """Return the column of weights."""
-    column = frame.iloc[:, _place_of(frame, name, "the weights")]
-    if name == response or len(frame.columns) == 2:
-        raise DataError(f"there is no column beside {response!r} and the weights {name!r} to learn from")
+def _read_weights(frame: Any, name: Any, target: Any) -> NDArray[np.float64]:
+    column = frame.iloc[:, _position_of(frame, name, "the weights")]
+    if name == target or len(frame.columns) == 2:
+        raise DatasetError(f"there is no column beside {target!r} and the weights {name!r} to learn from")
     try:
         weights: NDArray[np.float64] = check_sample_weight(column, len(frame))  # type: ignore[assignment]
     except ValueError as error:
-        raise DataError(str(error).replace("sample_weight", f"the column of weights {name!r}")) from None
+        raise DatasetError(str(error).replace("sample_weight", f"the column of weights {name!r}")) from None
     return weights
 
 
-def _place_of(frame: Any, wanted: Any, what: str) -> int:
-    """Return the place of the one column that has a name."""
-    places = [i for i, name in enumerate(frame.columns) if name == wanted]
-    if not places:
+def _position_of(frame: Any, column: Any, what: str) -> int:
+    """Return the position of the only column with a name."""
+    positions = [i for i, name in enumerate(frame.columns) if name == column]
+    if not positions:
         names = list(map(str, frame.columns))
-        raise DataError(
-            f"there is no column {wanted!r}{meant(wanted, names)}; the columns are "
+        raise DatasetError(
+            f"there is no column {column!r}{suggestion(column, names)}; the columns are "
             f"{shortened(', '.join(names), 300)}"
         )
-    if len(places) > 1:
-        raise DataError(f"{len(places)} columns are called {wanted!r}; rename all but {what}")
-    return places[0]
+    if len(positions) > 1:
+        raise DatasetError(f"{len(positions)} columns are called {column!r}; rename all but {what}")
+    return positions[0]
 
 
-def _task_of(column: Any) -> Task:
+def _infer_task(column: Any) -> Task:
     if types.is_bool_dtype(column.dtype) or not types.is_numeric_dtype(column.dtype):
         return "classification"
-    is_two = column.nunique() == 2 and bool((column % 1 == 0).all())
-    return "classification" if is_two else "regression"
+    is_binary = column.nunique() == 2 and bool((column % 1 == 0).all())
+    return "classification" if is_binary else "regression"
 
 
-def _with_categories(frame: Any) -> Any:
-    """Return a table whose text is categories: each value is then looked at once, and not in every fold anew."""
-    text = [
-        i
-        for i, dtype in enumerate(frame.dtypes)
-        if not types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
-        if types.infer_dtype(frame.iloc[:, i], skipna=True) == "string"
-    ]
-    columns = [
-        frame.iloc[:, i].astype(object).astype("category") if i in text else frame.iloc[:, i]
-        for i in range(frame.shape[1])
-    ]
-    return pd.concat(columns, axis=1)
+def _text_as_categories(frame: Any) -> Any:
+    """Return a frame with text as categories, so that values are read once and not in every fold."""
+
+    def convert(column: Any) -> Any:
+        is_category = isinstance(column.dtype, pd.CategoricalDtype)
+        if is_category or types.is_numeric_dtype(column.dtype):
+            return column
+        is_text = types.infer_dtype(column, skipna=True) == "string"
+        return column.astype(object).astype("category") if is_text else column
+
+    return pd.concat([convert(frame.iloc[:, i]) for i in range(frame.shape[1])], axis=1)
 
 
-def meant(name: Any, names: Iterable[str]) -> str:
-    """Return a hint at the name that was probably meant, as the end of a clause."""
+def suggestion(name: Any, names: Iterable[str]) -> str:
+    """Return a hint at a similar name, or an empty text."""
     close = difflib.get_close_matches(str(name), list(names), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""

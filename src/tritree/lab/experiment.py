@@ -1,14 +1,17 @@
-"""Experiments: data sets, scenarios, rates, methods and seeds, every combination of them cross-validated."""
+"""Experiments: cross-validation of every combination of data set, scenario, missing rate, method and seed."""
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import islice, product
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,132 +20,145 @@ import numpy as np
 import pandas as pd
 
 from tritree.inspection.formatting import count
-from tritree.lab import given
-from tritree.lab.kinds import OWN_DEPTH, TREE_CLASSES, facts_of
-from tritree.lab.methods import Methods, versions_of
-from tritree.lab.scenarios import in_both, in_test
+from tritree.lab.ampute import MECHANISMS
+from tritree.lab.dataset import Dataset
+from tritree.lab.identity import package_versions
+from tritree.lab.methods import DEFAULT_DEPTH, TREE_CLASSES, Methods, size_parameters
+from tritree.lab.scenarios import Scenario, in_both, in_test
 from tritree.lab.store import Store
-from tritree.lab.trial import Folds, Trial, forget, run_trial
-from tritree.lab.tuning import TUNED, given_depths, tuned_depths
+from tritree.lab.trial import Folds, Trial, clear_caches, run_trial
+from tritree.lab.tuning import TUNED, specified_depths, tune_depths
 from tritree.progress import bar
-from tritree.validation import STRATEGIES
+from tritree.validation import STRATEGIES, check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from collections.abc import Generator, Sequence
 
-    from tritree.lab.dataset import Dataset
     from tritree.lab.store import FoldResult
 
-__all__ = ["RATES", "Experiment"]
+__all__ = ["RATES", "Experiment", "FailedTrialsWarning"]
 
-#: The shares of cells that are removed, if no others are asked for.
+#: Default missing rates.
 RATES = tuple(round(0.1 * i, 1) for i in range(10))
 
-_LOCAL = ("LokyBackend", "ThreadingBackend", "MultiprocessingBackend", "SequentialBackend")
-_AT_ONCE = 4  # cells per worker that are run, and then stored, where they cannot be had one by one
+_TEST_SUFFIX = "_test"  # of the names of scenarios with missing values in the test only
+_LOCAL_BACKENDS = ("LokyBackend", "ThreadingBackend", "MultiprocessingBackend", "SequentialBackend")
+_BATCH = 4  # trials per worker, for backends that return results all at once
+
+
+class FailedTrialsWarning(UserWarning):
+    """Trials that failed and are left out of the results."""
 
 
 @dataclass
 class Experiment:
-    """What is compared, on which data, with which holes.
+    """Comparison of methods on data sets with missing values.
 
     Parameters
     ----------
     datasets : Dataset or sequence of them
-        See `tritree.lab.data`. Each has a name of its own, and so has each scenario.
+        Data sets with distinct names; see `Dataset`.
     scenarios : Scenario, str or sequence of these, default=mcar in training and test, mcar in test only
-        Where the holes are; see `tritree.lab.scenarios`. "mcar" is short for ``in_both("mcar")``, "mcar_test" for
-        ``in_test("mcar")``, and so are the other mechanisms.
+        Where and how values go missing; see `in_both`, `in_test` and `shifted`. "mcar" is short for
+        ``in_both("mcar")``, "mcar_test" for ``in_test("mcar")``, and so on for the other mechanisms.
     rates : float or sequence of float
-        Shares of cells that are removed. 0 is added, because the excess loss needs it.
+        Missing rates. 0 is always added: the excess loss is relative to it.
     methods : mapping or sequence of str, default=the six strategies
-        By name: a model of tritree or an estimator of scikit-learn's kind. "mia" is a tree of that strategy,
-        "forest:mia" a forest, "boosting:mia" boosted trees; "forest" and "boosting" alone have their default strategy,
-        and "discard" in place of a strategy learns from complete rows only. These may be listed by their names alone.
+        Models of tritree and scikit-learn estimators by name. "mia" is a single tree with that strategy, "forest:mia" a
+        forest, "boosting:mia" gradient boosting; "forest" and "boosting" alone have their default strategy;
+        "complete_case" in place of a strategy is fitted to complete rows only. These may be passed as a list of names.
     seeds : int or sequence of int, default=1
-        How many times holes are made, or with which seeds.
-    depth : "tuned", int, None or mapping from data set to depth, default="tuned"
-        The depth of trees. "tuned" takes the depth at which a majority tree on the complete data set stops improving,
-        at most 5, as the paper did; forests and boosting then have the depth that their estimators have.
+        Number of repetitions of the amputation, or its seeds.
+    max_depth : "tuned", int, None or mapping from data set to one of these, default="tuned"
+        Maximum depth of the trees. "tuned" is the depth at which a majority tree on the complete data set stops
+        improving, at most 5, as in the paper; forests and boosting then keep their default.
     folds : Folds or int
-        How rows are parted, or into how many folds; ten unless another number is given.
+        Cross-validation, or its number of folds; 10 by default.
     options : dict
-        Further parameters of trees, forests and boosting, such as ``min_samples_leaf`` or ``learning_rate``: each
-        goes to the models that have it. ``trees`` is how many of them a forest has, or rounds of boosting.
+        Further parameters of trees, forests and boosting, such as ``min_samples_leaf`` or ``learning_rate``; each is
+        passed to the models that have it. ``trees`` is the number of trees of forests, and of boosting iterations.
     store : str, path-like or None, default=None
-        The file that keeps every finished cell. A run that was stopped goes on from there; None keeps them in memory.
-        What another version of tritree, or of the package of an estimator, has made is not taken up.
+        SQLite file for the results of finished trials, from which an interrupted experiment continues. If None, they
+        are kept in memory. Results of other versions of tritree, or of an estimator's package, are not reused.
     """
 
-    # what may be given in several forms is a list, or the like, once the experiment is made
+    # parameters with several accepted forms are normalised in __post_init__
     datasets: Any
     scenarios: Any = field(default_factory=lambda: (in_both("mcar"), in_test("mcar")))
     rates: Any = RATES
     methods: Any = STRATEGIES
     seeds: int | Sequence[int] = 1
-    depth: Any = TUNED
+    max_depth: Any = TUNED
     folds: Any = field(default_factory=Folds)
     options: Mapping[str, Any] = field(default_factory=dict)
     store: Any = None
+    #: Regressor and classifier of single trees; the reproduction of the paper has others.
     _tree_classes: ClassVar[tuple[Any, Any]] = TREE_CLASSES
 
     def __post_init__(self) -> None:
-        self.rates, self.seeds = given.rates_of(self.rates), given.seeds_of(self.seeds)
-        self.datasets, self.scenarios = given.datasets_of(self.datasets), given.scenarios_of(self.scenarios)
-        self.methods, self.folds = given.methods_of(self.methods), given.folds_of(self.folds)
-        _check_once("data sets are called", "rename", [dataset.name for dataset in self.datasets])
-        _check_once(
+        self.rates, self.seeds = _as_rates(self.rates), _as_seeds(self.seeds)
+        self.datasets, self.scenarios = _as_datasets(self.datasets), _as_scenarios(self.scenarios)
+        self.methods = _as_methods(self.methods)
+        self.folds = self.folds if isinstance(self.folds, Folds) else Folds(self.folds)
+        _check_unique("data sets are called", "rename", [dataset.name for dataset in self.datasets])
+        _check_unique(
             "scenarios are called",
             "give in_both, in_test or shifted a name= for",
-            [s.name for s in self.scenarios],
+            [scenario.name for scenario in self.scenarios],
         )
-        _check_once("seeds are", "leave out", self.seeds)
+        _check_unique("seeds are", "leave out", self.seeds)
         for scenario, dataset in product(self.scenarios, self.datasets):
             scenario.check(dataset)
         self._methods = Methods(self.methods, tree_classes=self._tree_classes, **self.options)
-        #: Depths of trees by data set; known after `run`.
+        #: Maximum depth of single trees by data set; known after `run`.
         self.depths: dict[str, int | None] = {}
 
     def run(self, n_jobs: int | None = -1, *, progress: bool | None = None) -> pd.DataFrame:
-        """Return the results as a tidy table, running what is not in the store yet.
+        """Run the trials that are not in the store, and return all results.
 
         Parameters
         ----------
         n_jobs : int or None, default=-1
-            Cells that run at the same time, each on one thread: through joblib, so that its backend for Dask or Ray
-            spreads them over a cluster.
+            Number of trials run in parallel by joblib, each on one thread: -1 uses all cores, None one. Within a
+            ``joblib.parallel_config`` for Dask or Ray, trials are spread over a cluster.
         progress : bool or None, default=None
-            Whether to show a bar with the time left; None shows it on a terminal.
+            Whether to show a progress bar; if None, on a terminal only.
 
         Returns
         -------
         pandas.DataFrame
-            One row per data set, scenario, rate, method, seed and fold: ``loss`` is the mean over the ``rows`` of the
-            fold, the squared error or the cross-entropy. ``attrs["about"]`` tells how it was run.
+            One line per data set, scenario, rate, method, seed and fold: ``loss`` is the mean squared error or
+            cross-entropy over the ``rows`` test rows of the fold. ``attrs["about"]`` describes the experiment.
+
+        Warns
+        -----
+        FailedTrialsWarning
+            If trials raised an error; they are left out of the results.
         """
         shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
         with Store(self.store) as store, ExitStack() as stack:
-            stack.callback(forget)
+            stack.callback(clear_caches)
             trials = self._trials(store, shown)
             finished = store.keys()
             waiting = {trial.key: trial for trial in trials if trial.key not in finished}
             sources = self._sources(stack, waiting.values())
-            done = stack.enter_context(bar(len(waiting), "cells", shown=shown and bool(waiting)))
+            done = stack.enter_context(bar(len(waiting), "trials", shown=shown and bool(waiting)))
             failed = []
-            # closed here, not whenever it is collected: on Ctrl-C its workers end before anything else is said
-            for key, results in stack.enter_context(closing(_run(waiting, sources, n_jobs))):
+            # closed here, not by the garbage collector: on Ctrl-C the workers end before the traceback is printed
+            for key, results in stack.enter_context(closing(_run_trials(waiting, sources, n_jobs))):
                 if isinstance(results, str):
                     failed.append((waiting[key], results))
                 else:
                     store.put(key, waiting[key].description(), results)
                 done()
-            _tell_failed(failed)
-            return self._tidy(trials, store)
+            if failed:
+                _warn_failed(failed)
+            return self._as_table(trials, store)
 
     def _trials(self, store: Store, shown: bool) -> list[Trial]:
-        """Return every cell; those that share a fitted method are neighbours, and then those that share its table.
+        """Return all trials, those at rate 0 first, so that an interrupted experiment can compare all methods early.
 
-        Those without holes come first, of all methods: what was stopped has something to compare early on.
+        Trials that share a fitted method are neighbours, and so are those that share a table.
         """
         self.depths = self._depths(store, shown)
         trials = [
@@ -153,7 +169,7 @@ class Experiment:
                 scenario=scenario,
                 rate=rate,
                 method=name,
-                estimator=self._made(name, dataset),
+                estimator=self._make(name, dataset),
                 seed=seed,
                 folds=self.folds,
             )
@@ -162,39 +178,40 @@ class Experiment:
             for rate, seed, name in product(self.rates, self.seeds, self._methods.names)  # type: ignore[arg-type]
         ]
         groups: dict[tuple[Any, ...], int] = {}
-        place = {name: number for number, name in enumerate(self._methods.names)}
+        position = {name: number for number, name in enumerate(self._methods.names)}
 
         def order(trial: Trial) -> tuple[int, int]:
             group = (trial.fingerprint, trial.rate == 0, trial.training)
-            return groups.setdefault(group, len(groups)), place[trial.method]
+            return groups.setdefault(group, len(groups)), position[trial.method]
 
         return sorted(trials, key=order)
 
     def _depths(self, store: Store, shown: bool) -> dict[str, int | None]:
-        """Return the depth of each data set's trees: as it was given, or tuned; none where nothing needs it."""
-        given = given_depths(self.depth, self.datasets)
-        wanted = any(self._methods.kind(name) == "tree" for name in self._methods.names)
-        tuning = [dataset for dataset in self.datasets if wanted and given[dataset.name] == TUNED]
-        tuned = tuned_depths(tuning, self._methods, self.folds, store, shown=shown)
-        found = {dataset.name: tuned[dataset.fingerprint] for dataset in tuning}
-        return {name: depth for name, depth in given.items() if depth != TUNED} | found
+        """Return the depth of each data set's trees, tuned where this was specified and there are trees."""
+        specified = specified_depths(self.max_depth, self.datasets)
+        has_trees = any(self._methods.model_of(name) == "tree" for name in self._methods.names)
+        to_tune = [dataset for dataset in self.datasets if has_trees and specified[dataset.name] == TUNED]
+        tuned = tune_depths(to_tune, self._methods, self.folds, store, shown=shown)
+        depths = {name: depth for name, depth in specified.items() if depth != TUNED}
+        return depths | {dataset.name: tuned[dataset.fingerprint] for dataset in to_tune}
 
-    def _made(self, method: str, dataset: Dataset) -> Any:
-        """Return a method for a data set; a tuned depth is that of one tree, and other models have their own."""
-        depth = given_depths(self.depth, [dataset])[dataset.name]
+    def _make(self, method: str, dataset: Dataset) -> Any:
+        """Return a method for a data set; a tuned depth applies to single trees only."""
+        depth = specified_depths(self.max_depth, [dataset])[dataset.name]
         if depth == TUNED:
-            depth = self.depths[dataset.name] if self._methods.kind(method) == "tree" else OWN_DEPTH
+            is_tree = self._methods.model_of(method) == "tree"
+            depth = self.depths[dataset.name] if is_tree else DEFAULT_DEPTH
         return self._methods.make(method, dataset.task, depth)
 
     def _sources(self, stack: ExitStack, trials: Iterable[Trial]) -> dict[str, Any]:
-        """Return the data sets by fingerprint as cells get them: as files where the workers are on this machine.
+        """Return the data sets by fingerprint; as paths of pickles if the workers are on this machine.
 
-        A worker then reads a table once, instead of being sent it with every cell.
+        A worker then reads a data set once, instead of receiving it with every trial.
         """
         needed = {trial.fingerprint for trial in trials}
         sets = {dataset.fingerprint: dataset for dataset in self.datasets if dataset.fingerprint in needed}
         backend, _ = joblib.parallel.get_active_backend()
-        if type(backend).__name__ not in _LOCAL:
+        if type(backend).__name__ not in _LOCAL_BACKENDS:
             return sets
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tritree-lab-")))
         return {
@@ -202,22 +219,23 @@ class Experiment:
             for number, (name, dataset) in enumerate(sets.items())
         }
 
-    def _tidy(self, trials: Sequence[Trial], store: Store) -> pd.DataFrame:
+    def _as_table(self, trials: Sequence[Trial], store: Store) -> pd.DataFrame:
         rows = [
-            (trial.dataset, trial.scenario.name, trial.rate, trial.method, trial.seed, *_listed(result))
+            (trial.dataset, trial.scenario.name, trial.rate, trial.method, trial.seed, *astuple(result))
             for trial in trials
             for result in store.get(trial.key)
         ]
-        names = ["dataset", "scenario", "rate", "method", "seed", "fold", "loss", "rows"]
-        table = pd.DataFrame(rows, columns=[*names, "fit_seconds", "predict_seconds"])
+        names = ["dataset", "scenario", "rate", "method", "seed"]
+        names += ["fold", "loss", "rows", "fit_seconds", "predict_seconds"]
+        table = pd.DataFrame(rows, columns=names)
         table.attrs["about"] = self.about()
         return table
 
     def about(self) -> dict[str, Any]:
-        """Return how the experiment is run, as plain data."""
+        """Return a description of the experiment as plain data."""
         import sklearn
 
-        versions = versions_of(self._methods.of_others)
+        versions = package_versions(self._methods.estimators)
         return {
             "datasets": [dataset.name for dataset in self.datasets],
             "scenarios": {scenario.name: scenario.to_dict() for scenario in self.scenarios},
@@ -227,10 +245,10 @@ class Experiment:
             "folds": f"{self.folds.n}, seed {self.folds.seed}",
             "depths": dict(self.depths),
             "options": {name: repr(value) for name, value in self.options.items()},
-            "models": {  # of a tree, the depths and options tell
-                kind: facts_of(self._made(name, self.datasets[0]))
+            "models": {  # other than single trees, which the depths and options describe
+                model: size_parameters(self._make(name, self.datasets[0]))
                 for name in self._methods.names
-                if (kind := self._methods.kind(name)) not in (None, "tree")
+                if (model := self._methods.model_of(name)) not in (None, "tree")
             },
             "versions": {
                 "tritree": versions.pop("tritree"),
@@ -243,63 +261,170 @@ class Experiment:
         }
 
 
-def _check_once(what: str, remedy: str, names: Sequence[Any]) -> None:
-    """Raise a ValueError if a name is there twice: results could not be told apart by it."""
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        times = {2: "two", 3: "three"}.get(n := names.count(twice[0]), str(n))
+# Parameters in their accepted forms
+
+
+def _as_datasets(value: Any) -> list[Dataset]:
+    datasets = _as_list("datasets", value, Dataset)
+    for one in datasets:
+        if not isinstance(one, Dataset):
+            raise TypeError(
+                f"datasets must hold data sets, got a {type(one).__name__}; make one with "
+                "Dataset.from_table(name, table, target)"
+            )
+    return datasets
+
+
+def _as_scenarios(value: Any) -> list[Scenario]:
+    """Return scenarios, also from names.
+
+    Examples
+    --------
+    >>> [scenario.name for scenario in _as_scenarios(["mcar", "im_test"])]
+    ['mcar', 'im_test']
+    """
+    return [_as_scenario(one) for one in _as_list("scenarios", value, (Scenario, str))]
+
+
+def _as_scenario(value: Any) -> Scenario:
+    if isinstance(value, Scenario):
+        return value
+    mechanism = value.removesuffix(_TEST_SUFFIX) if isinstance(value, str) else None
+    if mechanism not in MECHANISMS:
         raise ValueError(
-            f"{times} {what} {twice[0]!r}, and results could not be told apart; {remedy} all but one"
+            f"scenarios must hold results of in_both, in_test or shifted, or one of "
+            f"{', '.join(map(repr, MECHANISMS))}, followed by {_TEST_SUFFIX!r} for the test only; got {value!r}"
+        )
+    return in_test(mechanism) if value.endswith(_TEST_SUFFIX) else in_both(mechanism)
+
+
+def _as_rates(value: Any) -> list[float]:
+    """Return sorted missing rates with 0.
+
+    Examples
+    --------
+    >>> _as_rates(0.1 + 0.2)
+    [0.0, 0.3]
+    """
+    rates = {0.0}
+    for one in _as_list("rates", value, Real, may_be_empty=True):
+        rate = float(one) if isinstance(one, Real) else math.nan
+        if not 0 <= rate <= 1:
+            hint = f"; {rate:g} percent is {rate / 100:g}" if 1 < rate <= 100 else ""
+            raise ValueError(f"rates must be between 0 and 1, got {one!r}{hint}")
+        rates.add(round(rate, 9))
+    return sorted(rates)
+
+
+def _as_methods(value: Any) -> dict[str, Any]:
+    """Return methods by name, also from a list of names.
+
+    Examples
+    --------
+    >>> _as_methods(["trinary", "mia"])
+    {'trinary': 'trinary', 'mia': 'mia'}
+    """
+    if isinstance(value, Mapping):
+        methods = dict(value)
+    else:
+        names = _as_list("methods", value, str)
+        for one in names:
+            if not isinstance(one, str):
+                raise TypeError(
+                    f"estimators in methods need names, as in {{'mine': {type(one).__name__}()}}; got a list"
+                )
+        methods = {name: name for name in names}
+    if not methods:
+        raise ValueError("methods is empty; name at least one")
+    return methods
+
+
+def _as_seeds(value: Any) -> list[int]:
+    """Return seeds, also from their number.
+
+    Examples
+    --------
+    >>> _as_seeds(3), _as_seeds([7])
+    ([0, 1, 2], [7])
+    """
+    if isinstance(value, Integral):
+        check_int("seeds", value, 1)
+        return list(range(int(value)))
+    seeds = _as_list("seeds", value, Integral)
+    for seed in seeds:
+        check_int("a seed", seed, 0)
+    return [int(seed) for seed in seeds]
+
+
+def _as_list(
+    name: str, value: Any, kind: type | tuple[type, ...], *, may_be_empty: bool = False
+) -> list[Any]:
+    """Return a parameter as a list, also if it is a single item of its kind."""
+    # iterating over a frame would give its column names
+    is_single = isinstance(value, (kind, str)) or hasattr(value, "columns")
+    if is_single or not isinstance(value, Iterable):
+        return [value]
+    items = list(value)
+    if not items and not may_be_empty:
+        raise ValueError(f"{name} is empty; give at least one")
+    return items
+
+
+def _check_unique(what: str, remedy: str, names: Sequence[Any]) -> None:
+    """Raise a ValueError if a name occurs twice: the results could not be distinguished."""
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        number = {2: "two", 3: "three"}.get(times, str(times))
+        raise ValueError(
+            f"{number} {what} {name!r}, so that results could not be distinguished; {remedy} all but one"
         )
 
 
-def _listed(result: FoldResult) -> tuple[Any, ...]:
-    return result.fold, result.loss, result.rows, result.fit_seconds, result.predict_seconds
+# Trials in parallel
 
 
-def _run(
+def _run_trials(
     trials: Mapping[str, Trial], sources: Mapping[str, Any], n_jobs: int | None
 ) -> Generator[tuple[str, list[FoldResult] | str]]:
-    """Yield the results of cells as they come in, or what kept one from running."""
+    """Yield the key of each trial with its results, or with the error's message, as they finish."""
     tasks = (
-        joblib.delayed(_attempt)(key, trial, sources[trial.fingerprint]) for key, trial in trials.items()
+        joblib.delayed(_try_trial)(key, trial, sources[trial.fingerprint]) for key, trial in trials.items()
     )
     backend, _ = joblib.parallel.get_active_backend()
     with warnings.catch_warnings():
-        # what a worker keeps for its next cell looks like a leak to joblib, which starts it anew then
+        # joblib takes the caches of a worker for a memory leak and restarts it
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
-        # what Ctrl-C leaves undone is run when the experiment goes on
+        # trials aborted by Ctrl-C are run when the experiment continues
         warnings.filterwarnings("ignore", message=r"\d+ tasks (which were still|have been successfully)")
         if not trials:
             return
         if getattr(backend, "supports_return_generator", False):
             yield from joblib.Parallel(n_jobs, return_as="generator_unordered", batch_size=1)(tasks)
             return
-        # multiprocessing and Ray give all results at their end: a few cells at a time, so that these are kept
-        some = _AT_ONCE * joblib.effective_n_jobs(n_jobs)
+        # multiprocessing and Ray return results all at once: in small batches, so that they can be stored in between
+        size = _BATCH * joblib.effective_n_jobs(n_jobs)
         with joblib.Parallel(n_jobs, batch_size=1) as run:
-            while part := list(islice(tasks, some)):
-                yield from run(part)
+            while batch := list(islice(tasks, size)):
+                yield from run(batch)
 
 
-def _attempt(key: str, trial: Trial, source: Any) -> tuple[str, list[FoldResult] | str]:
-    """Return the results of a cell; one that fails keeps no other from running."""
+def _try_trial(key: str, trial: Trial, source: Any) -> tuple[str, list[FoldResult] | str]:
+    """Return the results of a trial, or the message of its error, so that other trials go on."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what every fold would say again
+            warnings.simplefilter("ignore")  # every fold would repeat them
             return key, run_trial(trial, source)
     except Exception as error:
         return key, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
-def _tell_failed(failed: Sequence[tuple[Trial, str]]) -> None:
-    if not failed:
-        return
+def _warn_failed(failed: Sequence[tuple[Trial, str]]) -> None:
     trial, reason = failed[0]
     where = f"{trial.method} on {trial.dataset}, {trial.scenario.name} at {trial.rate:.0%}"
     more = f", and {len(failed) - 1:,} more" if len(failed) > 1 else ""
     warnings.warn(
-        f"{count(len(failed), 'cell')} could not be run and {'is' if len(failed) == 1 else 'are'} left out: {where} "
-        f"({reason}){more}",
+        f"{count(len(failed), 'trial')} failed and {'is' if len(failed) == 1 else 'are'} left out: {where} ({reason})"
+        f"{more}",
+        FailedTrialsWarning,
         stacklevel=3,
     )

@@ -1,4 +1,4 @@
-"""One cell of an experiment: a method on a data set with its holes, cross-validated."""
+"""A trial of an experiment: one method on one data set, scenario, missing rate and seed, cross-validated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from tritree.lab.methods import fitted, spelled, versions_of
+from tritree.lab.identity import canonical_repr, package_versions
+from tritree.lab.methods import fit_estimator
 from tritree.lab.store import FoldResult, key_of
 from tritree.validation import check_int
 
@@ -24,17 +25,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tritree.lab.data import Dataset
+    from tritree.lab.dataset import Dataset
     from tritree.lab.scenarios import Amputation, Scenario
 
-__all__ = ["Folds", "Trial", "forget", "loss_of", "run_trial"]
+    Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
-_SMALLEST_SHARE = 1e-15  # a class that is predicted with less costs no more
+__all__ = ["Folds", "Trial", "clear_caches", "mean_loss", "run_trial"]
+
+_MIN_PROBABILITY = 1e-15  # lower probabilities are clipped in the cross-entropy
 
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """How rows are parted: the same way for every method, scenario and rate."""
+    """K-fold cross-validation: number of folds and seed of the shuffle, the same for all methods and scenarios."""
 
     n: int = 10
     seed: int = 11
@@ -42,19 +45,19 @@ class Folds:
     def __post_init__(self) -> None:
         check_int("folds", self.n, 2)
         check_int("the seed of folds", self.seed, 0)
-        for name in ("n", "seed"):  # they are part of what results are found by, however they were counted
+        for name in ("n", "seed"):  # part of the key of results, so NumPy's integers must not differ
             object.__setattr__(self, name, int(getattr(self, name)))
 
-    def split(self, dataset: Dataset) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Return for each fold the rows of training and those of the test; classes are in proportion."""
-        kind = KFold if dataset.task == "regression" else StratifiedKFold
+    def split(self, dataset: Dataset) -> list[Split]:
+        """Return the training and test rows of each fold, stratified by class."""
+        splitter = KFold if dataset.task == "regression" else StratifiedKFold
         rows = np.zeros((dataset.n_rows, 1))
-        return list(kind(self.n, shuffle=True, random_state=self.seed).split(rows, dataset.y))
+        return list(splitter(self.n, shuffle=True, random_state=self.seed).split(rows, dataset.y))
 
 
 @dataclass(frozen=True)
 class Trial:
-    """All that a cell's results depend on."""
+    """Everything that the results of a trial depend on."""
 
     dataset: str
     fingerprint: str
@@ -68,150 +71,141 @@ class Trial:
 
     @property
     def training(self) -> tuple[Amputation, float, int] | None:
-        """Return how training's holes are made; None if it has none. Equal ones make the same fitted methods."""
+        """Return how training rows are amputed, or None; trials with equal ones share the fitted methods."""
         if self.rate == 0 or self.scenario.train is None:
             return None
         return self.scenario.train, self.rate, self.seed
 
     @cached_property
-    def spelling(self) -> str:
-        """Return the method with all its parameters."""
-        return spelled(self.estimator)
+    def estimator_repr(self) -> str:
+        """Return the estimator with all its parameters."""
+        return canonical_repr(self.estimator)
 
     def description(self) -> dict[str, Any]:
-        """Return the cell as plain data: what makes no difference is left out, so that it is looked up only once."""
-        holes = [
-            None if self.rate == 0 or part is None else part.to_dict()
-            for part in (self.scenario.train, self.scenario.test)
-        ]
+        """Return the trial as plain data, without what does not affect the results, such as the seed at rate 0."""
+        train, test = (
+            None if self.rate == 0 or how is None else how.to_dict()
+            for how in (self.scenario.train, self.scenario.test)
+        )
         return {
             "dataset": self.dataset,
             "fingerprint": self.fingerprint,
-            "train": holes[0],
-            "test": holes[1],
+            "train": train,
+            "test": test,
             "rate": self.rate,
-            "method": self.spelling,
-            "seed": self.seed if any(holes) else None,
+            "method": self.estimator_repr,
+            "seed": self.seed if train or test else None,
             "folds": asdict(self.folds),
-            "versions": versions_of(self.estimator),
+            "versions": package_versions(self.estimator),
         }
 
     @cached_property
     def key(self) -> str:
-        """Return what tells the cell from all others; what its data set is called makes no difference."""
+        """Return the key of the results; it does not depend on the name of the data set."""
         return key_of({name: part for name, part in self.description().items() if name != "dataset"})
 
 
 def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
-    """Return the results of a cell, fold by fold; the data set is given, or the name of a file that has it."""
-    dataset = _loaded(source) if isinstance(source, str) else source
-    for_training, for_test = _tables(source, trial.scenario, trial.rate, trial.seed)
+    """Return the results of the folds; ``source`` is the data set or the path of its pickle."""
+    dataset = _load(source)
+    X_train, X_test = _amputed_tables(trial, source)
     results = []
-    for fold, (train, test) in enumerate(_parted(source, trial.folds)):
+    for fold, (train, test) in enumerate(_split(source, trial.folds)):
         begin = time.perf_counter()
-        model = _fitted(trial, source, fold, for_training, train)
+        key = (trial.fingerprint, trial.estimator_repr, trial.folds, trial.training), fold
+        model = _models.get(key)
+        if model is None:
+            weights = dataset.weights_of(train)
+            model = fit_estimator(
+                trial.estimator, X_train.iloc[train], dataset.y[train], dataset.task, weights
+            )
         fitted = time.perf_counter()
-        loss = loss_of(model, for_test.iloc[test], dataset.y[test], dataset.task, dataset.weights_of(test))
-        done = time.perf_counter()
-        _keep(_key(trial, fold), model)
+        loss = mean_loss(model, X_test.iloc[test], dataset.y[test], dataset.task, dataset.weights_of(test))
+        predicted = time.perf_counter()
+        _keep_model(key, model)
         if math.isnan(loss):
-            raise ValueError(f"what it predicts in fold {fold} is not a number")
-        results.append(FoldResult(fold, loss, len(test), fitted - begin, done - fitted))
+            raise ValueError(f"predictions in fold {fold} are not numbers")
+        results.append(FoldResult(fold, loss, len(test), fitted - begin, predicted - fitted))
     return results
 
 
-def loss_of(model: Any, X: Any, y: NDArray[Any], task: str, weights: Any = None) -> float:
-    """Return the mean squared error, or the mean cross-entropy, of a fitted method on some rows, as they weigh."""
+def mean_loss(model: Any, X: Any, y: NDArray[Any], task: str, sample_weight: Any = None) -> float:
+    """Return the weighted mean squared error, or the weighted mean cross-entropy, of a fitted method."""
     if task == "regression":
-        # some give a column, which would be held against every response
+        # some predict a column vector, which would be broadcast against y
         predicted = np.asarray(model.predict(X), dtype=float).reshape(len(y))
-        return float(np.average(np.square(predicted - y), weights=weights))
-    shares = np.asarray(model.predict_proba(X), dtype=float)
-    column = pd.Index(np.asarray(model.classes_)).get_indexer(y)
-    share = np.where(
-        column >= 0, shares[np.arange(len(y)), column], 0.0
-    )  # of a class never seen: -1, and nothing
-    return float(np.average(-np.log(np.clip(share, _SMALLEST_SHARE, 1.0)), weights=weights))
+        return float(np.average(np.square(predicted - y), weights=sample_weight))
+    probabilities = np.asarray(model.predict_proba(X), dtype=float)
+    column = pd.Index(np.asarray(model.classes_)).get_indexer(y)  # -1: a class not seen in training
+    probability = np.where(column >= 0, probabilities[np.arange(len(y)), column], 0.0)
+    return float(np.average(-np.log(np.clip(probability, _MIN_PROBABILITY, 1.0)), weights=sample_weight))
 
 
-# What neighbouring cells share is kept by the process that runs them.
+# Caches of a worker process, for consecutive trials that share a data set, a table or a fitted method
 
-_MOST_BYTES = 500_000_000  # that fitted methods take together, about; and as many for tables
-_CELL = 16  # bytes of a cell of the tables of training and test
-_keeping = threading.Lock()  # cells may run in threads of one process
+_MAX_BYTES = 500_000_000  # of the fitted methods, about; and of the tables
+_CELL_BYTES = 16  # of a table for training and one for the test
+_MAX_MODELS = 32
+_lock = threading.Lock()  # trials may run in threads of one process
+
+_ModelKey = tuple[tuple[Any, ...], int]
+_tables: dict[tuple[Dataset | str, Scenario, float, int], tuple[Any, Any]] = {}
+_models: dict[_ModelKey, Any] = {}
+
+
+def clear_caches() -> None:
+    """Free what this process has cached for further trials."""
+    with _lock:
+        _models.clear()
+        _tables.clear()
+    for cached in (_read, _split):
+        cached.cache_clear()
+
+
+def _load(source: Dataset | str) -> Dataset:
+    return _read(source) if isinstance(source, str) else source
 
 
 @lru_cache(maxsize=4)
-def _loaded(path: str) -> Dataset:
+def _read(path: str) -> Dataset:
     dataset: Dataset = joblib.load(Path(path))
     return dataset
 
 
-_punched: dict[tuple[Dataset | str, Scenario, float, int], tuple[Any, Any]] = {}
-
-
-def _tables(source: Dataset | str, scenario: Scenario, rate: float, seed: int) -> tuple[Any, Any]:
-    dataset = _loaded(source) if isinstance(source, str) else source
-    key = (source, scenario, rate, seed)
-    with _keeping:
-        found = _punched.pop(key, None)
-    found = found or scenario.tables(dataset, rate, seed)
-    with _keeping:
-        _punched[key] = found  # last, so that it goes last
-        while len(_punched) > 1 and len(_punched) * dataset.X.size * _CELL > _MOST_BYTES:
-            del _punched[next(iter(_punched))]
-    return found
-
-
 @lru_cache(maxsize=4)
-def _parted(source: Dataset | str, folds: Folds) -> Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    return folds.split(_loaded(source) if isinstance(source, str) else source)
+def _split(source: Dataset | str, folds: Folds) -> Sequence[Split]:
+    return folds.split(_load(source))
 
 
-_MOST_KEPT = 32  # fitted methods, which are asked again by neighbours
-_Key = tuple[tuple[Any, ...], int]
-_kept: dict[_Key, Any] = {}
+def _amputed_tables(trial: Trial, source: Dataset | str) -> tuple[Any, Any]:
+    dataset = _load(source)
+    key = (source, trial.scenario, trial.rate, trial.seed)
+    with _lock:
+        tables = _tables.pop(key, None)
+    tables = tables or trial.scenario.tables(dataset, trial.rate, trial.seed)
+    with _lock:
+        _tables[key] = tables  # the most recently used is last
+        while len(_tables) > 1 and len(_tables) * dataset.X.size * _CELL_BYTES > _MAX_BYTES:
+            del _tables[next(iter(_tables))]
+    return tables
 
 
-def _key(trial: Trial, fold: int) -> _Key:
-    return (trial.fingerprint, trial.spelling, trial.folds, trial.training), fold
+def _keep_model(key: _ModelKey, model: Any) -> None:
+    """Cache a fitted method, which may have grown while predicting, if there is room.
 
-
-def _fitted(trial: Trial, source: Dataset | str, fold: int, X: Any, train: NDArray[np.intp]) -> Any:
-    dataset = _loaded(source) if isinstance(source, str) else source
-    kept = _kept.get(_key(trial, fold))
-    if kept is not None:
-        return kept
-    weights = dataset.weights_of(train)
-    return fitted(trial.estimator, X.iloc[train], dataset.y[train], dataset.task, weights)
-
-
-def _keep(key: _Key, model: Any) -> None:
-    """Keep a method that has been asked, and may have grown, for the next cell, if there is room.
-
-    What other methods have left goes first. Folds come round in turn, so that those which are kept already will be
-    wanted before this one.
+    Models of other methods are evicted first, then this one: the folds come in a fixed order, so those that are cached
+    are needed before it.
     """
-    with _keeping:
-        _kept[key] = model
-        while len(_kept) > _MOST_KEPT or sum(map(_size, _kept.values())) > _MOST_BYTES:
-            del _kept[next((other for other in _kept if other[0] != key[0]), key)]
+    with _lock:
+        _models[key] = model
+        while len(_models) > _MAX_MODELS or sum(map(_size, _models.values())) > _MAX_BYTES:
+            del _models[next((other for other in _models if other[0] != key[0]), key)]
 
 
 def _size(model: Any) -> int:
-    """Return about how many bytes the nodes of a fitted method take, if it is one of ours; measured on digits.
+    """Return the approximate size in bytes of a model of tritree (measured on digits), 0 for others.
 
-    A node of a tree has a ladder, with a rung for each column, and so has one of a forest once it was opened; those of
-    boosting have none.
+    A node of a tree or a forest may hold a ladder with a split per column; those of boosting do not.
     """
     per_node = 100 if hasattr(model, "background_rows") else 45 * getattr(model, "n_features_in_", 0)
     return int(getattr(model, "n_nodes_", 0)) * per_node
-
-
-def forget() -> None:
-    """Let go of what this process keeps for the next cell."""
-    with _keeping:
-        _kept.clear()
-        _punched.clear()
-    for kept in (_loaded, _parted):
-        kept.cache_clear()

@@ -24,7 +24,7 @@ from tritree.lab.paper.trees import AuthorClassifier, AuthorRegressor
 )
 def test_trees_grow_as_the_authors_only_in_his_experiment(kind: Any, classes: tuple[Any, Any]) -> None:
     table = pd.DataFrame({"a": np.arange(40.0), "y": np.arange(40) % 2})
-    methods = kind(Dataset.of("table", table, "y"), methods=["fractional"])._methods
+    methods = kind(Dataset.from_table("table", table, "y"), methods=["fractional"])._methods
     made = [methods.make("fractional", task, 2) for task in ("regression", "classification")]
     assert tuple(map(type, made)) == classes
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from tritree.lab.data import NAMES
+from tritree.lab.paper.datasets import NAMES
 from tritree.lab.paper.experiment import LOSSES, MEASURES, figure2
 from tritree.lab.ranks import DISPLAY_NAMES, curves, display_name, scenario_name
 from tritree.lab.ranks.tables import as_text, curves_tables

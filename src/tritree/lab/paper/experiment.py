@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tritree.lab.data import NAMES, load
 from tritree.lab.experiment import RATES, Experiment
+from tritree.lab.paper.datasets import NAMES, load
 from tritree.lab.paper.trees import AuthorClassifier, AuthorRegressor
 from tritree.lab.scenarios import in_both, in_test
 from tritree.validation import check_choice
@@ -91,7 +91,7 @@ def paper_experiment(
     seeds : int, default=3
         Number of repetitions with other missing cells.
     data_dir : str, path-like or None, default=None
-        Folder of the data sets; see `tritree.lab.data.load`.
+        Folder of the data sets; see `tritree.lab.paper.datasets.load`.
     store : str, path-like or None, default=None
         File that keeps finished results.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tritree.inspection.formatting import as_name
-from tritree.lab.kinds import KINDS
+from tritree.lab.methods import MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,14 +24,14 @@ __all__ = [
 ]
 
 #: The methods of tritree in the paper's order; those of forests and boosting are prefixed by the kind of model.
-METHODS = ("majority", "mia", "fractional", "trinary", "trinary_mia", "surrogate", "discard")
-_ALL_METHODS = METHODS + tuple(f"{kind}:{method}" for kind in KINDS for method in METHODS)
+METHODS = ("majority", "mia", "fractional", "trinary", "trinary_mia", "surrogate", "complete_case")
+_ALL_METHODS = METHODS + tuple(f"{kind}:{method}" for kind in MODELS for method in METHODS)
 _SCENARIOS = ("mcar", "mcar_test", "im", "im_test", "mar", "mar_test", "mnar", "mnar_test", "predictive")
 
-_IN_PAPER = ("Majority", "MIA", "FC", "Trinary", "TrinaryMIA", "Surrogate", "Discard")
+_IN_PAPER = ("Majority", "MIA", "FC", "Trinary", "TrinaryMIA", "Surrogate", "Complete case")
 #: Methods as the paper writes them, with the kind of model appended.
 DISPLAY_NAMES = dict(zip(METHODS, _IN_PAPER, strict=True))
-DISPLAY_NAMES |= {f"{kind}:{name}": f"{DISPLAY_NAMES[name]} {kind}" for kind in KINDS for name in METHODS}
+DISPLAY_NAMES |= {f"{kind}:{name}": f"{DISPLAY_NAMES[name]} {kind}" for kind in MODELS for name in METHODS}
 _MECHANISMS = {"mcar": "MCAR", "im": "IM", "mar": "MAR", "mnar": "MNAR", "predictive": "Predictive"}
 _SHIFT = " → "
 

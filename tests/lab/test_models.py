@@ -12,15 +12,14 @@ import pytest
 
 import tritree
 from tritree.lab import trial
-from tritree.lab.data import Dataset
+from tritree.lab.dataset import Dataset
 from tritree.lab.experiment import Experiment
-from tritree.lab.kinds import KINDS, asked, strategies_of
-from tritree.lab.methods import DiscardIncomplete, Methods
+from tritree.lab.methods import MODELS, CompleteCaseEstimator, Methods, method_spec, strategies_of
 from tritree.lab.ranks.names import METHODS, display_name, method_order, parse_method
 from tritree.lab.scenarios import in_test
 from tritree.lab.trial import Folds
 
-ALL = [f"{kind}:{strategy}" for kind in KINDS for strategy in strategies_of(kind)]
+ALL = [f"{kind}:{strategy}" for kind in MODELS for strategy in strategies_of(kind)]
 
 
 def made(task: str = "regression", n: int = 120) -> Dataset:
@@ -28,7 +27,7 @@ def made(task: str = "regression", n: int = 120) -> Dataset:
     table = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))
     signal = table["a"] + table["b"].abs()
     table["y"] = signal if task == "regression" else np.where(signal > 0, "yes", "no")
-    return Dataset.of("made", table, "y")
+    return Dataset.from_table("made", table, "y")
 
 
 def small(**parameters: Any) -> Experiment:
@@ -49,14 +48,14 @@ def test_kind_alone_has_the_strategy_of_its_estimators() -> None:
         ("forest", tritree.TrinaryForestClassifier),
         ("boosting", tritree.TrinaryBoostingClassifier),
     ):
-        assert asked(kind) == (kind, estimator().missing)
+        assert method_spec(kind) == (kind, estimator().missing)
 
 
 @pytest.mark.parametrize(
     "name", ["", ":", "boosting:", ":mia", "bosting:mia", "forest:tree", "Boosting:mia", "mia:tree"]
 )
 def test_other_names_ask_for_nothing(name: str) -> None:
-    assert asked(name) is None
+    assert method_spec(name) is None
 
 
 @pytest.mark.parametrize(("name", "task"), list(product(ALL, ["regression", "classification"])))
@@ -67,7 +66,7 @@ def test_every_name_makes_a_model_that_fits(name: str, task: str) -> None:
     model.fit(data.X, data.y)
     assert len(model.predict(data.X)) == data.n_rows
     kind, strategy = name.split(":")
-    assert isinstance(model, DiscardIncomplete) == (strategy == "discard")
+    assert isinstance(model, CompleteCaseEstimator) == (strategy == "complete_case")
     inner = getattr(model, "estimator", model)
     ending = {"regression": "Regressor", "classification": "Classifier"}[task]
     assert type(inner).__name__ == f"Trinary{kind.capitalize()}{ending}"
@@ -101,16 +100,19 @@ def test_what_no_option_says_is_as_the_estimators_have_it() -> None:
         ("forest", tritree.TrinaryForestRegressor()),
         ("boosting", tritree.TrinaryBoostingRegressor()),
     ):
-        found = methods.make(name, "regression", "own").get_params()
+        found = methods.make(name, "regression", "default").get_params()
         assert found == estimator.get_params() | {"n_jobs": 1, "random_state": 0}
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"learning_rate": 0.1}, "'learning_rate', which is for boosting, and methods has none such"),
+        ({"learning_rate": 0.1}, "'learning_rate', which is for boosting, and methods has none"),
         ({"trees": 5}, "'trees', which is for forest and boosting"),
-        ({"min_sample_leaf": 5}, "'min_sample_leaf', which is no parameter of a tree, a forest or boosting"),
+        (
+            {"min_sample_leaf": 5},
+            "'min_sample_leaf', which is not a parameter of a tree, a forest or boosting",
+        ),
     ],
 )
 def test_option_that_no_method_takes_is_refused_at_once(options: dict[str, Any], words: str) -> None:
@@ -119,12 +121,12 @@ def test_option_that_no_method_takes_is_refused_at_once(options: dict[str, Any],
 
 
 def test_tuned_depth_is_that_of_trees_only() -> None:
-    experiment = small(depth="tuned")
+    experiment = small(max_depth="tuned")
     experiment.run(1)
     models = experiment.about()["models"]
     assert list(experiment.depths) == ["made"]
     assert (models["forest"]["max_depth"], models["boosting"]["max_depth"]) == (None, 6)
-    given = small(depth=2).about()["models"]
+    given = small(max_depth=2).about()["models"]
     assert {facts["max_depth"] for facts in given.values()} == {2}
 
 
@@ -137,14 +139,14 @@ def test_without_trees_no_depth_is_tuned() -> None:
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_loss_is_that_of_models_fitted_by_hand(task: str) -> None:
     data = made(task)
-    found = small(datasets=data, methods=["boosting:mia"], depth=2).run(1)
+    found = small(datasets=data, methods=["boosting:mia"], max_depth=2).run(1)
     kind = tritree.TrinaryBoostingRegressor if task == "regression" else tritree.TrinaryBoostingClassifier
     _, holed = in_test("mcar").tables(data, 0.3, 0)
     for fold, (train, test) in enumerate(Folds(3).split(data)):
         model = kind(missing="mia", max_depth=2, max_iter=4, random_state=0).fit(
             data.X.iloc[train], data.y[train]
         )
-        expected = trial.loss_of(model, holed.iloc[test], data.y[test], task)
+        expected = trial.mean_loss(model, holed.iloc[test], data.y[test], task)
         loss = found[(found["rate"] == 0.3) & (found["fold"] == fold)]["loss"].item()
         assert loss == expected
 
@@ -153,16 +155,16 @@ def test_finished_models_are_found_again_and_other_options_are_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "results.sqlite"
-    first = small(store=store, depth=2).run(1)
+    first = small(store=store, max_depth=2).run(1)
     ran = []
     monkeypatch.setattr("tritree.lab.experiment.run_trial", lambda cell, _: ran.append(cell.method) or [])
-    again = small(store=store, depth=2).run(1)
+    again = small(store=store, max_depth=2).run(1)
     assert not ran
     pd.testing.assert_frame_equal(first, again)
-    small(store=store, depth=2, options={"trees": 5}).run(1)
+    small(store=store, max_depth=2, options={"trees": 5}).run(1)
     assert set(ran) == {"forest:mia", "boosting"}
     ran.clear()
-    small(store=store, depth=2, options={"trees": 4, "learning_rate": 0.2}).run(1)
+    small(store=store, max_depth=2, options={"trees": 4, "learning_rate": 0.2}).run(1)
     assert set(ran) == {"boosting"}
 
 
@@ -170,14 +172,14 @@ def test_models_are_kept_for_the_next_rate_as_far_as_there_is_room(monkeypatch: 
     kept = []
 
     def forget() -> None:
-        kept.append([(fold, trial._size(model)) for (_, fold), model in trial._kept.items()])
-        trial.forget()
+        kept.append([(fold, trial._size(model)) for (_, fold), model in trial._models.items()])
+        trial.clear_caches()
 
-    monkeypatch.setattr("tritree.lab.experiment.forget", forget)
+    monkeypatch.setattr("tritree.lab.experiment.clear_caches", forget)
     plenty = small(methods=["boosting"], folds=4, rates=[0.3, 0.6]).run(1)
     folds, sizes = zip(*kept[0], strict=True)
     assert folds == (0, 1, 2, 3)
-    monkeypatch.setattr(trial, "_MOST_BYTES", sum(sizes[:2]))
+    monkeypatch.setattr(trial, "_MAX_BYTES", sum(sizes[:2]))
     little = small(methods=["boosting"], folds=4, rates=[0.3, 0.6]).run(1)
     assert kept[1] == kept[0][:2]
     assert little["loss"].tolist() == plenty["loss"].tolist()
@@ -207,9 +209,9 @@ def test_strategy_keeps_its_colour_in_every_kind_and_kinds_are_told_apart() -> N
     pytest.importorskip("matplotlib")
     from tritree.lab.figures import method_styles
 
-    drawn = method_styles([*METHODS, *(f"{kind}:{method}" for kind in KINDS[1:] for method in METHODS)])
+    drawn = method_styles([*METHODS, *(f"{kind}:{method}" for kind in MODELS[1:] for method in METHODS)])
     assert len(set(drawn.values())) == 3 * len(METHODS)
     for method in METHODS:
-        same = [drawn[method], *(drawn[f"{kind}:{method}"] for kind in KINDS[1:])]
+        same = [drawn[method], *(drawn[f"{kind}:{method}"] for kind in MODELS[1:])]
         assert len({(look.colour, look.marker) for look in same}) == 1
         assert len({str(look.line) for look in same}) == len({look.fill for look in same}) == 3

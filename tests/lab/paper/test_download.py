@@ -1,4 +1,4 @@
-"""A data set that is nowhere is downloaded once, whole or not at all; what can go wrong is told in one error."""
+"""A data set that is nowhere is downloaded once, whole or not at all; what can go wrong is message in one error."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import pytest
 
 pd = pytest.importorskip("pandas")
 
-from lab.openml import REDIRECT, Server  # noqa: E402
-from lab.raw_rows import tables, texts  # noqa: E402
+from lab.paper.openml import REDIRECT, Server  # noqa: E402
+from lab.paper.raw_rows import tables, texts  # noqa: E402
 
-from tritree.lab import fetching  # noqa: E402
-from tritree.lab.data import DataNotFoundError, available, load  # noqa: E402
-from tritree.lab.recipes import RECIPES  # noqa: E402
+from tritree.lab.paper import datasets  # noqa: E402
+from tritree.lab.paper.dataset_specs import SPECS  # noqa: E402
+from tritree.lab.paper.datasets import DatasetNotFoundError, available, load  # noqa: E402
 
 ATTRIBUTES = {f"V{i}": "numeric" for i in range(1, 8)} | {"Class": "{1,2,3}"}
 
@@ -37,8 +37,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def expect(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Expect as many rows as there are in the made-up table."""
-    recipe = replace(RECIPES[name], rows=len(tables(name)[1]), digest=None)
-    monkeypatch.setitem(RECIPES, name, recipe)  # type: ignore[arg-type]
+    spec = replace(SPECS[name], rows=len(tables(name)[1]), digest=None)
+    monkeypatch.setitem(SPECS, name, spec)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -78,14 +78,14 @@ def test_file_at_hand_is_taken_without_asking_the_server(openml: Server, tmp_pat
 
 
 def test_no_download_means_none(openml: Server, cache: Path) -> None:
-    with pytest.raises(DataNotFoundError, match="downloads are off"):
+    with pytest.raises(DatasetNotFoundError, match="downloads are off"):
         load("seeds", download=False)
     assert openml.asked == []
     assert not cache.exists()
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "message"),
     [
         (500, "HTTP Error 500"),
         (404, "HTTP Error 404"),
@@ -94,10 +94,10 @@ def test_no_download_means_none(openml: Server, cache: Path) -> None:
     ],
 )
 def test_faulty_server_is_told_in_one_error_that_says_what_to_do(
-    openml: Server, cache: Path, fault: Any, told: str
+    openml: Server, cache: Path, fault: Any, message: str
 ) -> None:
     openml.fault = fault
-    with pytest.raises(DataNotFoundError, match=told) as caught:
+    with pytest.raises(DatasetNotFoundError, match=message) as caught:
         load("seeds")
     message = str(caught.value)
     assert f"Put it into '{cache / 'seeds.csv'}'" in message
@@ -109,10 +109,10 @@ def test_faulty_server_is_told_in_one_error_that_says_what_to_do(
 
 
 def test_silent_server_is_given_up(openml: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "SILENCE", 0.1)
+    monkeypatch.setattr(datasets, "TIMEOUT", 0.1)
     openml.fault = "silent"
     start = time.monotonic()
-    with pytest.raises(DataNotFoundError, match="timed out"):
+    with pytest.raises(DatasetNotFoundError, match="timed out"):
         load("seeds")
     assert time.monotonic() - start < 10
     assert socket.getdefaulttimeout() is None
@@ -122,9 +122,9 @@ def test_silent_server_is_given_up(openml: Server, cache: Path, monkeypatch: pyt
 def test_half_a_file_and_then_silence_is_given_up(
     openml: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetching, "SILENCE", 0.2)
+    monkeypatch.setattr(datasets, "TIMEOUT", 0.2)
     openml.fault = "half"
-    with pytest.raises(DataNotFoundError, match="timed out"):
+    with pytest.raises(DatasetNotFoundError, match="timed out"):
         load("seeds")
     assert not cache.exists()
 
@@ -134,7 +134,7 @@ def test_no_network_is_told_without_the_words_of_a_library(
 ) -> None:
     with Server({}, []) as server:
         server.is_openml(monkeypatch)  # and gone by the time it is asked
-    with pytest.raises(DataNotFoundError, match=r"failed \(.*[Rr]efused.*\)") as caught:
+    with pytest.raises(DatasetNotFoundError, match=r"failed \(.*[Rr]efused.*\)") as caught:
         load("seeds")
     assert "urlopen" not in str(caught.value)
 
@@ -145,18 +145,18 @@ def test_other_table_than_expected_is_an_error_that_says_what_was_expected(
 ) -> None:
     if change == "rows":
         openml.lines.append(openml.lines[0])
-        expected = r"OpenML's table 1499 is not what was expected \(4 rows where 3 were expected"
+        expected = r"OpenML's table 1499 is not the expected one \(4 rows instead of 3"
     else:
         openml.attributes = {f"W{name}": kind for name, kind in openml.attributes.items()}
-        expected = r"is not what was expected \(the raw table lacks 'v1'"
-    with pytest.raises(DataNotFoundError, match=expected):
+        expected = r"is not the expected one \(the raw table lacks 'v1'"
+    with pytest.raises(DatasetNotFoundError, match=expected):
         load("seeds")
     assert not cache.exists()
 
 
 @pytest.mark.parametrize("name", ["black_friday", "life_expectancy"])
 def test_set_that_openml_does_not_have_is_told_where_to_get(name: str, openml: Server, cache: Path) -> None:
-    with pytest.raises(DataNotFoundError, match=r"https://www\.kaggle\.com/") as caught:
+    with pytest.raises(DatasetNotFoundError, match=r"https://www\.kaggle\.com/") as caught:
         load(name)
     assert str(cache / f"{name}.csv") in str(caught.value)
     assert openml.asked == []
@@ -194,9 +194,9 @@ KILLED = """
 import re, sys
 {redirect}
 from dataclasses import replace
-from tritree.lab.recipes import RECIPES
-from tritree.lab.data import load
-RECIPES["seeds"] = replace(RECIPES["seeds"], rows=3)
+from tritree.lab.paper.dataset_specs import SPECS
+from tritree.lab.paper.datasets import load
+SPECS["seeds"] = replace(SPECS["seeds"], rows=3)
 load("seeds")
 """
 

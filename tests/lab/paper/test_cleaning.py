@@ -12,17 +12,17 @@ from data_paths import DATA
 
 pd = pytest.importorskip("pandas")
 
-from lab.raw_rows import tables, texts  # noqa: E402
+from lab.paper.raw_rows import tables, texts  # noqa: E402
 from pandas.testing import assert_frame_equal  # noqa: E402
 
-from tritree.lab.cleaning import DataError  # noqa: E402
-from tritree.lab.data import NAMES  # noqa: E402
-from tritree.lab.recipes import RECIPES, Recipe  # noqa: E402
+from tritree.lab.dataset import DatasetError  # noqa: E402
+from tritree.lab.paper.dataset_specs import SPECS, DatasetSpec  # noqa: E402
+from tritree.lab.paper.datasets import NAMES  # noqa: E402
 
 
-def small(name: str, rows: int | None = None) -> Recipe:
-    """Return a recipe that expects as many rows as the made-up table leaves."""
-    return replace(RECIPES[name], rows=len(tables(name)[1]) if rows is None else rows)
+def small(name: str, rows: int | None = None) -> DatasetSpec:
+    """Return a spec that expects as many rows as the made-up table leaves."""
+    return replace(SPECS[name], rows=len(tables(name)[1]) if rows is None else rows)
 
 
 def plain(table: Any) -> Any:
@@ -40,20 +40,20 @@ def the_file(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_made_up_raw_rows_become_the_rows_written_beside_them(name: str) -> None:
+def test_made_up_raw_rows_become_the_expected_rows(name: str) -> None:
     raw, expected = tables(name)
     assert_frame_equal(
-        plain(small(name).clean(raw)), expected.astype(dict.fromkeys(RECIPES[name].text, "str"))
+        plain(small(name).clean(raw)), expected.astype(dict.fromkeys(SPECS[name].text_columns, "str"))
     )
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_clean_table_has_the_columns_and_kinds_of_the_authors_file(name: str) -> None:
+def test_clean_table_has_the_columns_and_types_of_the_authors_file(name: str) -> None:
     file = the_file(name)
-    cleaned = plain(small(name).clean(tables(name)[0]))
-    assert list(cleaned) == list(file)
-    assert cleaned.dtypes.astype(str).tolist() == file.dtypes.astype(str).tolist()
-    assert file.shape == (RECIPES[name].rows, len(RECIPES[name].kinds))
+    clean = plain(small(name).clean(tables(name)[0]))
+    assert list(clean) == list(file)
+    assert clean.dtypes.astype(str).tolist() == file.dtypes.astype(str).tolist()
+    assert file.shape == (SPECS[name].rows, len(SPECS[name].types))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -75,28 +75,28 @@ def test_row_numbers_of_the_raw_table_do_not_matter(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_absent_column_is_an_error_that_names_it_and_the_source(name: str) -> None:
     raw = tables(name)[0]
-    needed = next(iter(RECIPES[name].raw_columns(raw.columns)))
-    with pytest.raises(DataError, match="the raw table lacks") as caught:
+    needed = next(iter(SPECS[name].raw_columns(raw.columns)))
+    with pytest.raises(DatasetError, match="the raw table lacks") as caught:
         small(name).clean(raw.drop(columns=needed))
-    assert RECIPES[name].lacking(raw.columns.drop(needed))[0] in str(caught.value)
-    assert RECIPES[name].source in str(caught.value)
+    assert SPECS[name].missing_columns(raw.columns.drop(needed))[0] in str(caught.value)
+    assert SPECS[name].source in str(caught.value)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_wrong_number_of_rows_is_an_error_that_says_how_many_were_expected(name: str) -> None:
-    with pytest.raises(DataError, match=f"rows where {RECIPES[name].rows:,} were expected"):
-        RECIPES[name].clean(tables(name)[0])
+    with pytest.raises(DatasetError, match=f"rows instead of {SPECS[name].rows:,} "):
+        SPECS[name].clean(tables(name)[0])
 
 
 @pytest.mark.parametrize(
     ("name", "column", "value", "expected"),
     [
-        ("auto_mpg", "weight", "heavy", "column 'weight' holds 'heavy' where numbers were expected"),
-        ("auto_mpg", "origin", 1.5, "column 'origin' holds 1.5 where whole numbers were expected"),
-        ("black_friday", "Age", "99-120", "column 'Age' holds '99-120' where one of 0-17, .* was expected"),
-        ("titanic", "Survived", 2, "column 'y' holds .*2.* where one of 0, 1 was expected"),
-        ("lymphography", "class", "healthy", "column 'y' holds 'healthy' where one of"),
-        ("seeds", "Class", 4, "column 'y' holds .*4.* where one of 1, 2, 3"),
+        ("auto_mpg", "weight", "heavy", "column 'weight' holds 'heavy' instead of numbers"),
+        ("auto_mpg", "origin", 1.5, "column 'origin' holds 1.5 instead of integers"),
+        ("black_friday", "Age", "99-120", "column 'Age' holds '99-120' instead of one of 0-17, .*"),
+        ("titanic", "Survived", 2, "column 'y' holds .*2.* instead of one of 0, 1"),
+        ("lymphography", "class", "healthy", "column 'y' holds 'healthy' instead of one of"),
+        ("seeds", "Class", 4, "column 'y' holds .*4.* instead of one of 1, 2, 3"),
     ],
 )
 def test_unexpected_value_is_an_error_that_names_column_and_value(
@@ -105,7 +105,7 @@ def test_unexpected_value_is_an_error_that_names_column_and_value(
     raw = tables(name)[0]
     raw[column] = raw[column].astype(object)
     raw.loc[0, column] = value
-    with pytest.raises(DataError, match=expected):
+    with pytest.raises(DatasetError, match=expected):
         small(name).clean(raw)
 
 
@@ -114,9 +114,9 @@ def test_lymphography_shuffled_as_at_openml_comes_back_in_the_authors_order() ->
     raw = file.sample(frac=1, random_state=1, ignore_index=True)
     words = {"lac. marginal": "lac_margin", "lac. central": "lac_central", "drop-like": "drop_like"}
     raw = raw.replace(words | {"malign": "malign_lymph"}).assign(n_nodes=raw["n_nodes"] / 45 + 1)
-    new = {new: old for old, new in RECIPES["lymphography"].names.items()}
-    cleaned = RECIPES["lymphography"].clean(raw.rename(columns=new))
-    assert_frame_equal(plain(cleaned), file)
+    new = {new: old for old, new in SPECS["lymphography"].names.items()}
+    clean = SPECS["lymphography"].clean(raw.rename(columns=new))
+    assert_frame_equal(plain(clean), file)
 
 
 def test_all_seeds_that_the_author_lacks_have_a_number_of_three_characters() -> None:
@@ -126,14 +126,14 @@ def test_all_seeds_that_the_author_lacks_have_a_number_of_three_characters() -> 
 
 def test_cement_of_the_author_is_not_changed_by_rounding() -> None:
     file = the_file("cement")
-    cleaned = RECIPES["cement"].clean(
+    clean = SPECS["cement"].clean(
         file.rename(columns=lambda column: column.replace("_", " ")).rename(columns={"y": "strength"})
     )
-    assert_frame_equal(cleaned, file)
+    assert_frame_equal(clean, file)
 
 
 def test_black_friday_keeps_the_order_of_its_550_thousand_rows() -> None:
-    rows = np.random.default_rng(0).integers(0, 3, RECIPES["black_friday"].rows)
+    rows = np.random.default_rng(0).integers(0, 3, SPECS["black_friday"].rows)
     raw = tables("black_friday")[0].iloc[rows]
-    cleaned = RECIPES["black_friday"].clean(raw)
-    assert cleaned["Age"].tolist() == [[0, 6, 2][row] for row in rows]
+    clean = SPECS["black_friday"].clean(raw)
+    assert clean["Age"].tolist() == [[0, 6, 2][row] for row in rows]

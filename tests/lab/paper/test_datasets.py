@@ -15,11 +15,13 @@ from data_paths import DATA
 
 pd = pytest.importorskip("pandas")
 
-from lab.raw_rows import tables, texts  # noqa: E402
+from lab.paper.raw_rows import tables, texts  # noqa: E402
 
-from tritree.lab import fetching  # noqa: E402
-from tritree.lab.data import NAMES, DataError, DataNotFoundError, available, cache_folder, load  # noqa: E402
-from tritree.lab.recipes import RECIPES  # noqa: E402
+from tritree.lab.dataset import DatasetError  # noqa: E402
+from tritree.lab.paper import datasets  # noqa: E402
+from tritree.lab.paper.dataset_specs import SPECS  # noqa: E402
+from tritree.lab.paper.datasets import NAMES, DatasetNotFoundError, available, load  # noqa: E402
+from tritree.lab.store import cache_folder  # noqa: E402
 
 HERE = (DATA / "paper" / "seeds.csv").exists()
 with_files = pytest.mark.skipif(not HERE, reason="no data sets of the paper; set TRITREE_DATA")
@@ -35,8 +37,8 @@ def nothing_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NAMES:
-        recipe = replace(RECIPES[name], rows=len(tables(name)[1]))
-        monkeypatch.setitem(RECIPES, name, recipe)  # type: ignore[arg-type]
+        spec = replace(SPECS[name], rows=len(tables(name)[1]))
+        monkeypatch.setitem(SPECS, name, spec)  # type: ignore[arg-type]
 
 
 def put(folder: Path, name: str, text: str, *, ending: str = ".csv") -> Path:
@@ -51,10 +53,10 @@ def put(folder: Path, name: str, text: str, *, ending: str = ".csv") -> Path:
 def test_file_of_the_author_is_known_for_his(name: str) -> None:
     dataset = load(name, DATA)
     assert dataset.note == ""
-    assert dataset.n_rows == len(dataset.X) == RECIPES[name].rows
-    assert dataset.task == RECIPES[name].task
+    assert dataset.n_rows == len(dataset.X) == SPECS[name].rows
+    assert dataset.task == SPECS[name].task
     assert not dataset.X.isna().any().any()
-    text = [column for column in RECIPES[name].text if column != "y"]
+    text = [column for column in SPECS[name].text_columns if column != "y"]
     assert [column for column in dataset.X if dataset.X[column].dtype == "category"] == text
 
 
@@ -80,7 +82,7 @@ def test_boston_is_a_regression_either_way_and_a_note_tells_of_the_text() -> Non
 def test_table_that_differs_from_the_authors_in_one_cell_says_so(tmp_path: Path) -> None:
     text = (DATA / "paper" / "seeds.csv").read_text()
     put(tmp_path, "seeds", text.replace("15.26", "15.27", 1))
-    assert "not the author's table" in load("seeds", tmp_path).note
+    assert "differ from the author's table" in load("seeds", tmp_path).note
 
 
 @with_files
@@ -130,32 +132,32 @@ def test_given_folder_comes_before_the_named_one_and_that_before_the_cache(
 
 
 def test_given_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataNotFoundError, match=r"there is no folder .*nowhere"):
+    with pytest.raises(DatasetNotFoundError, match=r"there is no folder .*nowhere"):
         load("seeds", tmp_path / "nowhere", download=False)
-    with pytest.raises(DataNotFoundError, match=r"there is no folder .*nowhere"):
+    with pytest.raises(DatasetNotFoundError, match=r"there is no folder .*nowhere"):
         available(tmp_path / "nowhere")
 
 
 def test_unknown_name_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(
-        DataError, match=r"no data set 'sedes' \(did you mean 'seeds'\?\); the paper's are auto_mpg, "
+        DatasetError, match=r"no data set 'sedes' \(did you mean 'seeds'\?\); the paper's are auto_mpg, "
     ):
         load("sedes")
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "cannot be read"),
-        ("a,b\n1,2\n", "its columns are 'a,b' where Area,Perimeter,.*,y was expected"),
-        (texts("seeds")[1], "3 rows where 199 were expected"),
+        ("a,b\n1,2\n", "its columns are 'a,b' instead of Area,Perimeter,.*,y"),
+        (texts("seeds")[1], "3 rows instead of 199"),
         ('"unclosed\n1,2\n', "is not the data set|cannot be read"),
         ("\x00\x01\x02", "is not the data set|cannot be read"),
     ],
 )
-def test_unusable_file_is_an_error_that_names_it(text: str, told: str, tmp_path: Path) -> None:
+def test_unusable_file_is_an_error_that_names_it(text: str, message: str, tmp_path: Path) -> None:
     path = put(tmp_path, "seeds", text)
-    with pytest.raises(DataError, match=told) as caught:
+    with pytest.raises(DatasetError, match=message) as caught:
         load("seeds", tmp_path)
     assert str(path) in str(caught.value)
 
@@ -163,25 +165,25 @@ def test_unusable_file_is_an_error_that_names_it(text: str, told: str, tmp_path:
 def test_cut_off_compressed_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     path = put(tmp_path, "seeds", texts("seeds")[1] * 50, ending=".csv.gz")
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(DataError, match=r"cannot be read .* put a whole file there"):
+    with pytest.raises(DatasetError, match=r"cannot be read .* put an intact file there"):
         load("seeds", tmp_path)
 
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
-        ("15.26,", ",", "column 'Area' has 1 missing cell where"),
-        ("15.26,", "wide,", "column 'Area' holds 'wide' where numbers were expected"),
-        ("Kama", "", "column 'y' has 1 missing cell where"),
-        ("Kama", "1", "column 'y' holds '1' where one of Kama, Rosa, Canadian was expected"),
+        ("15.26,", ",", "column 'Area' has 1 missing cell instead"),
+        ("15.26,", "wide,", "column 'Area' holds 'wide' instead of numbers"),
+        ("Kama", "", "column 'y' has 1 missing cell instead"),
+        ("Kama", "1", "column 'y' holds '1' instead of one of Kama, Rosa, Canadian"),
     ],
 )
 def test_unusable_cell_is_an_error_that_names_file_and_column(
-    old: str, new: str, told: str, tmp_path: Path
+    old: str, new: str, message: str, tmp_path: Path
 ) -> None:
     put(tmp_path, "seeds", texts("seeds")[1].replace(old, new))
-    with pytest.raises(DataError, match=f"seeds.csv' is not the data set Wheat seeds: {told}"):
+    with pytest.raises(DatasetError, match=f"seeds.csv' is not the data set Wheat seeds: {message}"):
         load("seeds", tmp_path)
 
 
@@ -214,12 +216,12 @@ def test_cache_is_where_the_system_has_caches(
 def test_error_of_an_absent_set_names_the_folder_the_user_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def told(data_dir: Any = None) -> str:
-        return str(fetching.how_to_get("cement", data_dir, "no reason"))
+    def message(data_dir: Any = None) -> str:
+        return str(datasets._not_found("cement", data_dir, "no reason"))
 
-    assert str(tmp_path / "cache" / "cement.csv") in told()
+    assert str(tmp_path / "cache" / "cement.csv") in message()
     monkeypatch.setenv("TRITREE_DATA", str(tmp_path / "named"))
-    assert str(tmp_path / "named" / "cement.csv") in told()
-    assert str(tmp_path / "given" / "cement.csv") in told(tmp_path / "given")
-    assert "1,030 rows" in told()
-    assert told().endswith("fine_aggregate,age,y")
+    assert str(tmp_path / "named" / "cement.csv") in message()
+    assert str(tmp_path / "given" / "cement.csv") in message(tmp_path / "given")
+    assert "1,030 rows" in message()
+    assert message().endswith("fine_aggregate,age,y")
