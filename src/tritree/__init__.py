@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
     from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
     from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
-    from tritree.files import load
     from tritree.inspection.missing_patterns import plot_missing
+    from tritree.serialization import load
 
     __version__: str
 
@@ -57,7 +57,7 @@ _LATER = {
     "TrinaryForestRegressor": "tritree.estimators.forest",
     "TrinaryTreeClassifier": "tritree.estimators.tree",
     "TrinaryTreeRegressor": "tritree.estimators.tree",
-    "load": "tritree.files",
+    "load": "tritree.serialization",
     "plot_missing": "tritree.inspection.missing_patterns",
 }
 

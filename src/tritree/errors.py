@@ -317,39 +317,36 @@ class UngrownBranchWarning(UserWarning):
         if self.cause == "export":
             what, when = _DESTINATIONS[self.destination]
             return (
-                f"no third branch has been grown so far, and {what} cannot grow any: a row with a hole gets "
-                f"the value of the node where it is met; call grow_for() {when}, with rows like those to come"
+                f"no third branch has been grown so far, and {what} cannot grow any: where a value is missing, a row "
+                f"gets the value of the node that splits on it; call grow_for() {when}, with rows like those to come"
             )
-        rows = "row" if self.n_hits == 1 else "rows"
-        hits = (
-            f"{self.n_hits:,} times a row met a third branch that was not grown, and got the value of the node: "
-            if self.model == "ensemble"
-            else f"{self.n_hits:,} {rows} met a third branch "
-        )
-        return hits + _CAUSES[self.cause, self.model]
+        rows = f"{self.n_hits:,} {'row' if self.n_hits == 1 else 'rows'} reached"
+        hits = f"{self.n_hits:,} times a row reached" if self.model == "ensemble" else rows
+        cause = _CAUSES[self.cause, self.model]
+        return f"{hits} a third branch that is not grown, and got the value of the node above it: {cause}"
 
 
 #: Where a model is exported to, and when ``grow_for`` must be called.
 _DESTINATIONS = {"file": ("the model in the file", "first"), "onnx": ("the exported model", "before")}
 
-_NOT_GROWN_IN_TIME = (
-    "that was not grown while the training rows were there and got the value of the node above it; call "
-)
+_ROWS_ARE_GONE = "the training rows are gone (detach(), or a file saved without them); call "
 #: Why a branch is not grown and what to do about it, by cause and model.
 _CAUSES = {
-    ("detached", "tree"): _NOT_GROWN_IN_TIME
-    + "grow_all() before detach() or save(training_rows=False) to have every branch",
-    ("detached", "tree of a forest"): _NOT_GROWN_IN_TIME
-    + "grow_for() of the forest before that, with rows like these",
-    ("detached", "ensemble"): "the rows to grow from are gone (detach(), or a file saved without them); call "
-    "grow_for() before that, with rows like these",
+    (
+        "detached",
+        "tree",
+    ): f"{_ROWS_ARE_GONE}grow_all() before detach() or save(training_rows=False) to grow every branch",
+    (
+        "detached",
+        "tree of a forest",
+    ): f"{_ROWS_ARE_GONE}grow_for() of the forest before that, with rows like these",
+    ("detached", "ensemble"): f"{_ROWS_ARE_GONE}grow_for() before that, with rows like these",
     (
         "node_limit",
         "tree of a forest",
-    ): "that is not grown and got the value of the node above it: the tree has all "
-    "the nodes that its forest allows; call grow_all() to have every branch of this tree, or raise max_third_nodes of "
-    "the forest",
-    ("node_limit", "ensemble"): "a tree has all the nodes it may have; raise max_third_nodes",
+    ): "the tree has all the nodes that its forest allows; call grow_all() to grow "
+    "every branch of this tree, or raise max_third_nodes of the forest",
+    ("node_limit", "ensemble"): "a tree has its maximum number of nodes; raise max_third_nodes",
 }
 
 

@@ -101,7 +101,7 @@ def test_figure_that_cannot_be_written_leaves_the_existing_one(
         raise OSError(28, "No space left on device")
 
     (tmp_path / "figure2.png").write_text("an older figure")
-    monkeypatch.setattr("tritree.files.write_whole", full)
+    monkeypatch.setattr("tritree.output_files.write_atomically", full)
     options = ["--data-dir", DATA, "--datasets", "seeds", "--rates", "0.2", "--seeds", 1, "--n-jobs", 1]
     assert "cannot write 'figure2.png': No space left" in tritree("lab", "paper", *options).error_line
     assert (tmp_path / "figure2.png").read_text() == "an older figure"

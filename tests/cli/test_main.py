@@ -231,7 +231,7 @@ def test_errors_of_the_system_take_one_line(
         closed.setattr(Path, "open", refused)
         assert "may not read" in tritree("fit", table, "-y", "progress").error_line
     with monkeypatch.context() as full:
-        full.setattr("tritree.files.write_whole", refused)
+        full.setattr("tritree.serialization.write_atomically", refused)
         assert "cannot write 'diabetes.tritree'" in tritree("fit", table, "-y", "progress").error_line
 
 

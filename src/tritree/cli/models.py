@@ -43,7 +43,7 @@ def open_model(path: str, *, n_jobs: int | None = None, unknown_category: str | 
     if format_by_name(file)[0] is not None:
         raise UserError(f"{path!r} is a table, not a model: the model comes first, then the table")
     with progress(f"opening {path!r}"):
-        from tritree.files import load
+        from tritree.serialization import load
 
         model = load(file)
     if n_jobs is not None:

@@ -31,12 +31,12 @@ def check_output(output: str | None, content: str, *inputs: str | None) -> Path 
 
     The files that the command reads, ``inputs``, must not be overwritten.
     """
-    from tritree.files import check_place
+    from tritree.output_files import check_output_path
 
     if output is None or output == "-":
         return None
     try:
-        file = check_place(output, content)
+        file = check_output_path(output, content)
         existing = [path for path in inputs if path is not None and Path(path).exists()]
         if file.exists() and any(file.samefile(path) for path in existing):
             raise UserError(f"{output!r} is read by this command; write {content} to another file")
@@ -126,10 +126,10 @@ def write_output(data: bytes, file: Path | None, output: str | None, content: st
 
 def write_file(data: bytes, file: Path, name: str | None = None) -> None:
     """Write a complete file, or raise a UserError."""
-    from tritree.files import write_whole
+    from tritree.output_files import write_atomically
 
     try:
-        write_whole(file, data)
+        write_atomically(file, data)
     except OSError as error:
         raise UserError(f"cannot write {name or str(file)!r}: {error.strerror}") from error
 

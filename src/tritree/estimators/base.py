@@ -389,6 +389,8 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         ...     load(Path(folder, "model.tritree")).n_nodes_
         355
         """
+        from tritree.serialization import save
+
         check_is_fitted(self)
         if training_rows not in (None, True, False):
             raise ParameterError("training_rows", "True, False or None", training_rows)
@@ -402,14 +404,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{name} was {was!r} in fit and is {now!r} now; set it back, or fit again")
         if training_rows is False and not self._model.is_detached:
             self._warn_nothing_grown("file")
-        self._write_file(path, training_rows)
-
-    def _write_file(self, path: Any, training_rows: bool | None) -> None:
-        raise NotImplementedError
-
-    def _read_model(self, fields: Any, arrays: Any, encoder: TableEncoder, n_classes: int) -> GrowingModel:
-        """Return the model of a file, with everything in it checked."""
-        raise NotImplementedError
+        save(self, path, training_rows=training_rows)
 
 
 def _equal(a: Any, b: Any) -> bool:

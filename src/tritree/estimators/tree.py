@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tritree.encoder import TableEncoder
 
 __all__ = ["TrinaryTreeClassifier", "TrinaryTreeRegressor"]
 
@@ -75,16 +74,6 @@ class BaseTree(TreeViews, TrinaryEstimator):
         """
         check_is_fitted(self)
         return self._model.importances(count_threads(self.n_jobs))
-
-    def _write_file(self, path: Any, training_rows: bool | None) -> None:
-        from tritree.files import save
-
-        save(self, path, training_rows)
-
-    def _read_model(self, fields: Any, arrays: Any, encoder: TableEncoder, n_classes: int) -> TreeModel:
-        from tritree.restore import restore_tree
-
-        return restore_tree(fields, arrays, encoder, n_classes)
 
 
 class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):

@@ -255,17 +255,17 @@ class TreeViews(_Base):
         >>> page.startswith("<!DOCTYPE html>")
         True
         """
-        from tritree.files import check_place, write_whole
+        from tritree.output_files import check_output_path, write_atomically
 
         check_is_fitted(self)
         check_int("max_nodes", max_nodes, 1)
-        place = None if path is None else check_place(path, "the page")  # before the work is done
+        place = None if path is None else check_output_path(path, "the page")  # before the work is done
         named, ends = self._rows_of_page(rows)
         self._model.grow_by_missing(max_nodes, count_threads(self.n_jobs))
         page = self._draw_page(named, ends, max_nodes)
         if place is None:
             return page
-        write_whole(place, page.encode())
+        write_atomically(place, page.encode())
         return None
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:

@@ -163,6 +163,10 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         callbacks.end()
         return self
 
+    def _set_fitted(self, model: BoostingModel, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:  # type: ignore[override]
+        super()._set_fitted(model, encoder, classes)
+        self.validation_scores_ = self.train_scores_ = self.best_iteration_ = None
+
     def _start(
         self,
         rows: Rows,
@@ -310,17 +314,6 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                 more_variance if variance is None or more_variance is None else variance + more_variance
             )
             yield self._values_of(raw, variance)
-
-    def _write_file(self, path: Any, training_rows: bool | None) -> None:
-        from tritree.estimators.boosting.files import save
-
-        save(self, path, training_rows=training_rows)
-
-    def _read_model(self, fields: Any, arrays: Any, encoder: TableEncoder, n_classes: int) -> BoostingModel:
-        from tritree.estimators.boosting.files import restore_ensemble
-
-        self.validation_scores_ = self.train_scores_ = self.best_iteration_ = None
-        return restore_ensemble(fields, arrays, encoder, n_classes)
 
 
 def rescaled(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:

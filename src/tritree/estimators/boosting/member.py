@@ -155,14 +155,14 @@ class Member:
         >>> page.startswith("<!DOCTYPE html>")
         True
         """
-        from tritree.files import check_place, write_whole
+        from tritree.output_files import check_output_path, write_atomically
 
         check_int("max_nodes", max_nodes, 1)
-        place = None if path is None else check_place(path, "the page")  # before the work is done
+        place = None if path is None else check_output_path(path, "the page")  # before the work is done
         page = self._page(rows, max_nodes=max_nodes)
         if place is None:
             return page
-        write_whole(place, page.encode())
+        write_atomically(place, page.encode())
         return None
 
     def _page(self, rows: Any = None, *, max_nodes: int, compact: bool = False) -> str:

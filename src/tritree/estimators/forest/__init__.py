@@ -107,16 +107,6 @@ class BaseForest(ForestViews, TrinaryEstimator):
         check_is_fitted(self)
         return self._model.importances(count_threads(self.n_jobs))
 
-    def _write_file(self, path: Any, training_rows: bool | None) -> None:
-        from tritree.estimators.forest.files import save
-
-        save(self, path, training_rows=training_rows)
-
-    def _read_model(self, fields: Any, arrays: Any, encoder: TableEncoder, n_classes: int) -> ForestModel:
-        from tritree.estimators.forest.files import restore_forest
-
-        return restore_forest(fields, arrays, encoder, n_classes)
-
 
 class _Bootstrap:
     """The rows that each tree is fitted to, drawn anew from its seed whenever they are needed."""

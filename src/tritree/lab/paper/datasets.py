@@ -16,10 +16,10 @@ import pandas as pd
 from sklearn.utils.fixes import parse_version
 
 from tritree.errors import shortened, warn_caller
-from tritree.files import write_whole
 from tritree.lab.dataset import Dataset, DatasetError, Task, digest, suggestion, target_values
 from tritree.lab.paper.dataset_specs import SPECS, VARIETIES, DatasetSpec
 from tritree.lab.store import CACHE_VARIABLE, cache_folder
+from tritree.output_files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -199,7 +199,7 @@ def _download(name: str, data_dir: Any) -> Any:
     path = cache_folder() / f"{name}.csv"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, table.to_csv(index=False).encode())
+        write_atomically(path, table.to_csv(index=False).encode())
     except OSError as error:
         warn_caller(
             f"{name!r} was downloaded but cannot be kept in {str(path)!r} ({error}); set {CACHE_VARIABLE}"

@@ -12,10 +12,10 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 
-from tritree.files import check_place, write_whole
 from tritree.inspection.html import policy_hash
 from tritree.lab.ranks import check_results
 from tritree.lab.report.sections import sections, size
+from tritree.output_files import check_output_path, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,9 +64,9 @@ def write_report(
     --------
     >>> write_report(results, "report.html")  # doctest: +SKIP
     """
-    place = check_place(path, "the report")
+    place = check_output_path(path, "the report")
     page = render_report(results, title=title, about=about, reference=reference, measure=measure)
-    write_whole(place, page.encode("utf-8"))
+    write_atomically(place, page.encode("utf-8"))
     return place
 
 

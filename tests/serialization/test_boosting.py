@@ -1,7 +1,9 @@
-"""Boosting comes back from its file as it was, and a file that was tampered with is refused."""
+"""A loaded boosting model is the saved one, and inconsistent files are refused."""
 
 from __future__ import annotations
 
+import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from safetensors.numpy import load as deserialise
 
 import tritree
 from tritree import ModelFileError, TrinaryBoostingClassifier, TrinaryBoostingRegressor
-from tritree.files import _read, _write
+from tritree.serialization import read_file, write_file
 
 
 def make_frame(n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
@@ -29,7 +31,7 @@ def make_frame(n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 FRAME, Y = make_frame()
-HOLED = FRAME.mask(np.random.default_rng(1).random(FRAME.shape) < 0.4)
+INCOMPLETE = FRAME.mask(np.random.default_rng(1).random(FRAME.shape) < 0.4)
 MODELS: dict[str, Any] = {
     "numbers": lambda: TrinaryBoostingRegressor(max_iter=8, random_state=0).fit(FRAME, Y),
     "bounds": lambda: TrinaryBoostingRegressor(
@@ -46,30 +48,30 @@ MODELS: dict[str, Any] = {
 }
 
 
-def answers(model: Any, table: pd.DataFrame) -> np.ndarray:
+def predictions(model: Any, table: pd.DataFrame) -> np.ndarray:
     return model.predict_proba(table) if hasattr(model, "predict_proba") else model.predict(table)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_loaded_model_answers_and_grows_alike(name: str, tmp_path: Path) -> None:
+def test_loaded_model_predicts_and_grows_alike(name: str, tmp_path: Path) -> None:
     model = MODELS[name]()
-    answers(model, HOLED[:40])  # half grown
+    predictions(model, INCOMPLETE[:40])  # half grown
     model.save(tmp_path / "model.tritree")
     again = tritree.load(tmp_path / "model.tritree")
     assert type(again) is type(model)
     assert again.n_grown_ == model.n_grown_
     assert again.get_params() == model.get_params()
-    np.testing.assert_array_equal(answers(again, HOLED), answers(model, HOLED))
+    np.testing.assert_array_equal(predictions(again, INCOMPLETE), predictions(model, INCOMPLETE))
     assert again.n_grown_ == model.n_grown_
 
 
-def test_file_without_background_answers_what_was_grown(tmp_path: Path) -> None:
+def test_file_without_background_rows_predicts_what_was_grown(tmp_path: Path) -> None:
     model = MODELS["numbers"]()
-    expected = model.predict(HOLED)
+    expected = model.predict(INCOMPLETE)
     model.save(tmp_path / "with.tritree")
     model.save(tmp_path / "without.tritree", training_rows=False)
     again = tritree.load(tmp_path / "without.tritree")
-    np.testing.assert_array_equal(again.predict(HOLED), expected)
+    np.testing.assert_array_equal(again.predict(INCOMPLETE), expected)
     assert again._model.core.is_detached
     arrays = deserialise((tmp_path / "without.tritree").read_bytes())
     assert not len(arrays["rows.narrow"])
@@ -77,25 +79,23 @@ def test_file_without_background_answers_what_was_grown(tmp_path: Path) -> None:
         again.save(tmp_path / "again.tritree", training_rows=True)
 
 
-def test_random_state_that_is_no_number_is_forgotten(tmp_path: Path) -> None:
+def test_random_state_that_is_not_an_integer_is_not_saved(tmp_path: Path) -> None:
     model = TrinaryBoostingRegressor(max_iter=2, random_state=np.random.RandomState(0)).fit(FRAME, Y)
     model.save(tmp_path / "model.tritree")
     assert tritree.load(tmp_path / "model.tritree").random_state is None
 
 
 def craft(change: Any, tmp_path: Path, name: str = "numbers") -> Path:
-    """Return a file with something changed in it and a checksum that fits."""
-    import json
-
+    """Return a file with a change and a valid checksum."""
     path = tmp_path / "crafted.tritree"
     model = MODELS[name]()
-    model.predict(HOLED)
+    model.predict(INCOMPLETE)
     model.save(path)
-    fields, arrays = _read(path)
-    about = json.loads(json.dumps(fields._entries))
+    stored, arrays = read_file(path)
+    description = copy.deepcopy(stored.entries)
     arrays = {name: array.copy() for name, array in arrays.items()}
-    change(about, arrays)
-    _write(path, json.dumps(about), arrays)
+    change(description, arrays)
+    write_file(path, json.dumps(description), arrays)
     return path
 
 
@@ -107,12 +107,12 @@ def put(name: str, place: Any, value: Any) -> Any:
 
 
 def describe(name: str, value: Any) -> Any:
-    def change(about: dict[str, Any], _: Any) -> None:
+    def change(description: dict[str, Any], _: Any) -> None:
         part, _, entry = name.partition(".")
         if entry:
-            about[part][entry] = value
+            description[part][entry] = value
         else:
-            about[part] = value
+            description[part] = value
 
     return change
 
@@ -181,22 +181,22 @@ def drop(name: str) -> Any:
         describe("plan.missing", "trinary"),
     ],
 )
-def test_crafted_file_of_rows_that_go_both_ways_is_refused(change: Any, tmp_path: Path) -> None:
+def test_crafted_file_of_a_fractional_model_is_refused(change: Any, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError):
         tritree.load(craft(change, tmp_path, "fractional"))
 
 
 @pytest.mark.parametrize("to", [0, 1, 2])
-def test_split_that_goes_one_way_only_under_fractional_is_refused(to: int, tmp_path: Path) -> None:
-    def change(about: dict[str, Any], arrays: dict[str, Any]) -> None:
-        put("trees.missing_to", 0, to)(about, arrays)
-        put("trees.third", 0, arrays["trees.left" if to == 0 else "trees.right"][0])(about, arrays)
+def test_fractional_split_that_sends_missing_to_one_branch_is_refused(to: int, tmp_path: Path) -> None:
+    def change(description: dict[str, Any], arrays: dict[str, Any]) -> None:
+        put("trees.missing_to", 0, to)(description, arrays)
+        put("trees.third", 0, arrays["trees.left" if to == 0 else "trees.right"][0])(description, arrays)
 
     with pytest.raises(ModelFileError):
         tritree.load(craft(change, tmp_path, "fractional"))
 
 
 @pytest.mark.parametrize("name", ["numbers", "fractional"])
-def test_file_that_is_put_together_again_is_loaded(name: str, tmp_path: Path) -> None:
-    model = tritree.load(craft(lambda about, arrays: None, tmp_path, name))
-    np.testing.assert_array_equal(model.predict(HOLED), MODELS[name]().predict(HOLED))
+def test_file_reassembled_from_its_parts_is_loaded(name: str, tmp_path: Path) -> None:
+    model = tritree.load(craft(lambda description, arrays: None, tmp_path, name))
+    np.testing.assert_array_equal(model.predict(INCOMPLETE), MODELS[name]().predict(INCOMPLETE))

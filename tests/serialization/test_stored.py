@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from corpus.measure import probe
-from files import make_stored
 from models import answers, same_bits
+from serialization import make_stored
 
 import tritree
 

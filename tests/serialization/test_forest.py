@@ -1,7 +1,8 @@
-"""Forests come back from their files as they were, and files that were tampered with are refused."""
+"""A loaded forest is the saved one, and inconsistent files are refused."""
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 import tritree
 from tritree import ModelFileError, TrinaryForestClassifier, TrinaryForestRegressor, UngrownBranchWarning
-from tritree.files import _read, _write
+from tritree.serialization import read_file, write_file
 
 
 def make_frame(n: int = 200) -> tuple[pd.DataFrame, np.ndarray]:
@@ -29,7 +30,7 @@ def make_frame(n: int = 200) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 FRAME, Y = make_frame()
-HOLED = FRAME.mask(np.random.default_rng(1).random(FRAME.shape) < 0.4)
+INCOMPLETE = FRAME.mask(np.random.default_rng(1).random(FRAME.shape) < 0.4)
 QUICK: dict[str, Any] = {"n_estimators": 4, "random_state": 0, "max_features": 0.5}
 STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate")
 
@@ -39,27 +40,27 @@ def make(missing: str = "trinary", weight: Any = None) -> TrinaryForestRegressor
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_loaded_forest_answers_and_grows_alike(missing: str, tmp_path: Path) -> None:
+def test_loaded_forest_predicts_and_grows_alike(missing: str, tmp_path: Path) -> None:
     forest = make(missing, np.linspace(0.5, 2, len(Y)))
-    forest.predict(HOLED[:40])  # half grown
+    forest.predict(INCOMPLETE[:40])  # half grown
     forest.save(tmp_path / "forest.tritree")
     again = tritree.load(tmp_path / "forest.tritree")
     assert again.get_params() == forest.get_params()
-    np.testing.assert_array_equal(again.predict(HOLED), forest.predict(HOLED))
+    np.testing.assert_array_equal(again.predict(INCOMPLETE), forest.predict(INCOMPLETE))
     assert again.n_grown_ == forest.n_grown_
 
 
-def test_loaded_forest_knows_its_classes(tmp_path: Path) -> None:
+def test_loaded_forest_has_its_classes_and_weights(tmp_path: Path) -> None:
     labels = np.where(Y > 2, "high", "low")
     forest = TrinaryForestClassifier(class_weight={"high": 2.0, "low": 1.0}, **QUICK).fit(FRAME, labels)
     forest.save(tmp_path / "forest.tritree")
     again = tritree.load(tmp_path / "forest.tritree")
-    np.testing.assert_array_equal(again.predict(HOLED), forest.predict(HOLED))
+    np.testing.assert_array_equal(again.predict(INCOMPLETE), forest.predict(INCOMPLETE))
     assert again.class_weight == {"high": 2.0, "low": 1.0}
 
 
-def test_file_without_training_rows_answers_what_was_grown(tmp_path: Path) -> None:
-    few = HOLED.iloc[:3]
+def test_file_without_training_rows_predicts_what_was_grown(tmp_path: Path) -> None:
+    few = INCOMPLETE.iloc[:3]
     forest = make().grow_for(few)
     forest.save(tmp_path / "with.tritree")
     forest.save(tmp_path / "without.tritree", training_rows=False)
@@ -67,22 +68,22 @@ def test_file_without_training_rows_answers_what_was_grown(tmp_path: Path) -> No
     np.testing.assert_array_equal(again.predict(few), forest.predict(few))
     assert (tmp_path / "without.tritree").stat().st_size < (tmp_path / "with.tritree").stat().st_size
     with pytest.warns(UngrownBranchWarning):
-        again.predict(HOLED)
+        again.predict(INCOMPLETE)
     with pytest.raises(ValueError, match="training_rows=True"):
         again.save(tmp_path / "again.tritree", training_rows=True)
 
 
 def craft(change: Any, tmp_path: Path) -> Path:
-    """Return a file with something changed in it and a checksum that fits."""
+    """Return a file with a change and a valid checksum."""
     path = tmp_path / "crafted.tritree"
-    forest = make().grow_for(HOLED)
-    assert forest.feature_importances_.sum() > 0  # which are kept, too
+    forest = make().grow_for(INCOMPLETE)
+    assert forest.feature_importances_.sum() > 0  # so that they are saved, too
     forest.save(path)
-    fields, arrays = _read(path)
-    about = json.loads(json.dumps(fields._entries))
+    stored, arrays = read_file(path)
+    description = copy.deepcopy(stored.entries)
     arrays = {name: array.copy() for name, array in arrays.items()}
-    change(about, arrays)
-    _write(path, json.dumps(about), arrays)
+    change(description, arrays)
+    write_file(path, json.dumps(description), arrays)
     return path
 
 
@@ -107,16 +108,16 @@ def put(name: str, place: Any, value: Any) -> Any:
         put("table.response", 0, np.inf),
         put("importances", 0, np.nan),
         put("importances", 0, -1.0),
-        lambda about, arrays: arrays.update(importances=np.ones(99)),
-        lambda about, arrays: arrays.update({"importances.more": np.ones(3)}),
-        lambda about, arrays: arrays.pop("table.response"),
-        lambda about, arrays: arrays.pop("3.tree.left"),
-        lambda about, arrays: about["trees"].pop(),
-        lambda about, arrays: about.update(n_rows=None),
-        lambda about, arrays: about.update(n_rows=10),
-        lambda about, arrays: about.update(estimator="forest classifier"),
-        lambda about, arrays: about["trees"][0]["settings"].update(max_features=0.0),
-        lambda about, arrays: about["trees"][0].update(n_fitted=10**6),
+        lambda description, arrays: arrays.update(importances=np.ones(99)),
+        lambda description, arrays: arrays.update({"importances.more": np.ones(3)}),
+        lambda description, arrays: arrays.pop("table.response"),
+        lambda description, arrays: arrays.pop("3.tree.left"),
+        lambda description, arrays: description["trees"].pop(),
+        lambda description, arrays: description.update(n_rows=None),
+        lambda description, arrays: description.update(n_rows=10),
+        lambda description, arrays: description.update(estimator="forest classifier"),
+        lambda description, arrays: description["trees"][0]["settings"].update(max_features=0.0),
+        lambda description, arrays: description["trees"][0].update(n_fitted=10**6),
     ],
 )
 def test_crafted_file_is_refused(change: Any, tmp_path: Path) -> None:
@@ -124,6 +125,6 @@ def test_crafted_file_is_refused(change: Any, tmp_path: Path) -> None:
         tritree.load(craft(change, tmp_path))
 
 
-def test_file_that_is_put_together_again_is_loaded(tmp_path: Path) -> None:
-    forest = tritree.load(craft(lambda about, arrays: None, tmp_path))
-    np.testing.assert_array_equal(forest.predict(HOLED), make().predict(HOLED))
+def test_file_reassembled_from_its_parts_is_loaded(tmp_path: Path) -> None:
+    forest = tritree.load(craft(lambda description, arrays: None, tmp_path))
+    np.testing.assert_array_equal(forest.predict(INCOMPLETE), make().predict(INCOMPLETE))

@@ -1,4 +1,4 @@
-"""What is loaded is what was saved: the tree, the columns, the classes and the parameters."""
+"""A loaded model is the saved one: the tree, the columns, the classes and the parameters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from files.samples import half_grown, mixed, more_holes, same_model
 from models import STRATEGIES, TASKS, answers, simulated
+from serialization.samples import half_grown, mixed, more_missing, same_model
 
 import tritree
 from tritree import ColumnError, TrinaryTreeClassifier, TrinaryTreeRegressor
@@ -31,7 +31,7 @@ def saved_and_loaded(model: Any, path: Path, **options: Any) -> Any:
 def test_loaded_model_is_the_same(task: str, missing: str, path: Path) -> None:
     X, y = mixed(task=task)
     model = half_grown(X, y, missing=missing)
-    assert same_model(saved_and_loaded(model, path), model, more_holes(X, seed=2))
+    assert same_model(saved_and_loaded(model, path), model, more_missing(X, seed=2))
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
@@ -40,7 +40,7 @@ def test_loaded_model_of_an_array_with_weights_is_the_same(task: str, missing: s
     X, y = simulated(200, 4, holes=0.2, task=task)
     weight = np.random.default_rng(1).random(len(y))
     model = half_grown(X, y, weight, missing=missing)
-    assert same_model(saved_and_loaded(model, path), model, more_holes(X, seed=2))
+    assert same_model(saved_and_loaded(model, path), model, more_missing(X, seed=2))
 
 
 def test_loaded_root_without_a_split_is_the_same(path: Path) -> None:
@@ -56,14 +56,14 @@ def test_binned_columns_and_columns_of_many_values_are_the_same(path: Path) -> N
     X[:, 0] = np.round(X[:, 0], 1)
     for max_bins in (None, 8):
         model = half_grown(X, y, max_bins=max_bins)
-        assert same_model(saved_and_loaded(model, path), model, more_holes(X, seed=2))
+        assert same_model(saved_and_loaded(model, path), model, more_missing(X, seed=2))
 
 
 # Columns
 
 
 def one_column(values: Any) -> tuple[pd.DataFrame, Any]:
-    """Return a table with one column of its own and one of noise, and a response that depends on the first."""
+    """Return a table with one column of its own and one of noise, and a target that depends on the first."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": values, "noise": rng.normal(size=len(values))})
     return table, pd.factorize(table["a"])[0] + rng.normal(scale=0.1, size=len(values))
@@ -72,36 +72,38 @@ def one_column(values: Any) -> tuple[pd.DataFrame, Any]:
 CODES = np.arange(120) % 3
 COLUMNS = {
     "text": np.array(["", "b\n", "žlutý 🌳"], dtype=object)[CODES],
-    "whole numbers": pd.Categorical(CODES * 2 - 2**52),
+    "integers": pd.Categorical(CODES * 2 - 2**52),
     "fractions": pd.Categorical(CODES / 3),
     "booleans": CODES == 1,
     "ordered text": pd.Categorical(np.array(["m", "s", "l"])[CODES], ["s", "m", "l", "xl"], ordered=True),
     "ordered numbers": pd.Categorical(CODES / 4, [0.5, 0.0, 0.25], ordered=True),
     "ordered booleans": pd.Categorical(CODES == 1, [True, False], ordered=True),
     "ordered, all missing": pd.Categorical([None] * 120, ["s", "m"], ordered=True),
-    "nothing": np.full(120, None),
+    "empty": np.full(120, None),
 }
 
 
 @pytest.mark.parametrize("values", COLUMNS.values(), ids=COLUMNS)
-def test_columns_of_any_kind_come_back(values: Any, path: Path) -> None:
+def test_columns_of_any_type_come_back(values: Any, path: Path) -> None:
     X, y = one_column(values)
     model = half_grown(X, y)
     again = saved_and_loaded(model, path)
     assert again._encoder == model._encoder
-    assert same_model(again, model, more_holes(X))
+    assert same_model(again, model, more_missing(X))
 
 
 @pytest.mark.parametrize("missing", ["trinary_mia", "mia"])
 @pytest.mark.parametrize("kind", ["number", "category", "order"])
 def test_split_of_missing_against_observed_comes_back(missing: str, kind: str, path: Path) -> None:
-    holes = np.arange(200) % 3 == 0
+    is_missing = np.arange(200) % 3 == 0
     codes = np.random.default_rng(0).integers(0, 3, 200)
     values = codes.astype(float) if kind == "number" else pd.Categorical(codes, ordered=kind == "order")
-    X = pd.DataFrame({"a": pd.Series(values).mask(holes), "b": np.random.default_rng(1).normal(size=200)})
-    model = half_grown(X, 10.0 * holes + X["b"].to_numpy(), missing=missing)
+    X = pd.DataFrame(
+        {"a": pd.Series(values).mask(is_missing), "b": np.random.default_rng(1).normal(size=200)}
+    )
+    model = half_grown(X, 10.0 * is_missing + X["b"].to_numpy(), missing=missing)
     assert model.to_dict()["nodes"][0]["split"]["rule"] == "missing"
-    assert same_model(saved_and_loaded(model, path), model, more_holes(X))
+    assert same_model(saved_and_loaded(model, path), model, more_missing(X))
 
 
 @pytest.mark.parametrize("missing", ["trinary", "surrogate"])
@@ -109,8 +111,8 @@ def test_split_of_missing_against_observed_comes_back(missing: str, kind: str, p
 def test_many_categories_come_back(n_categories: int, missing: str, path: Path) -> None:
     codes = np.arange(600) % n_categories
     X = np.column_stack([codes, codes[::-1], np.random.default_rng(0).normal(size=600)]).astype(float)
-    model = half_grown(more_holes(X), np.sin(codes), missing=missing, categorical_features=[0, 1])
-    assert same_model(saved_and_loaded(model, path), model, more_holes(X, seed=2))
+    model = half_grown(more_missing(X), np.sin(codes), missing=missing, categorical_features=[0, 1])
+    assert same_model(saved_and_loaded(model, path), model, more_missing(X, seed=2))
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e307])
@@ -118,7 +120,7 @@ def test_numbers_of_any_size_come_back(scale: float, path: Path) -> None:
     X, y = simulated(200, 3, holes=0.1)
     X, y = np.clip(X, -10, 10) * scale, np.clip(y, -10, 10) * scale
     model = half_grown(X, y)
-    assert same_model(saved_and_loaded(model, path), model, more_holes(X))
+    assert same_model(saved_and_loaded(model, path), model, more_missing(X))
 
 
 def test_chosen_categories_of_an_array_come_back(path: Path) -> None:
@@ -127,17 +129,17 @@ def test_chosen_categories_of_an_array_come_back(path: Path) -> None:
     model = half_grown(X, y, categorical_features=[1])
     again = saved_and_loaded(model, path)
     assert again._encoder.columns[1].categories == (0, 1, 2)
-    assert same_model(again, model, more_holes(X))
+    assert same_model(again, model, more_missing(X))
 
 
-def test_category_never_seen_tells_nothing_after_loading_as_before(path: Path) -> None:
+def test_unknown_category_is_predicted_as_before_loading(path: Path) -> None:
     X, y = mixed()
     model = half_grown(X, y)
     rows = X[:20].assign(colour="violet")
     assert same_model(saved_and_loaded(model, path), model, rows)
 
 
-def test_category_never_seen_is_refused_after_loading_on_request(path: Path) -> None:
+def test_unknown_category_is_refused_after_loading_on_request(path: Path) -> None:
     X, y = mixed()
     again = saved_and_loaded(half_grown(X, y, unknown_category="error"), path)
     with pytest.raises(ColumnError, match="violet"):
@@ -193,7 +195,7 @@ def test_columns_are_matched_by_name_after_loading(path: Path) -> None:
     assert answers(again, X[X.columns[::-1]]).tobytes() == answers(again, X).tobytes()
 
 
-def test_model_of_one_table_library_answers_tables_of_another_after_loading(path: Path) -> None:
+def test_loaded_model_predicts_tables_of_another_library(path: Path) -> None:
     X, y = mixed()
     X = X[["number", "colour"]]
     model = half_grown(X, y)
@@ -209,7 +211,7 @@ def test_model_of_one_table_library_answers_tables_of_another_after_loading(path
     ],
     ids=["tuples", "dates", "none"],
 )
-def test_names_that_a_file_cannot_keep_are_refused_when_saving(names: Any, message: str, path: Path) -> None:
+def test_names_that_json_cannot_hold_are_refused_when_saving(names: Any, message: str, path: Path) -> None:
     X, y = simulated(100, 2)
     table = pd.DataFrame(X)
     table.columns = names
@@ -249,7 +251,7 @@ def test_classes_keep_their_values_and_type(classes: Any, path: Path) -> None:
     assert again.predict(X).dtype == model.predict(X).dtype
 
 
-def test_classes_that_a_file_cannot_keep_are_refused_when_saving(path: Path) -> None:
+def test_classes_that_json_cannot_hold_are_refused_when_saving(path: Path) -> None:
     X, signal = simulated(100, 2)
     model = TrinaryTreeClassifier().fit(X, (signal > 0).astype(np.longdouble))
     with pytest.raises(TypeError, match="classes_ holds"):
@@ -306,7 +308,7 @@ def test_parameter_set_after_the_fit_does_not_change_the_tree_that_is_loaded(pat
     again = saved_and_loaded(model, path)
     assert again.get_params() == model.get_params()
     assert again.to_dict()["missing"] == "trinary"
-    assert same_model(again, model, more_holes(X))
+    assert same_model(again, model, more_missing(X))
 
 
 def test_loaded_model_can_be_fitted_again(path: Path) -> None:
@@ -318,6 +320,6 @@ def test_loaded_model_can_be_fitted_again(path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_loaded_model_shows_itself_as_the_original_does(missing: str, path: Path) -> None:
+def test_text_of_a_loaded_model_is_that_of_the_original(missing: str, path: Path) -> None:
     model = half_grown(*mixed(), missing=missing)
     assert saved_and_loaded(model, path).to_text() == model.to_text()

@@ -1,4 +1,4 @@
-"""A model file is whole or not there, and goes on growing if the training rows are in it."""
+"""A model file is replaced atomically, and the loaded model grows if the file has the training rows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from files.samples import about_and_arrays, half_grown, mixed, same_model, same_tree
 from models import STRATEGIES, WITH_THIRD_BRANCHES, answers, fitted, holed, same_bits, simulated
+from serialization.samples import description_and_arrays, half_grown, mixed, same_model, same_tree
 from sklearn.exceptions import NotFittedError
 
 import tritree
@@ -74,7 +74,7 @@ def test_interrupted_save_leaves_the_old_file_and_nothing_else(
     assert path.read_bytes() == before
 
 
-def test_old_file_stays_until_the_new_one_is_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_file_stays_until_the_new_one_is_complete(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(max_depth=1).save(path)
     before, synced = path.read_bytes(), os.fsync
     seen = []
@@ -89,21 +89,21 @@ def test_old_file_stays_until_the_new_one_is_whole(path: Path, monkeypatch: pyte
     assert path.read_bytes() != before
 
 
-def test_estimator_that_a_file_cannot_keep_leaves_the_old_file(path: Path) -> None:
+def test_failed_save_of_an_invalid_estimator_leaves_the_old_file(path: Path) -> None:
     model = small()
     model.save(path)
     model.set_params(missing="nonsense")
-    with pytest.raises(ValueError, match="cannot keep this estimator: missing must be one of"):
+    with pytest.raises(ValueError, match="cannot be saved: missing must be one of"):
         model.save(path)
     assert tritree.load(path).missing == "trinary"
 
 
-def test_saving_into_a_folder_that_is_not_there_names_it(tmp_path: Path) -> None:
+def test_saving_into_an_absent_folder_names_it(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         small().save(tmp_path / "nowhere" / "model.tritree")
 
 
-def test_saving_where_a_folder_stands_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+def test_saving_to_the_path_of_a_folder_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     with pytest.raises(OSError):
         small().save(tmp_path / "model")
@@ -137,7 +137,7 @@ def test_file_behind_a_link_is_replaced_and_the_link_stays(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
-def test_new_file_may_be_read_by_whom_the_umask_allows(path: Path) -> None:
+def test_permissions_of_a_new_file_follow_the_umask(path: Path) -> None:
     before = os.umask(0o027)
     try:
         small().save(path)
@@ -147,36 +147,36 @@ def test_new_file_may_be_read_by_whom_the_umask_allows(path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
-def test_file_that_is_replaced_stays_as_private_as_it_was(path: Path) -> None:
+def test_replaced_file_keeps_its_permissions(path: Path) -> None:
     path.touch()
     path.chmod(0o600)
     small().save(path)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_saving_changes_nothing_about_the_model(path: Path) -> None:
+def test_saving_does_not_change_the_model(path: Path) -> None:
     X, y = simulated(200, 4, holes=0.2)
-    model, twin = half_grown(X, y), half_grown(X, y)
+    model, other = half_grown(X, y), half_grown(X, y)
     model.save(path)
     model.save(path, training_rows=False)
-    assert same_model(model, twin, holed(X))
+    assert same_model(model, other, holed(X))
 
 
-def test_file_says_what_it_is(path: Path) -> None:
+def test_description_has_format_version_and_columns(path: Path) -> None:
     half_grown(*mixed()).save(path)
-    about, _ = about_and_arrays(path.read_bytes())
-    assert about["format"] == 1
-    assert about["tritree"] == tritree.__version__
-    assert about["names"] == ["number", "colour", "size", "shop", "open"]
-    assert about["columns"][1]["categories"] == ["blue", "green", "red", "žlutá"]
-    assert about["columns"][2]["order"] == ["small", "medium", "large"]
+    description, _ = description_and_arrays(path.read_bytes())
+    assert description["format"] == 1
+    assert description["tritree"] == tritree.__version__
+    assert description["names"] == ["number", "colour", "size", "shop", "open"]
+    assert description["columns"][1]["categories"] == ["blue", "green", "red", "žlutá"]
+    assert description["columns"][2]["order"] == ["small", "medium", "large"]
 
 
-# What happens to the training rows
+# Training rows
 
 
 def holds_rows(path: Path) -> bool:
-    return any(name.startswith("growth.") for name in about_and_arrays(path.read_bytes())[1])
+    return any(name.startswith("growth.") for name in description_and_arrays(path.read_bytes())[1])
 
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
@@ -223,9 +223,7 @@ def test_no_training_row_is_in_a_file_without_them(path: Path) -> None:
 @pytest.mark.parametrize("task", ["regression", "classification"])
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_loaded_tree_grows_on_as_the_original_does(
-    task: str, missing: str, weighted: bool, path: Path
-) -> None:
+def test_loaded_tree_grows_as_the_original_does(task: str, missing: str, weighted: bool, path: Path) -> None:
     X, y = mixed(task=task)
     weight = np.random.default_rng(2).integers(0, 4, len(y)) / 4 if weighted else None
     model = half_grown(X, y, weight, missing=missing)
@@ -242,7 +240,7 @@ def test_loaded_tree_has_as_many_nodes_grown_on_demand(path: Path) -> None:
     assert tritree.load(path).n_grown_ == model.n_grown_
 
 
-def test_tree_can_be_saved_between_its_growths(tmp_path: Path) -> None:
+def test_tree_can_be_saved_while_it_grows(tmp_path: Path) -> None:
     X, y = simulated(200, 4, holes=0.2)
     model = again = fitted(X, y)
     for step in range(3):
@@ -253,17 +251,19 @@ def test_tree_can_be_saved_between_its_growths(tmp_path: Path) -> None:
     assert same_tree(again, model)
 
 
-def test_ungrown_third_branch_answers_with_its_node_and_warns_without_training_rows(path: Path) -> None:
+def test_ungrown_third_branch_predicts_the_value_of_its_node_and_warns_without_training_rows(
+    path: Path,
+) -> None:
     X, y = simulated(200, 3)
     model = fitted(X, y)
     model.save(path, training_rows=False)
     again = tritree.load(path)
     with pytest.warns(UngrownBranchWarning):
-        answer = again.predict(np.full((1, 3), np.nan))
-    assert answer[0] == model.tree_.value[0, 0]
+        prediction = again.predict(np.full((1, 3), np.nan))
+    assert prediction[0] == model.tree_.value[0, 0]
 
 
-def test_grown_third_branches_answer_the_same_without_training_rows_and_nothing_warns(path: Path) -> None:
+def test_grown_third_branches_predict_the_same_without_training_rows_or_warnings(path: Path) -> None:
     X, y = simulated(200, 3)
     model, rows = fitted(X, y), holed(X)
     expected = model.predict(rows)
@@ -279,14 +279,14 @@ def test_tree_without_training_rows_cannot_be_grown(path: Path) -> None:
         tritree.load(path).grow_all()
 
 
-def test_importances_asked_before_saving_survive_without_training_rows(path: Path) -> None:
+def test_importances_computed_before_saving_survive_without_training_rows(path: Path) -> None:
     model = small()
     expected = model.feature_importances_
     model.save(path, training_rows=False)
     assert same_bits(tritree.load(path).feature_importances_, expected)
 
 
-def test_importances_not_asked_before_saving_are_gone_without_training_rows(path: Path) -> None:
+def test_importances_not_computed_before_saving_are_unavailable_without_training_rows(path: Path) -> None:
     small().save(path, training_rows=False)
     with pytest.raises(AttributeError, match="training rows"):
         _ = tritree.load(path).feature_importances_
@@ -306,24 +306,26 @@ def test_importances_of_a_tree_grown_in_full_survive_a_plain_save(path: Path) ->
 
 
 @pytest.mark.parametrize("training_rows", ["no", 0.5, []])
-def test_training_rows_is_yes_no_or_nothing(training_rows: Any, path: Path) -> None:
+def test_training_rows_must_be_true_false_or_none(training_rows: Any, path: Path) -> None:
     with pytest.raises(ValueError, match="training_rows must be True, False or None"):
         small().save(path, training_rows=training_rows)
     assert names_in(path.parent) == []
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of Unix")
-def test_what_is_no_file_is_not_replaced(path: Path) -> None:
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of Unix")
+def test_named_pipe_is_not_replaced(path: Path) -> None:
     os.mkfifo(path)
-    with pytest.raises(FileExistsError, match="is no file"):
+    with pytest.raises(FileExistsError, match="is not a regular file"):
         small().save(path)
 
 
-def test_names_too_long_for_a_file_leave_the_old_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_description_too_long_for_a_file_leaves_the_old_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = small()
     old.save(path)
-    monkeypatch.setattr("tritree.files._MOST_HEADER", 1_000)
-    with pytest.raises(ValueError, match="more than a model file can keep; join rare categories"):
+    monkeypatch.setattr("tritree.serialization._MAX_HEADER", 1_000)
+    with pytest.raises(ValueError, match="more than a model file can hold; join rare categories"):
         small().save(path)
     monkeypatch.undo()
     assert same_tree(tritree.load(path), old)

@@ -1,4 +1,4 @@
-"""Thousands of changed files: each is refused, or read without harm. What they are is in fuzz.py."""
+"""Every randomly changed file is refused, or loaded and usable; see fuzz.py."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("resource", reason="the system does not tell how much memory a process had")
+pytest.importorskip("resource", reason="peak memory is not available on this system")
 
 N_CHANGES = 1500
-MOST_SECONDS = 300
-MOST_MEMORY = 300 * 2**20
+MAX_SECONDS = 300
+MAX_MEMORY = 300 * 2**20
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")  # then freed memory is kept for a while
 
 
 def fuzz(family: str, folder: Path) -> dict[str, Any]:
-    """Return what became of the changed files, read in a process of their own that may crash or hang."""
+    """Return the report of a fuzzing run in a process of its own, which may crash or hang."""
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("fuzz.py")), family, str(N_CHANGES), str(folder)],
         env=os.environ,
         capture_output=True,
         text=True,
-        timeout=MOST_SECONDS * (4 if SANITIZED else 1),
+        timeout=MAX_SECONDS * (4 if SANITIZED else 1),
     )
     assert done.returncode == 0, f"{folder / 'changed'} ended the process:\n{done.stderr[-5000:]}"
     report: dict[str, Any] = json.loads(done.stdout)
-    assert SANITIZED or report["memory"] < MOST_MEMORY
+    assert SANITIZED or report["memory"] < MAX_MEMORY
     return report
 
 

@@ -1,8 +1,8 @@
-"""Model files changed at random, by the thousand: run as a program, because a fault may end the whole process.
+"""Fuzzing of model files: run as a program, because a crash would end the test process.
 
-    python tests/files/fuzz.py FAMILY N_CHANGES FOLDER
+    python tests/serialization/fuzz.py FAMILY N_CHANGES FOLDER
 
-It prints what became of the files as JSON. The file that was read last is left in the folder.
+It prints as JSON how many files were refused or loaded, and what failed. The last file stays in the folder.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pandas as pd
-from files.samples import Arrays, about_and_arrays, half_grown, mixed, more_holes, seal
 from models import answers, simulated
+from serialization.samples import Arrays, description_and_arrays, half_grown, mixed, more_missing, seal
 
 import tritree
 from tritree import GrowthLimitError, ModelFileError
@@ -40,24 +40,24 @@ def models() -> Iterator[tuple[Any, Any]]:
     """Return small models of several kinds, each with rows to predict."""
     for task, missing in [("regression", "trinary"), ("classification", "trinary_mia")]:
         X, y = mixed(80, task=task)
-        yield half_grown(X, y, missing=missing, max_depth=2), more_holes(X[:30], seed=2)
+        yield half_grown(X, y, missing=missing, max_depth=2), more_missing(X[:30], seed=2)
     for task, missing in [("classification", "surrogate"), ("regression", "fractional")]:
         X, y = mixed(80, task=task)
-        yield half_grown(X, y, missing=missing), more_holes(X[:30], seed=2)
+        yield half_grown(X, y, missing=missing), more_missing(X[:30], seed=2)
     X, y = simulated(300, 3, holes=0.1)
-    yield half_grown(X, y, np.arange(300) % 4 / 4), more_holes(X[:30], seed=2)
+    yield half_grown(X, y, np.arange(300) % 4 / 4), more_missing(X[:30], seed=2)
     X, y = simulated(80, 3, holes=0.1)
     asked = half_grown(X, y, max_depth=2).grow_all()
     assert asked.feature_importances_.any()
-    yield asked, more_holes(X[:30], seed=2)
+    yield asked, more_missing(X[:30], seed=2)
 
 
-# Damage: bytes are changed, and nothing else is put right
+# Damaged files: bytes are changed, and the checksum is not updated
 
 
 def damage(data: bytes, rng: Random) -> bytes:
     changed = bytearray(data)
-    # half of the places in the header, which is the smaller part
+    # half of the entry_paths in the header, which is the smaller part
     header = 8 + int.from_bytes(data[:8], "little")
     at = int(rng.integers(header if rng.random() < 0.5 else len(data)))
     n = int(rng.choice([1, 2, 4, 8, 100]))
@@ -86,7 +86,7 @@ def damage(data: bytes, rng: Random) -> bytes:
     return bytes(changed)
 
 
-# Crafted files: they say something else, and their checksum is right
+# Crafted files: changed contents with a valid checksum
 
 
 def nested(depth: int) -> list[Any]:
@@ -117,22 +117,22 @@ VALUES: list[Any] = [
 ]
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return where something stands in a description: the way to it by keys and positions."""
+def entry_paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths of all entries of a description, as keys and positions."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     if len(at) > 5:
         return []
-    return [way for key, item in inside for way in [(*at, key), *places(item, (*at, key))]]
+    return [path for key, item in inside for path in [(*at, key), *entry_paths(item, (*at, key))]]
 
 
-def edit_about(about: dict[str, Any], rng: Random) -> None:
-    """Change an entry of the description, wherever it stands."""
-    ways = places(about)
-    way = ways[rng.integers(len(ways))]
-    holder: Any = about
-    for key in way[:-1]:
+def edit_description(description: dict[str, Any], rng: Random) -> None:
+    """Change an entry of the description at any depth."""
+    paths = entry_paths(description)
+    path = paths[rng.integers(len(paths))]
+    holder: Any = description
+    for key in path[:-1]:
         holder = holder[key]
-    key, value = way[-1], holder[way[-1]]
+    key, value = path[-1], holder[path[-1]]
     match rng.integers(8):
         case 0:
             del holder[key]
@@ -146,7 +146,7 @@ def edit_about(about: dict[str, Any], rng: Random) -> None:
             else:
                 holder[key] = [value]
         case 6:  # what stands elsewhere
-            holder[key] = found_at(about, ways[rng.integers(len(ways))])
+            holder[key] = entry_at(description, paths[rng.integers(len(paths))])
         case 7:
             if isinstance(holder, list):
                 holder.append(copy.deepcopy(value))
@@ -154,18 +154,18 @@ def edit_about(about: dict[str, Any], rng: Random) -> None:
                 holder["another"] = value
 
 
-def found_at(about: dict[str, Any], way: tuple[Any, ...]) -> Any:
-    found: Any = about
-    for key in way:
+def entry_at(description: dict[str, Any], path: tuple[Any, ...]) -> Any:
+    found: Any = description
+    for key in path:
         found = found[key]
     return copy.deepcopy(found)
 
 
-def craft_about(about: dict[str, Any], arrays: Arrays, rng: Random) -> bytes:
-    about = copy.deepcopy(about)
+def craft_description(description: dict[str, Any], arrays: Arrays, rng: Random) -> bytes:
+    description = copy.deepcopy(description)
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        edit_about(about, rng)
-    return seal(json.dumps(about), arrays)
+        edit_description(description, rng)
+    return seal(json.dumps(description), arrays)
 
 
 def extremes(array: Any) -> list[Any]:
@@ -237,18 +237,18 @@ def edit_array(arrays: Arrays, rng: Random) -> None:
                 arrays[name] = edit_entries(array, rng)
 
 
-def craft_arrays(about: dict[str, Any], arrays: Arrays, rng: Random) -> bytes:
+def craft_arrays(description: dict[str, Any], arrays: Arrays, rng: Random) -> bytes:
     arrays = dict(arrays)
     with np.errstate(all="ignore"):
         for _ in range(rng.choice([1, 1, 1, 2])):
             edit_array(arrays, rng)
             arrays = {name: np.atleast_1d(array) for name, array in arrays.items()}
-    return seal(json.dumps(about), arrays)
+    return seal(json.dumps(description), arrays)
 
 
 FAMILIES: dict[str, Callable[..., bytes]] = {
     "damage": damage,
-    "description": craft_about,
+    "description": craft_description,
     "arrays": craft_arrays,
 }
 
@@ -256,7 +256,7 @@ FAMILIES: dict[str, Callable[..., bytes]] = {
 
 
 def rows_of(model: Any) -> Any:
-    """Return rows with holes that have the columns of a model, whatever they are."""
+    """Return rows with missing values in the columns of a model."""
     rng = np.random.default_rng(0)
     columns = []
     for column in model._encoder.columns:
@@ -281,7 +281,7 @@ def rows_of(model: Any) -> Any:
 
 
 def use(model: Any) -> None:
-    """Do with a loaded model what a user may do, within bounds."""
+    """Use a loaded model as a user may, within bounds."""
     rows = rows_of(model)
     answers(model, rows)
     model.apply(rows)
@@ -295,13 +295,13 @@ def use(model: Any) -> None:
 
 
 def fuzz(family: str, n_changes: int, folder: Path) -> dict[str, Any]:
-    """Return how many of the files were refused or loaded, what went wrong, and how many bytes of memory it took."""
+    """Return how many files were refused or loaded, what failed, and how much memory was used, in bytes."""
     path, outcomes, faults = folder / "changed", Counter[str](), []
     originals = []
     for model, rows in models():
         model.save(path)
         data = path.read_bytes()
-        parts = (data,) if family == "damage" else about_and_arrays(data)
+        parts = (data,) if family == "damage" else description_and_arrays(data)
         originals.append((parts, rows, answers(tritree.load(path), rows).tobytes()))
         use(tritree.load(path))
     change, begin = FAMILIES[family], peak_memory()
@@ -328,7 +328,7 @@ def fuzz(family: str, n_changes: int, folder: Path) -> dict[str, Any]:
 
 
 def peak_memory() -> int:
-    """Return the most bytes of memory that this process ever had."""
+    """Return the peak memory of this process in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

@@ -1,4 +1,4 @@
-"""A half-grown tree that another process has read answers, and grows, bit for bit as this one's."""
+"""A half-grown tree that another process has read predicts and grows bit for bit as in this one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from files.samples import half_grown, mixed, more_holes, same_model
 from models import STRATEGIES, TASKS, answers
+from serialization.samples import half_grown, mixed, more_missing, same_model
 
-WAYS: dict[str, tuple[Callable[[Any, Path], Any], str]] = {
+FORMATS: dict[str, tuple[Callable[[Any, Path], Any], str]] = {
     "save": (lambda model, path: model.save(path), "tritree.load(path)"),
     "pickle": (
         lambda model, path: path.write_bytes(pickle.dumps(model)),
@@ -29,21 +29,21 @@ READER = """
 import joblib, numpy as np, pandas as pd, pathlib, pickle, sys, tritree
 for path in sys.argv[1:]:
     model, rows = {read}, pd.read_pickle(path + ".rows")
-    answer = model.predict_proba(rows) if hasattr(model, "predict_proba") else model.predict(rows)
-    np.save(path + ".answers.npy", answer)
+    predictions = model.predict_proba(rows) if hasattr(model, "predict_proba") else model.predict(rows)
+    np.save(path + ".predictions.npy", predictions)
     np.save(path + ".values.npy", model.tree_.value)
 """
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_another_process_answers_and_grows_bit_for_bit_the_same(way: str, tmp_path: Path) -> None:
-    write, read = WAYS[way]
+@pytest.mark.parametrize("format_", FORMATS)
+def test_another_process_predicts_and_grows_bit_for_bit_the_same(format_: str, tmp_path: Path) -> None:
+    write, read = FORMATS[format_]
     models = {}
     for task in TASKS:
         X, y = mixed(task=task)
         path = tmp_path / task
         model = models[path] = half_grown(X, y)
-        rows = more_holes(X, seed=2)
+        rows = more_missing(X, seed=2)
         rows.to_pickle(f"{path}.rows")
         write(model, path)
         answers(model, rows)
@@ -54,8 +54,8 @@ def test_another_process_answers_and_grows_bit_for_bit_the_same(way: str, tmp_pa
         timeout=120,
     )
     for path, model in models.items():
-        rows = more_holes(mixed(task=path.name)[0], seed=2)
-        assert np.load(f"{path}.answers.npy").tobytes() == answers(model, rows).tobytes()
+        rows = more_missing(mixed(task=path.name)[0], seed=2)
+        assert np.load(f"{path}.predictions.npy").tobytes() == answers(model, rows).tobytes()
         assert np.load(f"{path}.values.npy").tobytes() == model.tree_.value.tobytes()
 
 
@@ -64,7 +64,7 @@ def test_another_process_answers_and_grows_bit_for_bit_the_same(way: str, tmp_pa
 def test_pickled_model_is_the_same(task: str, missing: str) -> None:
     X, y = mixed(task=task)
     model = half_grown(X, y, missing=missing)
-    assert same_model(pickle.loads(pickle.dumps(model)), model, more_holes(X, seed=2))
+    assert same_model(pickle.loads(pickle.dumps(model)), model, more_missing(X, seed=2))
 
 
 @pytest.mark.parametrize("compress", [0, 3])
@@ -72,7 +72,7 @@ def test_model_dumped_by_joblib_is_the_same(compress: int, tmp_path: Path) -> No
     X, y = mixed()
     model = half_grown(X, y)
     joblib.dump(model, tmp_path / "model", compress=compress)
-    assert same_model(joblib.load(tmp_path / "model"), model, more_holes(X, seed=2))
+    assert same_model(joblib.load(tmp_path / "model"), model, more_missing(X, seed=2))
 
 
 def test_joblib_model_that_is_mapped_from_its_file_is_the_same(tmp_path: Path) -> None:
@@ -80,4 +80,4 @@ def test_joblib_model_that_is_mapped_from_its_file_is_the_same(tmp_path: Path) -
     model = half_grown(X, y)
     joblib.dump(model, tmp_path / "model")
     mapped = joblib.load(tmp_path / "model", mmap_mode="r")
-    assert same_model(mapped, model, more_holes(X, seed=2))
+    assert same_model(mapped, model, more_missing(X, seed=2))

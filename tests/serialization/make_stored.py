@@ -1,6 +1,6 @@
 """Write the model files of stored/ with rows and what is predicted for them; by hand, once per format.
 
-    python tests/files/make_stored.py
+    python tests/serialization/make_stored.py
 
 Files that are there are never rewritten: they are what users have, and every later version must read them. So only
 those are written that are not there.
@@ -21,11 +21,11 @@ import numpy as np
 import pandas as pd
 from corpus.cases import ESTIMATORS, TABLES, Data, make_data
 from corpus.measure import probe
-from files.samples import half_grown, mixed, more_holes
 from models import answers, simulated
+from serialization.samples import half_grown, mixed, more_missing
 
 import tritree
-from tritree.files import FORMAT_VERSION
+from tritree.serialization import FORMAT_VERSION
 
 STORED = Path(__file__).with_name("stored")
 
@@ -34,7 +34,7 @@ def trinary_regressor() -> tuple[Any, Any]:
     """Return a half-grown tree on numbers, text and ordered categories, with its training rows."""
     X, y = mixed(80, seed=11)
     X = X[["number", "colour", "size"]]
-    return half_grown(X, y, max_depth=2), more_holes(X[:25], seed=12)
+    return half_grown(X, y, max_depth=2), more_missing(X[:25], seed=12)
 
 
 def surrogate_classifier() -> tuple[Any, Any]:
@@ -44,7 +44,7 @@ def surrogate_classifier() -> tuple[Any, Any]:
     model = tritree.TrinaryTreeClassifier(missing="surrogate", max_depth=3, min_samples_leaf=10).fit(
         X, labels
     )
-    return model, more_holes(X[:25], seed=14)
+    return model, more_missing(X[:25], seed=14)
 
 
 def fitted(
@@ -134,7 +134,7 @@ def write(name: str, model: Any, rows: Any, **options: Any) -> None:
         table = {column: plain(rows[column].tolist()) for column in rows}
     else:
         table = [plain(row) for row in rows.tolist()]
-    told = {
+    record = {
         "tritree": tritree.__version__,
         "probe": probe(),
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
@@ -143,7 +143,7 @@ def write(name: str, model: Any, rows: Any, **options: Any) -> None:
         "predictions": answers(model, rows).tolist(),
         "n_nodes_after": model.n_nodes_,
     }
-    expected.write_text(json.dumps(told) + "\n", encoding="utf-8")
+    expected.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
 def plain(cells: list[Any]) -> list[Any]:

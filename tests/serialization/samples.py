@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from safetensors.numpy import load as deserialise
 from safetensors.numpy import save as serialise
 
-from tritree import files
+from tritree.serialization import _checksum
 
 __all__ = [
     "COLOURS",
     "SIZES",
-    "about_and_arrays",
+    "description_and_arrays",
     "half_grown",
     "mixed",
-    "more_holes",
+    "more_missing",
     "same_model",
     "same_tree",
     "seal",
@@ -35,12 +35,12 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def mixed(n_rows: int = 200, *, seed: int = 0, task: str = "regression") -> tuple[pd.DataFrame, NDArray[Any]]:
-    """Return a table with numbers, text, ordered categories, numbered categories and booleans, all with holes."""
+    """Return a table with columns of all types, all with missing values."""
     rng = np.random.default_rng(seed)
     number, colour = rng.normal(size=n_rows), rng.integers(0, len(COLOURS), n_rows)
     size, shop, open_ = rng.integers(0, 3, n_rows), rng.integers(0, 5, n_rows), rng.random(n_rows) < 0.5
-    response = 2 * number + np.array([0.0, 3, 1, -2])[colour] + size + (shop == 2) + 1.5 * open_
-    response = response + rng.normal(size=n_rows)
+    target = 2 * number + np.array([0.0, 3, 1, -2])[colour] + size + (shop == 2) + 1.5 * open_
+    target = target + rng.normal(size=n_rows)
     table = pd.DataFrame(
         {
             "number": number,
@@ -51,23 +51,23 @@ def mixed(n_rows: int = 200, *, seed: int = 0, task: str = "regression") -> tupl
         }
     )
     if task == "classification":
-        response = np.digitize(response, np.quantile(response, [0.4, 0.7]))
-    return table.mask(rng.random(table.shape) < 0.15), response
+        target = np.digitize(target, np.quantile(target, [0.4, 0.7]))
+    return table.mask(rng.random(table.shape) < 0.15), target
 
 
-def more_holes(table: Any, seed: int = 1) -> Any:
-    """Return an array or a frame with more cells missing."""
+def more_missing(table: Any, seed: int = 1) -> Any:
+    """Return an array or a frame with more missing values."""
     if isinstance(table, np.ndarray):
         return holed(table, seed=seed)
     return table.mask(np.random.default_rng(seed).random(table.shape) < 0.3)
 
 
 def half_grown(X: Any, y: NDArray[Any], sample_weight: Any = None, **parameters: Any) -> Any:
-    """Return a fitted estimator that a few rows with holes have made grow; classes are whole numbers, text or so."""
+    """Return a fitted estimator that a few rows with missing values have made grow."""
     task = "regression" if y.dtype.kind == "f" else "classification"
     model = estimator(task, **({"max_depth": 3, "min_samples_leaf": 5} | parameters))
     model.fit(X, y, sample_weight=sample_weight)
-    model.predict(more_holes(X[:10]))
+    model.predict(more_missing(X[:10]))
     return model
 
 
@@ -79,25 +79,25 @@ def same_tree(one: Any, other: Any) -> bool:
 
 
 def same_model(one: Any, other: Any, X: Any) -> bool:
-    """Return whether two trees are the same now, give the rows the same answers, and are the same after that."""
+    """Return whether two trees are the same now, predict the same, and are the same after that."""
     if not same_tree(one, other):
         return False
     return answers(one, X).tobytes() == answers(other, X).tobytes() and same_tree(one, other)
 
 
-def about_and_arrays(data: bytes) -> tuple[dict[str, Any], Arrays]:
-    """Return what the bytes of a model file say about its arrays, and the arrays."""
+def description_and_arrays(data: bytes) -> tuple[dict[str, Any], Arrays]:
+    """Return the description and the arrays of a model file."""
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     return json.loads(header["__metadata__"]["tritree"]), dict(deserialise(data))
 
 
-def seal(about: str, arrays: Arrays) -> bytes:
-    """Return the bytes of a model file with its checksum, whatever is in it."""
+def seal(description: str, arrays: Arrays) -> bytes:
+    """Return the bytes of a model file with a valid checksum, whatever is in it."""
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return serialise(arrays, metadata={"tritree": about, "sha256": files._digest(about, arrays)})
+    return serialise(arrays, metadata={"tritree": description, "sha256": _checksum(description, arrays)})
 
 
-def write_file(path: Path, about: Any, arrays: Arrays) -> Path:
-    """Return the path of a file that is whole, though what it says may be wrong."""
-    path.write_bytes(seal(json.dumps(about), arrays))
+def write_file(path: Path, description: Any, arrays: Arrays) -> Path:
+    """Return the path of a file with a valid checksum, whatever is in it."""
+    path.write_bytes(seal(json.dumps(description), arrays))
     return path

@@ -1,0 +1,186 @@
+"""Model files: safetensors with a JSON description, a format version and a checksum.
+
+A file is one safetensors file. Its arrays are those of the core (`tritree.serialization.arrays`); everything else about
+the estimator is JSON in its metadata (`tritree.serialization.description`), next to a SHA-256 checksum of both. The
+checksum detects damage, but anybody can compute it: loading runs nothing from a file and checks all of its contents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tritree.errors import ModelFileError
+from tritree.output_files import check_output_path, write_atomically
+from tritree.serialization.arrays import get_state, restore_model
+from tritree.serialization.description import (
+    FORMAT_VERSION,
+    JsonObject,
+    describe,
+    first_line,
+    restore_estimator,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tritree.estimators.base import TrinaryEstimator
+
+__all__ = ["FORMAT_VERSION", "load", "read_file", "save", "write_file"]
+
+#: Maximum size of the header that safetensors reads.
+_MAX_HEADER = 100_000_000
+
+
+def save(estimator: TrinaryEstimator, path: Any, *, training_rows: bool | None) -> None:
+    """Write a fitted estimator of any family to a file; see the method ``save`` of estimators."""
+    state, arrays = get_state(estimator._model, training_rows)
+    description = json.dumps(describe(estimator) | state, allow_nan=False)
+    try:  # before an old file is replaced
+        restore_estimator(JsonObject(json.loads(description), "the description"))
+    except ModelFileError as error:
+        raise ValueError(f"this estimator cannot be saved: {error}") from None
+    write_file(path, description, arrays)
+
+
+def load(path: Any) -> Any:
+    """Return the estimator that ``save`` has written to a file.
+
+    Loading runs no code from the file. A file that is damaged, altered, made by hand or written by a newer version of
+    tritree is refused.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file written by ``save``.
+
+    Returns
+    -------
+    estimator
+        Estimator of the class that was saved. Its predictions are the same, bit for bit. If the file has the training
+        rows, third branches continue to grow on demand.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, damaged or inconsistent; the message says what is wrong.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> import tritree
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = tritree.TrinaryTreeRegressor(max_depth=2).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "diabetes.tritree")
+    ...     tree.save(path)
+    ...     loaded = tritree.load(path)
+    >>> np.array_equal(loaded.predict(X), tree.predict(X))
+    True
+    """
+    path = Path(os.fspath(path))
+    try:
+        description, arrays = read_file(path)
+        estimator, encoder, classes = restore_estimator(description)
+        n_classes = 0 if classes is None else len(classes)
+        model = restore_model(description, arrays, encoder, n_classes)
+        estimator._set_fitted(model, encoder, classes)
+    except ModelFileError as error:
+        error.path = path
+        raise
+    except MemoryError as error:
+        raise ModelFileError("it needs more memory than there is", path) from error
+    return estimator
+
+
+# ---- the file
+
+
+def write_file(path: Any, description: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a description and arrays to a file, with their checksum."""
+    from safetensors.numpy import save as to_bytes
+
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    if len(description) > _MAX_HEADER // 2:  # the quotes in it are escaped, which takes another character
+        raise ValueError(
+            f"the names and categories of this model take {len(description):,} characters, more than a model file can "
+            "hold; join rare categories, or shorten them"
+        )
+    path = check_output_path(path, "the model")
+    metadata = {"tritree": description, "sha256": _checksum(description, arrays)}
+    write_atomically(path, to_bytes(arrays, metadata=metadata))
+
+
+def read_file(path: Path) -> tuple[JsonObject, dict[str, NDArray[Any]]]:
+    """Return the description and the arrays of a file, or raise a ModelFileError if they are not as written."""
+    from safetensors.numpy import load as from_bytes
+
+    with path.open("rb") as file:
+        begin = file.read(8)
+        size, length = int.from_bytes(begin, "little"), os.fstat(file.fileno()).st_size
+        if size > min(length - 8, _MAX_HEADER):
+            raise ModelFileError("not a tritree model, or a truncated one")
+        header = file.read(size)
+        text, checksum = _read_metadata(header)  # before the rest, which may be huge
+        data = begin + header + file.read()
+    try:
+        arrays = from_bytes(data)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the parser raises
+        raise ModelFileError(f"damaged ({first_line(error)})") from error
+    try:
+        description = JsonObject(json.loads(text), "the description")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ModelFileError(f"its description is damaged ({first_line(error)})") from error
+    _check_version(description)
+    if checksum != _checksum(text, arrays):
+        raise ModelFileError("damaged or altered: its contents do not match its checksum")
+    return description, arrays
+
+
+def _read_metadata(header: bytes) -> tuple[str, str]:
+    """Return the text of the description and the checksum."""
+    try:
+        metadata = json.loads(header)["__metadata__"]
+        text, checksum = metadata["tritree"], metadata["sha256"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ModelFileError("not a tritree model, or a damaged one") from None
+    if not isinstance(text, str) or not isinstance(checksum, str):
+        raise ModelFileError("not a tritree model, or a damaged one")
+    return text, checksum
+
+
+def _check_version(description: JsonObject) -> None:
+    version = description.get("format", int)
+    if version == FORMAT_VERSION:
+        return
+    from tritree import __version__
+
+    writer = description.get("tritree", str)
+    remedy = "upgrade tritree" if version > FORMAT_VERSION else "save the model again"
+    raise ModelFileError(
+        f"written by tritree {writer[:40]!r} in format {version}, which this version ({__version__}) cannot read; "
+        f"{remedy}"
+    )
+
+
+def _checksum(description: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    checksum = hashlib.sha256(description.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        checksum.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        checksum.update(np.ascontiguousarray(array).data)
+    return checksum.hexdigest()
