@@ -86,6 +86,25 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         names = sorted(self._fixed_params & params.keys())
         return next((name for name in names if not _equal(params[name], before[name])), None)
 
+    def _check_warm_start(self, size: str, n_fitted: int, unit: str) -> None:
+        """Raise a ValueError if the fitted model cannot be continued up to the parameter ``size``."""
+        if (name := self._changed_param()) is not None:
+            raise ValueError(
+                f"warm_start continues with the trees of the first fit, which had {name}={self._fit_params[name]!r}; "
+                f"set it again, or set warm_start=False to start anew with {getattr(self, name)!r}"
+            )
+        if (wanted := getattr(self, size)) < n_fitted:
+            raise ValueError(
+                f"{size}={wanted} is less than the {n_fitted} {unit} of the fitted model, which warm_start continues; "
+                "raise it, or set warm_start=False to start anew"
+            )
+
+    def _check_same_classes(self, classes: NDArray[Any] | None) -> None:
+        if classes is not None and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                "warm_start continues with the classes of the first fit, and y has others; set warm_start=False"
+            )
+
     # ---- fitting
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tritree import _core
 from tritree.errors import GrowthLimitError
+from tritree.estimators.reaching_rows import as_columns, row_to_third_branch
 from tritree.progress import growth_progress
 from tritree.validation import THIRD_BRANCHES, column_fraction, monotonic_directions
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.encoder import TableEncoder
+    from tritree.estimators.reaching_rows import Value
     from tritree.inspection.arrays import TreeArrays
 
 __all__ = [
@@ -41,6 +43,9 @@ UNGROWN = -2  # a child in the core's arrays
 _STEP_SECONDS = 0.2
 # and how many nodes it may grow: what more of them need at once does not stay in the caches
 _MOST_NODES = 4096
+_REST_ON_DEMAND = (
+    "leave the rest to grow on demand (what was grown stays, and predictions are right either way)"
+)
 # beyond this depth a tree in full has more nodes than there are atoms, and nobody grows it
 _MOST_DEPTH = 100
 
@@ -180,6 +185,13 @@ class GrowingModel:
             core.detach()
 
 
+def _cannot_grow(n_ungrown: int) -> RuntimeError:
+    return RuntimeError(
+        f"{n_ungrown:,} branches can no longer be grown: the training rows are gone (detach(), or a file saved without "
+        "them); call grow_all() before detach() or save(), or fit again"
+    )
+
+
 class TreeModel(GrowingModel):
     """A single tree, or with other ``cores`` several."""
 
@@ -226,10 +238,7 @@ class TreeModel(GrowingModel):
     def grow_all(self, max_nodes: int, n_threads: int) -> None:
         """Grow every known branch; raise a GrowthLimitError where ``max_nodes`` would be exceeded."""
         if self.n_ungrown and self.is_detached:
-            raise RuntimeError(
-                f"{self.n_ungrown:,} branches can no longer be grown: the training rows are gone (detach(), or a file "
-                "saved without them); call grow_all() before detach() or save(), or fit again"
-            )
+            raise _cannot_grow(self.n_ungrown)
         with growth_progress(max_nodes) as show:
             for core in self.cores:
                 self._grow_tree(core, max_nodes, n_threads, show)
@@ -244,8 +253,7 @@ class TreeModel(GrowingModel):
                 raise GrowthLimitError(
                     self.n_nodes,
                     max_nodes,
-                    "raise max_nodes, lower max_depth, or leave the rest to grow on demand (what was grown stays, "
-                    "and predictions are right either way)",
+                    f"raise max_nodes, lower max_depth, or {_REST_ON_DEMAND}",
                     n_ungrown=self.n_ungrown,
                     n_nodes_in_full=self._n_nodes_in_full(),
                     n_trees=self.n_trees,
@@ -382,9 +390,9 @@ class ForestModel(TreeModel):
 class BoostingModel(GrowingModel):
     """The trees of gradient boosting."""
 
-    def __init__(self, core: _core.Ensemble, missing: str, seed: int) -> None:
+    def __init__(self, core: _core.Ensemble, missing: str, n_columns: int, seed: int) -> None:
         super().__init__([core], missing)
-        self.seed = seed
+        self.n_columns, self.seed = n_columns, seed
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"cores": self.core.state(with_background=True)}
@@ -419,4 +427,42 @@ class BoostingModel(GrowingModel):
         found: tuple[NDArray[np.float64], NDArray[np.float64] | None] = self.core.predict(
             columns, n_rows, begin, end, n_threads
         )
+        return found
+
+    def grow_all(self, max_nodes: int, n_threads: int) -> None:
+        """Grow every third branch that a row can reach, by predicting rows that do.
+
+        A branch is grown with all that is below it, so that ``max_nodes`` may be exceeded by a few branches.
+        """
+        with growth_progress(max_nodes) as show:
+            while ungrown := self._rows_to_ungrown():
+                n_ungrown, n_nodes = sum(map(len, ungrown.values())), self.n_nodes
+                if self.is_detached:
+                    raise _cannot_grow(n_ungrown)
+                for iteration, rows in ungrown.items():
+                    while rows:
+                        if (room := max_nodes - self.n_nodes) <= 0:
+                            raise self._growth_limit_error(
+                                max_nodes, n_ungrown, "raise max_nodes, lower max_depth"
+                            )
+                        batch, rows = rows[: room // 64 + 1], rows[room // 64 + 1 :]
+                        columns = as_columns(batch, self.n_columns)
+                        self.predict(columns, len(batch), n_threads, (iteration, iteration + 1))
+                        n_ungrown -= len(batch)
+                        show(self.n_nodes, n_ungrown)
+                if self.n_nodes == n_nodes:  # the trees that have ungrown branches are at their limit
+                    n_ungrown = sum(map(len, ungrown.values()))
+                    raise self._growth_limit_error(max_nodes, n_ungrown, "raise max_third_nodes")
+
+    def _growth_limit_error(self, max_nodes: int, n_ungrown: int, remedy: str) -> GrowthLimitError:
+        remedy += f", or {_REST_ON_DEMAND}"
+        return GrowthLimitError(self.n_nodes, max_nodes, remedy, n_ungrown=n_ungrown, n_trees=self.n_trees)
+
+    def _rows_to_ungrown(self) -> dict[int, list[dict[int, Value]]]:
+        """Return by iteration a row for each ungrown third branch that a row can reach."""
+        found: dict[int, list[dict[int, Value]]] = {}
+        for number, tree in enumerate(self.trees()):
+            for node in np.flatnonzero(tree.third == UNGROWN).tolist():
+                if (row := row_to_third_branch(tree, node)) is not None:
+                    found.setdefault(number // self.core.n_outputs, []).append(row)
         return found

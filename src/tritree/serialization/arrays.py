@@ -253,7 +253,7 @@ def _restore_boosting(
     if core.n_outputs != (n_classes if n_classes > 2 else 1):
         raise ModelFileError("its classes do not match its trees")
     _check_bins(encoder, state["rows"]["n_codes"], state["rows"]["categorical"])
-    return BoostingModel(core, plan["missing"], int(plan["seed"]))
+    return BoostingModel(core, plan["missing"], len(encoder.columns), int(plan["seed"]))
 
 
 def _read_importances(arrays: Arrays, n_columns: int) -> NDArray[np.float64] | None:

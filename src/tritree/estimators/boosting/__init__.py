@@ -120,7 +120,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             raise ValueError("sample_weight_val weighs the rows of X_val; give X_val and y_val, too")
         n_threads, continues = count_threads(self.n_jobs), self.warm_start and hasattr(self, "_model")
         if continues:
-            self._check_can_continue()
+            self._check_warm_start("max_iter", self.n_iter_, "iterations")
         # kept if the fit continues: validation rows must not become training rows
         seed = self._model.seed if continues else int(as_random_state(self.random_state).randint(2**31 - 1))
         encoder, classes, rows = self._read_rows(X, y, sample_weight, self._encoder if continues else None)
@@ -185,7 +185,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             core = _core.Ensemble(data, parameters, loss.initial(rows.y, rows.weight).tolist())
             if self.missing in THIRD_BRANCHES:
                 core.keep_background(data, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
-            model = BoostingModel(core, self.missing, seed)
+            model = BoostingModel(core, self.missing, len(encoder.columns), seed)
         else:
             sums, _ = model.predict(rows.columns, len(rows), n_threads)
             raw = np.ascontiguousarray(sums.T).ravel()
@@ -254,24 +254,6 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             refuse = self.unknown_category == "error"
             columns = encoder.encode(table, type(self).__name__, refuse_unknown=refuse)
         return Rows(columns, target, weight)
-
-    def _check_can_continue(self) -> None:
-        if (name := self._changed_param()) is not None:
-            raise ValueError(
-                f"warm_start continues with the trees of the first fit, which had {name}={self._fit_params[name]!r}; "
-                f"set it again, or set warm_start=False to start anew with {getattr(self, name)!r}"
-            )
-        if self.max_iter < self.n_iter_:
-            raise ValueError(
-                f"max_iter={self.max_iter} is less than the {self.n_iter_} iterations of the fitted model, which "
-                "warm_start continues; raise it, or set warm_start=False to start anew"
-            )
-
-    def _check_same_classes(self, classes: NDArray[Any] | None) -> None:
-        if classes is not None and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                "warm_start continues with the classes of the first fit, and y has others; set warm_start=False"
-            )
 
     @property
     def n_iter_(self) -> int:

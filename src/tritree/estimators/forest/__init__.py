@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
@@ -15,7 +15,7 @@ from tritree.estimators.base import TrinaryClassifier, TrinaryEstimator, Trinary
 from tritree.estimators.forest.viewing import ForestViews
 from tritree.estimators.growing_model import BinnedRows, ForestModel, growth_parameters, run_jobs
 from tritree.progress import bar
-from tritree.validation import allowed_values, as_random_state, count_threads
+from tritree.validation import THIRD_BRANCHES, allowed_values, as_random_state, count_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,14 +31,29 @@ __all__ = ["TrinaryForestClassifier", "TrinaryForestRegressor"]
 class BaseForest(ForestViews, TrinaryEstimator):
     """Base of both forests."""
 
+    _fixed_params: ClassVar[frozenset[str]] = frozenset(
+        {"missing", "criterion", "bootstrap", "max_samples", "max_bins", "categorical_features"}
+    )
     _model: ForestModel
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._validate_params()
-        encoder, classes, rows = self._read_rows(X, y, sample_weight)
+        fitted = self._model if self.warm_start and hasattr(self, "_model") else None
+        if fitted is not None:
+            self._check_warm_start("n_estimators", self.n_trees_, "trees")
+        encoder, classes, rows = self._read_rows(
+            X, y, sample_weight, None if fitted is None else self._encoder
+        )
         n_threads = count_threads(self.n_jobs)
         binned = BinnedRows(self._bin(rows, encoder, n_threads), rows.y, rows.weight)
+        trees: list[_core.Model] = []
+        if fitted is not None:
+            self._check_same_classes(classes)
+            binned, trees = _check_same_rows(fitted, binned), list(fitted.cores)
+            if len(trees) == self.n_estimators:
+                warn_caller("warm_start adds no trees, since n_estimators has not been increased")
         seeds = as_random_state(self.random_state).randint(1, 2**31 - 1, size=int(self.n_estimators))
+        seeds[: len(trees)] = [tree.settings["seed"] for tree in trees]
         samples = _Bootstrap(seeds, len(rows), self._n_drawn(len(rows)), rows.weight)
 
         def grow(number: int) -> _core.Model:
@@ -49,13 +64,15 @@ class BaseForest(ForestViews, TrinaryEstimator):
                 seed=int(seeds[number]),
                 max_grown=min(int(self.max_third_nodes), 2**62),
             )
-            return _core.Model(binned.codes, rows.y, rows.weight, parameters, 1, samples.rows(number))
+            return _core.Model(
+                binned.codes, binned.target, binned.weight, parameters, 1, samples.rows(number)
+            )
 
-        trees: list[_core.Model] = []
+        jobs = [partial(grow, number) for number in range(len(trees), len(seeds))]
         out_of_bag = None
         try:
-            with bar(self.n_estimators, "trees", shown=bool(self.verbose)) as advance:
-                for tree in run_jobs([partial(grow, number) for number in range(len(seeds))], n_threads):
+            with bar(len(jobs), "trees", shown=bool(self.verbose)) as advance:
+                for tree in run_jobs(jobs, n_threads):
                     trees.append(tree)
                     advance()
             if self.oob_score:
@@ -106,6 +123,26 @@ class BaseForest(ForestViews, TrinaryEstimator):
         """
         check_is_fitted(self)
         return self._model.importances(count_threads(self.n_jobs))
+
+
+def _check_same_rows(fitted: ForestModel, binned: BinnedRows) -> BinnedRows:
+    """Return the training rows of a fitted forest; raise a ValueError if new ones differ, or the old ones are gone."""
+    if fitted.missing not in THIRD_BRANCHES:
+        return binned  # nothing grows from the old ones
+    if fitted.rows is None:
+        raise ValueError(
+            "warm_start adds trees that share the training rows, which are gone (detach(), or a file saved without "
+            "them); set warm_start=False"
+        )
+    old, new = fitted.rows.codes.__getstate__(), binned.codes.__getstate__()
+    pairs = [(old[name], new[name]) for name in old]
+    pairs += [(fitted.rows.target, binned.target), (fitted.rows.weight, binned.weight)]
+    if not all(np.array_equal(np.asarray(before), np.asarray(now)) for before, now in pairs):
+        raise ValueError(
+            "warm_start adds trees that share the training rows of the first fit, and X, y or sample_weight have "
+            "changed; pass the same, or set warm_start=False"
+        )
+    return fitted.rows
 
 
 class _Bootstrap:
@@ -212,6 +249,9 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
     max_third_nodes : int, default=100_000
         Maximum number of nodes that are grown on demand in each tree. Beyond, a row gets the value of the node above
         the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_`` counts how often.
+    warm_start : bool, default=False
+        Whether `fit` adds trees to those of the previous call, up to ``n_estimators``. The training rows, the strategy,
+        the criterion and how rows are drawn must not change.
     verbose : bool, default=False
         Whether to show a progress bar (requires rich: ``pip install tritree[progress]``).
     random_state : int, RandomState instance or None, default=None
@@ -279,6 +319,7 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         split_on_missing: bool = True,
         max_surrogates: int = 5,
         max_third_nodes: int = 100_000,
+        warm_start: bool = False,
         verbose: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -298,6 +339,7 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         self.split_on_missing = split_on_missing
         self.max_surrogates = max_surrogates
         self.max_third_nodes = max_third_nodes
+        self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -359,6 +401,9 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
     max_third_nodes : int, default=100_000
         Maximum number of nodes that are grown on demand in each tree. Beyond, a row gets the value of the node above
         the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_`` counts how often.
+    warm_start : bool, default=False
+        Whether `fit` adds trees to those of the previous call, up to ``n_estimators``. The training rows, the strategy,
+        the criterion and how rows are drawn must not change.
     verbose : bool, default=False
         Whether to show a progress bar (requires rich: ``pip install tritree[progress]``).
     random_state : int, RandomState instance or None, default=None
@@ -427,6 +472,7 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         split_on_missing: bool = True,
         max_surrogates: int = 5,
         max_third_nodes: int = 100_000,
+        warm_start: bool = False,
         verbose: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -447,6 +493,7 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         self.split_on_missing = split_on_missing
         self.max_surrogates = max_surrogates
         self.max_third_nodes = max_third_nodes
+        self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
