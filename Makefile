@@ -1,4 +1,4 @@
-# Needs Python 3.11+, make and a C++20 compiler; everything else comes through pip into .venv.
+# Requires Python 3.11+, make and a C++20 compiler; everything else is installed into .venv by pip.
 PYTHON ?= python3
 JOBS ?= 2
 TESTS ?= tests
@@ -10,7 +10,7 @@ MODULES := $(shell find src -name '*.py' -o -name '*.pyi' -o -name py.typed)
 CPP := $(wildcard cpp/*/*.[ch]pp)
 BIN := .venv/bin
 
-# $(call venv,FOLDER): a virtual environment that can build the package without a second, isolated one
+# $(call venv,FOLDER): create a virtual environment that can build the package without build isolation
 define venv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tritree needs Python 3.11 or newer, PYTHON is " + sys.version)'
 	$(PYTHON) -m venv $(1)
@@ -21,15 +21,15 @@ endef
 
 .PHONY: help demo test bench accuracy docs check format sanitize test-lowest clean
 help:
-	@echo "make demo         install into .venv and run tritree demo; what it makes is in build/tritree-demo"
-	@echo "make test         install into .venv and run the tests (TESTS=folder, PYTEST_ARGS=..., JOBS=2)"
-	@echo "make bench        measure beside other libraries; a full run goes to benchmarks/README.md (ARGS=\"--quick fit-small\")"
+	@echo "make demo         install into .venv and run tritree demo; output in build/tritree-demo"
+	@echo "make test         install into .venv and run the tests (TESTS=FOLDER, PYTEST_ARGS=..., JOBS=2)"
+	@echo "make bench        compare speed and memory with other libraries; a full run updates benchmarks/README.md (ARGS=\"--quick fit-small\")"
 	@echo "make accuracy     compare accuracy with other libraries as fields go missing (ARGS=\"--quick\")"
-	@echo "make docs         the documentation site, in build/site"
-	@echo "make check        lint, format and types"
-	@echo "make format       rewrite Python and C++ in the project's format"
-	@echo "make sanitize     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
-	@echo "make test-lowest  the tests with the oldest dependencies allowed (Python 3.11 or 3.12)"
+	@echo "make docs         build the documentation in build/site"
+	@echo "make check        check lint, format and types"
+	@echo "make format       format Python and C++"
+	@echo "make sanitize     run the tests with AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make test-lowest  run the tests with the oldest allowed dependencies (Python 3.11 or 3.12)"
 	@echo "make clean        remove environments and builds"
 
 demo: .venv/.installed-cli
@@ -59,8 +59,8 @@ format: .venv/.installed-dev
 	$(BIN)/ruff format
 	$(if $(CPP),$(BIN)/clang-format -i $(CPP))
 
-# Python files are read in place (editable install), so only changed C++ is built again. The list of Python files is a
-# dependency too: one that is new must become known to the install.
+# The install is editable, so only changed C++ is rebuilt. The list of Python files is a dependency too: the editable
+# install must learn of new files.
 .venv/.created: tools/requirements.py
 	$(call venv,.venv)
 .venv/.modules: $(MODULES) | .venv/.created
@@ -77,7 +77,7 @@ format: .venv/.installed-dev
 .venv/.installed-bench: .venv/.installed
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py bench)
 	touch $@
-# the reference is read from the sources, so nothing is built for it
+# the API reference is read from the sources, so nothing is built for it
 .venv/.installed-docs: .venv/.created pyproject.toml
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py docs)
 	touch $@
@@ -85,8 +85,8 @@ format: .venv/.installed-dev
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py dev)
 	touch $@
 
-# A build of its own. Python itself is not instrumented, so the runtimes are loaded before it; leaks are not looked for
-# because the interpreter keeps memory until it ends.
+# A separate build. Python itself is not instrumented, so the runtimes are preloaded; leak detection is off because the
+# interpreter keeps memory until it exits.
 SANITIZE_ENV = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TRITREE_SANITIZED=1
 sanitize: .venv-sanitize/.installed
@@ -99,8 +99,8 @@ sanitize: .venv-sanitize/.installed
 		-C build-dir=build/sanitize -C cmake.define.TRITREE_SANITIZE=ON -C install.strip=false .
 	touch $@
 
-# An ordinary, not editable, install beside exactly the lower bounds of pyproject.toml.
-# The oldest matplotlib would log what a newer pyparsing deprecates.
+# A regular install with exactly the lower bounds of pyproject.toml.
+# The oldest matplotlib logs deprecations of newer pyparsing releases.
 test-lowest: .venv-lowest/.created
 	.venv-lowest/bin/python -m pip install --quiet "pyparsing<3.3" $$(.venv-lowest/bin/python tools/requirements.py --lowest run test)
 	.venv-lowest/bin/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall -C build-dir=build/lowest .

@@ -1,9 +1,9 @@
-"""A tree with its third branches, for numbers and for classes.
+"""Plot a regression tree and a classification tree with their third branches.
 
-The trees are fitted to complete tables that come with scikit-learn, and then meet rows with holes: the third branches
-in the pictures are those that these rows needed.
+The trees are fitted to complete data sets of scikit-learn and then predict rows with missing values. The plots show the
+third branches that these rows needed.
 
-Run it with ``python examples/draw_a_tree.py [folder]``; ``tree.png`` and ``classes.png`` go to that folder.
+Run it with ``python examples/draw_a_tree.py [folder]``; it writes ``tree.png`` and ``classes.png`` to that folder.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ NAMES = np.array(["Barolo", "Grignolino", "Barbera"])
 
 
 def main() -> None:
-    """Save both pictures."""
+    """Save both plots."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     tree = TrinaryTreeRegressor(max_depth=3).fit(X[COLUMNS], y)
     row = X[COLUMNS].head(1).assign(s5=np.nan, bmi=24.0)
-    tree.predict(row)  # without s5, the column of the first split, another one takes over
+    tree.predict(row)  # s5, the column of the first split, is missing: the third branch is grown
     tree.plot().figure.savefig(folder / "tree.png", dpi=110)
 
     X, y = load_wine(return_X_y=True, as_frame=True)

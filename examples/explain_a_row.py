@@ -1,6 +1,6 @@
-"""Why a row gets its prediction, although two of its values are missing.
+"""Explain the prediction for a row with two missing values.
 
-Run it with ``python examples/explain_a_row.py [folder]``; the picture ``explanation.png`` goes to that folder.
+Run it with ``python examples/explain_a_row.py [folder]``; it writes ``explanation.png`` to that folder.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from tritree import TrinaryTreeRegressor
 
 
 def main() -> None:
-    """Print the path of the row, and save what each column has moved."""
+    """Print the path of the row, and plot the contribution of each column."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     tree = TrinaryTreeRegressor(max_depth=4).fit(X, y)
 
     row = X.loc[[271]].assign(s5=np.nan, bp=np.nan)
-    [why] = tree.explain(row)
-    print(why)
-    why.plot().figure.savefig(folder / "explanation.png", dpi=110)
+    [explanation] = tree.explain(row)
+    print(explanation)
+    explanation.plot().figure.savefig(folder / "explanation.png", dpi=110)
     print(f"\n{folder / 'explanation.png'}")
 
 

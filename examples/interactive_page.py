@@ -1,7 +1,7 @@
-"""A page on which one can walk through a tree, change a row, and see its prediction move.
+"""Write an interactive page: explore a tree, change the values of a row, and watch its path and prediction.
 
-Run it with ``python examples/interactive_page.py [folder]``; ``tree.html`` goes to that folder. Where Chromium is
-installed, so does a picture of it, ``page.png``.
+Run it with ``python examples/interactive_page.py [folder]``; it writes ``tree.html`` to that folder and, if Chromium is
+installed, a screenshot, ``page.png``.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def main() -> None:
     tree = TrinaryTreeRegressor(max_depth=3).fit(X, y)
     tree.to_html(folder / "tree.html", rows=X.head(20))
     print(folder / "tree.html")
-    if photograph((folder / "tree.html").resolve(), folder / "page.png"):
+    if screenshot((folder / "tree.html").resolve(), folder / "page.png"):
         print(folder / "page.png")
 
 
-def photograph(page: Path, picture: Path) -> bool:
-    """Return whether there is a browser, which then has taken a picture of the page."""
+def screenshot(page: Path, picture: Path) -> bool:
+    """Save a screenshot of the page; return False if no browser is installed."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         return False

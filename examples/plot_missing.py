@@ -21,10 +21,10 @@ def main() -> None:
     """Save the picture."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     X, _ = load_wine(return_X_y=True, as_frame=True)
-    chance = np.random.default_rng(0)
-    X = X.mask(chance.random(X.shape) < 0.01)
-    X.loc[chance.random(len(X)) < 0.25, ["flavanoids", "total_phenols"]] = np.nan
-    X.loc[chance.random(len(X)) < X["proline"].rank(pct=True) / 2, "proline"] = np.nan
+    rng = np.random.default_rng(0)
+    X = X.mask(rng.random(X.shape) < 0.01)
+    X.loc[rng.random(len(X)) < 0.25, ["flavanoids", "total_phenols"]] = np.nan
+    X.loc[rng.random(len(X)) < X["proline"].rank(pct=True) / 2, "proline"] = np.nan
     plot_missing(X).figure.savefig(folder / "missing.png", dpi=110)
     print(folder / "missing.png")
 
