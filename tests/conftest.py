@@ -1,4 +1,4 @@
-"""What all tests share: the Hypothesis profiles, and where test helpers are found."""
+"""Hypothesis profiles, and the import path of test helpers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
-sys.path.insert(
-    0, str(Path(__file__).parent)
-)  # so that tests find the reference implementations and data_paths.py in every import mode
+# test helpers and reference implementations are importable in every import mode
+sys.path.insert(0, str(Path(__file__).parent))
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("default", max_examples=30, deadline=None, suppress_health_check=QUIET)

@@ -1,4 +1,4 @@
-"""Where the reference material lives: worked cases and data sets that are not part of the package."""
+"""Paths of worked cases and data sets that are not part of the repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DATA = Path(os.environ.get("TRITREE_DATA", PROJECT.parent / "shared" / "data"))
 
 
 def case_name(case: Any) -> str | None:
-    """Return what a golden case is called in the list of tests; pytest 8 asks even where there is none."""
+    """Return the test id of a golden case; None if there is no case, which pytest 8 passes too."""
     if not isinstance(case, dict):
         return None
     plain = "" if case.get("split_on_missing", True) else "-without_missing_against_observed"
@@ -23,7 +23,7 @@ def case_name(case: Any) -> str | None:
 
 @cache
 def golden_cases(name: str) -> list[dict[str, Any]]:
-    """Return the cases of a golden file, each with its problem under "table"; none if the file is absent."""
+    """Return the cases of a golden file, each with its problem as "table"; empty if the file is absent."""
     path = GOLDEN / name
     if not path.exists():
         return []

@@ -1,4 +1,4 @@
-"""Graphs of Graphviz read back: what `to_dot` wrote, and where ``dot`` has put it."""
+"""Parse the output of `to_dot`, and the layout that Graphviz's ``dot`` computes from it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-__all__ = ["Graph", "needs_dot", "places", "read_dot", "run_dot", "svg_lines"]
+__all__ = ["Graph", "needs_dot", "positions", "read_dot", "run_dot", "svg_lines"]
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz (dot) is not installed")
 
@@ -20,7 +20,7 @@ _LABEL = r'label="((?:[^"\\]|\\.)*)"'
 
 @dataclass
 class Graph:
-    """The statements of a graph: lines of labels by node, edges with theirs, and pairs at the same height."""
+    """A graph: label lines by node, labels by edge, dotted edges, and pairs of nodes at the same height."""
 
     title: list[str] = field(default_factory=list)
     nodes: dict[str, list[str]] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Graph:
 
 
 def read_dot(text: str) -> Graph:
-    """Return the statements of a graph that `to_dot` wrote, one per line."""
+    """Return the graph that `to_dot` wrote, one statement per line."""
     first, *statements, last = text.splitlines()
     assert (first, last) == ("digraph tree {", "}")
     graph = Graph()
@@ -39,10 +39,10 @@ def read_dot(text: str) -> Graph:
         if match := re.fullmatch(r"\{ rank=same; (\w+); (\w+) \}", line):
             graph.same_height.add((match[1], match[2]))
         elif match := re.fullmatch(r"(\w+) -> (\w+) \[(.*)\]", line):
-            ends = match[1], match[2]
-            graph.edges[ends] = " ".join(part.strip() for part in _label(match[3]))
+            edge = match[1], match[2]
+            graph.edges[edge] = " ".join(part.strip() for part in _label(match[3]))
             if "style=dotted" in match[3]:
-                graph.dotted.add(ends)
+                graph.dotted.add(edge)
         elif match := re.fullmatch(r"(\w+) \[(.*)\]", line):
             if match[1] == "graph":
                 graph.title = _label(match[2])
@@ -54,35 +54,35 @@ def read_dot(text: str) -> Graph:
 
 
 def _label(attributes: str) -> list[str]:
-    """The lines of a label, as they are to be read."""
+    """Return the lines of a label, unescaped."""
     match = re.search(_LABEL, attributes)
     if match is None:
         return []
-    ends = {"n": "\n", "l": "\n"}
-    text = re.sub(r"\\(.)", lambda sign: ends.get(sign[1], sign[1]), match[1])
+    escapes = {"n": "\n", "l": "\n"}
+    text = re.sub(r"\\(.)", lambda sign: escapes.get(sign[1], sign[1]), match[1])
     return text.replace("&amp;", "&").removesuffix("\n").split("\n")
 
 
-def run_dot(text: str, form: str) -> str:
-    """What ``dot`` makes of a graph; it must not complain."""
-    done = subprocess.run(
-        ["dot", f"-T{form}"], input=text.encode(), capture_output=True, timeout=60, check=False
+def run_dot(text: str, output_format: str) -> str:
+    """Return the output of ``dot``, which must not print warnings."""
+    completed = subprocess.run(
+        ["dot", f"-T{output_format}"], input=text.encode(), capture_output=True, timeout=60, check=False
     )
-    assert done.returncode == 0, done.stderr
-    # a font that is not there is no fault of the graph
-    complaints = [line for line in done.stderr.decode().splitlines() if "font" not in line.lower()]
-    assert complaints == []
-    return done.stdout.decode()
+    assert completed.returncode == 0, completed.stderr
+    # a missing font is not an error of the graph
+    messages = [line for line in completed.stderr.decode().splitlines() if "font" not in line.lower()]
+    assert messages == []
+    return completed.stdout.decode()
 
 
 def svg_lines(text: str) -> list[str]:
-    """The lines of text that a reader of the picture sees."""
+    """Return the lines of text in the picture."""
     root = ET.fromstring(run_dot(text, "svg"))
     lines: list[Any] = [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
     return [line.replace("\xa0", " ").strip() for line in lines]
 
 
-def places(text: str) -> dict[str, tuple[float, float]]:
-    """Where ``dot`` puts the centre of each node: from the left and from below."""
+def positions(text: str) -> dict[str, tuple[float, float]]:
+    """Return the centre of each node in the layout of ``dot``, from the left and from below."""
     lines = [line.split() for line in run_dot(text, "plain").splitlines()]
     return {line[1]: (float(line[2]), float(line[3])) for line in lines if line[0] == "node"}

@@ -1,4 +1,4 @@
-"""Results of experiments whose truth is known: simulated ones, and the paper's own."""
+"""Experiment results for tests: simulated ones with known expected losses, and those of the paper."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def simulated(
     noise: float = 0.05,
     seed: int = 0,
 ) -> Any:
-    """Return results in which a method's expected loss is ``unit * (1 + slope * rate)``, each data set with its unit.
+    """Return results in which a method's expected loss is ``scale * (1 + slope * rate)``, with a scale per data set.
 
-    Folds are harder or easier for all methods alike; without holes all methods lose the same.
+    The difficulty of a fold is the same for all methods; at rate 0 all methods have the same loss.
     """
     rng = np.random.default_rng(seed)
     keys = pd.MultiIndex.from_product(
@@ -46,14 +46,14 @@ def simulated(
         names=["dataset", "scenario", "rate", "method", "seed", "fold"],
     )
     table = keys.to_frame(index=False)
-    unit = 10.0 ** rng.integers(-2, 5, n_datasets)
-    hard = np.exp(rng.normal(scale=0.3, size=(n_datasets, folds)))
-    wobble = np.exp(rng.normal(scale=noise, size=len(table)) - noise**2 / 2)
+    scale = 10.0 ** rng.integers(-2, 5, n_datasets)
+    difficulty = np.exp(rng.normal(scale=0.3, size=(n_datasets, folds)))
+    noise_factor = np.exp(rng.normal(scale=noise, size=len(table)) - noise**2 / 2)
     table["loss"] = (
-        unit[table["dataset"]]
-        * hard[table["dataset"], table["fold"]]
+        scale[table["dataset"]]
+        * difficulty[table["dataset"], table["fold"]]
         * (1 + table["method"].map(slopes).astype(float) * table["rate"])
-        * np.where(table["rate"] > 0, wobble, 1.0)
+        * np.where(table["rate"] > 0, noise_factor, 1.0)
     )
     table["rows"] = 40 + table["fold"] % 2
     table["fit_seconds"], table["predict_seconds"] = 0.25, 0.002
@@ -64,7 +64,7 @@ def simulated(
 def paper_results() -> Any:
     """Return the losses of the paper's author as results with one fold and one seed."""
     if not (PAPER / "author_losses").exists():
-        pytest.skip("no losses of the paper's author; set TRITREE_PAPER")
+        pytest.skip("the losses of the paper's author are absent; set TRITREE_PAPER")
     lines = [
         {"dataset": path.stem, "scenario": scenario, "rate": rate, "method": _METHODS[method], "loss": loss}
         for folder, scenario in _FOLDERS.items()
@@ -78,5 +78,5 @@ def paper_results() -> Any:
 def paper_figure() -> Any:
     """Return the paper's Figure 2 as numbers."""
     if not (PAPER / "figure.csv").exists():
-        pytest.skip("no figure of the paper; set TRITREE_PAPER")
+        pytest.skip("the figure of the paper is absent; set TRITREE_PAPER")
     return pd.read_csv(PAPER / "figure.csv").rename(columns={"setting": "scenario"})

@@ -1,4 +1,4 @@
-"""Examples in docstrings, in the README and in docs/ run, and say what they show; what is named there exists."""
+"""Examples in docstrings, in the README and in docs/ run with the output shown, and what they refer to exists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DOCS = sorted((ROOT / "docs").glob("*.md"))
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    """Return the blocks of a page in a language."""
+    """Return the code blocks of a page in a language."""
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
@@ -34,14 +34,14 @@ def programs(page: Path) -> list[str]:
 
 
 def commands(page: Path) -> list[str]:
-    """Return the calls of the program on a page: those in shell blocks, and those that a table begins with."""
+    """Return the tritree commands of a page: those in shell blocks and in the first column of tables."""
     lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
     lines += re.findall(r"^\| `([^`]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
     return [line for line in lines if line.startswith("tritree ")]
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples_of_the_module_hold(name):
+def test_examples_of_the_module_run(name):
     module = importlib.import_module(name)
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).failed == 0
 
@@ -63,7 +63,7 @@ def test_ten_lines_of_the_readme_run(capsys):
 
 @pytest.fixture
 def warnings_printed():
-    """Warnings for users are printed where they occur, so that examples show them."""
+    """Print user warnings where they occur, so that examples show them."""
 
     def show(message, category, *_):
         print(f"{category.__name__}: {message}")
@@ -75,7 +75,7 @@ def warnings_printed():
         yield
 
 
-#: The pages whose examples run from top to bottom, with the libraries that they read and write with.
+#: The pages with examples, which run from top to bottom, and the libraries that they need.
 PAGES = {
     "boosting.md": [],
     "index.md": ["pandas", "matplotlib"],
@@ -87,15 +87,15 @@ PAGES = {
 }
 
 
-def test_every_page_with_examples_is_run():
+def test_every_page_with_examples_is_listed():
     assert {page.name for page in DOCS if programs(page)} == set(PAGES)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_examples_of_the_page_hold(name, tmp_path, monkeypatch, warnings_printed):
+def test_examples_of_the_page_run(name, tmp_path, monkeypatch, warnings_printed):
     for library in PAGES[name]:
-        pytest.importorskip(library, reason=f"the page reads and writes with {library}")
-    monkeypatch.chdir(tmp_path)  # where the files that it writes vanish
+        pytest.importorskip(library, reason=f"the page needs {library}")
+    monkeypatch.chdir(tmp_path)  # for the files that it writes
     names, runner = {}, doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     for number, program in enumerate(programs(ROOT / "docs" / name), start=1):
         if ">>> " not in program:
@@ -108,26 +108,26 @@ def test_examples_of_the_page_hold(name, tmp_path, monkeypatch, warnings_printed
     assert runner.summarize(verbose=False).failed == 0
 
 
-#: What makes a command of the documentation quick, put behind it.
-QUICKLY = {
+#: Options that make a command of the documentation quick.
+QUICK_OPTIONS = {
     "compare": ["--seeds", "1", "--folds", "3", "--rates", "0.3", "--depth", "2", "--n-jobs", "1"],
     "lab paper": ["--seeds", "1", "--rates", "0.2", "--datasets", "seeds", "--n-jobs", "1"],
     "lab bias": ["--repeats", "5"],
 }
-SKIPPED = ["tritree demo"]  # which cannot be made quicker, and is run by the tests of the program
+SKIPPED = ["tritree demo"]  # cannot be made quicker, and is run by the tests of the command line
 
 
-def quickly(command: str) -> list[str]:
-    """Return the arguments of a command that is to be quick."""
+def quick_arguments(command: str) -> list[str]:
+    """Return the arguments of a command, with options that make it quick."""
     arguments = shlex.split(command)[1:]
     return arguments + next(
-        (more for name, more in QUICKLY.items() if " ".join(arguments).startswith(name)), []
+        (more for name, more in QUICK_OPTIONS.items() if " ".join(arguments).startswith(name)), []
     )
 
 
 @pytest.fixture
 def houses(tmp_path, monkeypatch):
-    """Put the tables that the documentation speaks of, and the paper's data, where the program is run."""
+    """Put the tables of the documentation, and the data of the paper, into the working directory."""
     pd = pytest.importorskip("pandas", reason="the command line needs pandas")
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"area": rng.normal(100, 20, 120), "town": rng.choice(["Lund", "Ystad"], 120)})
@@ -145,7 +145,7 @@ def houses(tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", [page for page in DOCS if commands(page)], ids=lambda page: page.name)
 def test_commands_of_the_page_run(page, houses, capfd):
     for library in ("typer", "matplotlib", "onnx"):
-        pytest.importorskip(library, reason=f"the program needs {library} for what the page shows")
+        pytest.importorskip(library, reason=f"the commands of the page need {library}")
     from cli.program import InProcess
 
     tritree = InProcess(capfd)
@@ -153,10 +153,10 @@ def test_commands_of_the_page_run(page, houses, capfd):
         if command.startswith("tritree lab paper") and not (DATA / "paper" / "seeds.csv").exists():
             continue
         if command not in SKIPPED:
-            tritree.good(*quickly(command))
+            tritree.good(*quick_arguments(command))
 
 
-def test_table_of_commands_has_all_of_them():
+def test_table_of_commands_is_complete():
     pytest.importorskip("typer", reason="the command line needs typer")
     from typer.main import get_command
 
@@ -165,35 +165,39 @@ def test_table_of_commands_has_all_of_them():
     parts = get_command(make_app()).commands
     names = [name for name, part in parts.items() if not hasattr(part, "commands")]
     names += [f"{name} {sub}" for name, part in parts.items() for sub in getattr(part, "commands", ())]
-    told = [f"{command} " for command in commands(ROOT / "docs" / "command-line.md")]
-    assert [name for name in names if not any(line.startswith(f"tritree {name} ") for line in told)] == []
+    documented = [f"{command} " for command in commands(ROOT / "docs" / "command-line.md")]
+    assert [
+        name for name in names if not any(line.startswith(f"tritree {name} ") for line in documented)
+    ] == []
 
 
 @pytest.mark.parametrize("page", [README, *DOCS], ids=lambda page: page.name)
-def test_what_a_page_tells_to_make_or_to_install_is_there(page):
+def test_make_targets_and_extras_on_a_page_exist(page):
     text = page.read_text(encoding="utf-8")
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
     ]
-    told = re.findall(r"^make ([a-z-]+)|`make ([a-z-]+)", text, re.MULTILINE)
-    assert {first or second for first, second in told} <= set(targets)
+    mentioned = re.findall(r"^make ([a-z-]+)|`make ([a-z-]+)", text, re.MULTILINE)
+    assert {first or second for first, second in mentioned} <= set(targets)
     assert {
         extra for names in re.findall(r"(?:tritree|\.)\[([a-z,]+)\]", text) for extra in names.split(",")
     } <= set(extras)
 
 
-def test_readme_links_to_what_is_there():
+def test_links_of_the_readme_exist():
     links = re.findall(r"\]\(([^)]+)\)", README.read_text(encoding="utf-8"))
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
 @pytest.mark.parametrize("name", ["tritree", "tritree.lab", "tritree.lab.paper", "tritree.lab.paper.bias"])
-def test_reference_has_all_that_a_package_offers(name):
-    pytest.importorskip("pandas", reason="the laboratory needs pandas")
-    offered = {
-        offer for offer in importlib.import_module(name).__all__ if offer[0] != "_" and not offer.isupper()
+def test_reference_lists_the_public_names_of_the_package(name):
+    pytest.importorskip("pandas", reason="tritree.lab needs pandas")
+    public = {
+        public_name
+        for public_name in importlib.import_module(name).__all__
+        if public_name[0] != "_" and not public_name.isupper()
     }
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert offered - set(re.findall(r"\w+", reference)) == set()
+    assert public - set(re.findall(r"\w+", reference)) == set()

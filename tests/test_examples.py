@@ -1,4 +1,4 @@
-"""Every script in examples/ runs, and makes the pictures that the documentation shows."""
+"""All scripts in examples/ run and write the pictures of the documentation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGES = "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "doc
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
-def test_example_runs_and_makes_its_pictures(script: Path, tmp_path: Path) -> None:
+def test_example_runs_and_writes_its_pictures(script: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("pandas")
     environment = os.environ | {"MPLBACKEND": "agg"}
@@ -26,13 +26,13 @@ def test_example_runs_and_makes_its_pictures(script: Path, tmp_path: Path) -> No
     )
     assert run.returncode == 0, run.stderr
     assert not run.stderr
-    made = [file for file in tmp_path.iterdir() if file.suffix in (".png", ".html")]
-    promised = set(re.findall(r"``(\w+\.(?:png|html))``", script.read_text(encoding="utf-8")))
+    written = [file for file in tmp_path.iterdir() if file.suffix in (".png", ".html")]
+    documented = set(re.findall(r"``(\w+\.(?:png|html))``", script.read_text(encoding="utf-8")))
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
-        promised -= {"page.png"}
-    assert promised
-    assert promised <= {file.name for file in made}
-    assert all(file.stat().st_size > 1_000 for file in made)
+        documented -= {"page.png"}
+    assert documented
+    assert documented <= {file.name for file in written}
+    assert all(file.stat().st_size > 1_000 for file in written)
 
 
 def test_documentation_shows_the_pictures_of_every_example() -> None:

@@ -1,4 +1,4 @@
-"""The benchmarks are a package at the root of the project, which only ``python -m pytest`` puts on the path."""
+"""Puts the root of the project, which holds the package of the benchmarks, on the import path."""
 
 from __future__ import annotations
 

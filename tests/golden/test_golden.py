@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from data_paths import case_name, golden_cases
-from golden.rpart import as_read_by_r, collapsed
+from golden.rpart import as_read_by_r, prune_useless_splits
 from models import Floats, answers, as_array, estimator
 
 TREES = golden_cases("trees.json")
@@ -36,7 +36,7 @@ def test_estimator_predicts_the_worked_cases(case: dict[str, Any]) -> None:
 
 @pytest.mark.skipif(not RPART, reason="no rpart cases; set TRITREE_GOLDEN")
 @pytest.mark.parametrize("case", RPART, ids=case_name)
-def test_estimator_predicts_what_rpart_predicts(case: dict[str, Any]) -> None:
+def test_estimator_predicts_as_rpart(case: dict[str, Any]) -> None:
     X, y, X_test = as_read_by_r(case)
     model = estimator_of(case).fit(as_array(X), y)
     prediction = answers(model, as_array(X_test))
@@ -46,14 +46,14 @@ def test_estimator_predicts_what_rpart_predicts(case: dict[str, Any]) -> None:
 
 
 def without_useless_splits(tree: Any, prediction: Floats) -> Floats:
-    """Return the predictions after rpart has made leaves of the nodes that misclassify no more than their subtree."""
+    """Return the predictions of the tree in which splits that rpart undoes are leaves."""
     is_leaf = tree.column < 0
     children = [
         None if leaf else (int(left), int(right))
         for leaf, left, right in zip(is_leaf, tree.left, tree.right, strict=True)
     ]
-    stand_in = collapsed(children, tree.value * tree.weight[:, None])
+    remaining = prune_useless_splits(children, tree.value * tree.weight[:, None])
     leaf_of = {tree.value[i].tobytes(): i for i in np.flatnonzero(is_leaf)}
     return np.array(
-        [tree.value[stand_in[leaf_of[np.ascontiguousarray(row).tobytes()]]] for row in prediction]
+        [tree.value[remaining[leaf_of[np.ascontiguousarray(row).tobytes()]]] for row in prediction]
     )

@@ -1,4 +1,4 @@
-"""The reference reproduces the worked cases, so that it may judge the core."""
+"""The reference implementation reproduces the worked cases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from data_paths import case_name, golden_cases
-from golden.rpart import as_read_by_r, collapsed
+from golden.rpart import as_read_by_r, prune_useless_splits
 from numpy.typing import NDArray
 from reference.tree import Node, ReferenceTree
 
@@ -46,7 +46,7 @@ def test_reference_predicts_as_rpart(case: dict[str, Any]) -> None:
 
 
 def undo_useless_splits(root: Node) -> None:
-    """Make leaves of the nodes that rpart would have made leaves of."""
+    """Make leaves of the nodes whose splits rpart undoes."""
     nodes = list(root.nodes())
     number = {id(node): i for i, node in enumerate(nodes)}
     children = [
@@ -56,8 +56,8 @@ def undo_useless_splits(root: Node) -> None:
     weights: NDArray[np.float64] = np.array(
         [[float(v) * len(node.rows) for v in node.value] for node in nodes]
     )
-    answers = collapsed(children, weights)
+    remaining = prune_useless_splits(children, weights)
     for node in nodes:
         below = [number[id(branch)] for branch in node.branches.values()]
-        if any(answers[child] != child for child in below):
+        if any(remaining[child] != child for child in below):
             node.split = None

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from dots import needs_dot, places, read_dot, run_dot, svg_lines
+from dots import needs_dot, positions, read_dot, run_dot, svg_lines
 from models import STRATEGIES, TASKS, holed, simulated
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
@@ -174,7 +174,7 @@ def test_graphviz_draws_every_label_as_it_was_meant(task, missing):
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_daughters_are_below_left_before_right_and_the_third_is_to_the_right_at_the_same_height(missing):
     text = fitted("regression", missing, max_depth=3, min_samples_leaf=5).to_dot()
-    graph, at = read_dot(text), places(text)
+    graph, at = read_dot(text), positions(text)
     for tail, head in graph.same_height:
         assert at[head][1] == at[tail][1]
         assert at[head][0] > at[tail][0]
@@ -196,7 +196,7 @@ def test_graphviz_takes_a_tree_however_far_it_is_grown(make):
     if make == "detached":
         tree.detach()
     text = tree.to_dot(max_nodes=5) if make == "limited" else tree.to_dot(max_nodes=None)
-    assert set(places(text)) == set(read_dot(text).nodes)
+    assert set(positions(text)) == set(read_dot(text).nodes)
 
 
 EVIL = [

@@ -1,4 +1,4 @@
-"""Growing on demand is invisible: the answers are those of the fully grown tree, until the rows are dropped."""
+"""Growth on demand does not change predictions: they are those of the fully grown tree, until it is detached."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_demand_grown_tree_predicts_the_bits_of_the_full_tree(
 
 @pytest.mark.parametrize("task", TASKS)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_order_of_asking_changes_no_bit(task: str, seed: int) -> None:
+def test_order_of_predictions_changes_no_bit(task: str, seed: int) -> None:
     X, y = simulated(150, holes=0.2, task=task)
     rows = holed(X[:40], 0.4)
     at_once = answers(fitted(X, y), rows)
@@ -79,7 +79,7 @@ def test_order_of_asking_changes_no_bit(task: str, seed: int) -> None:
     assert same_bits(at_once, one_by_one)
 
 
-def test_growing_on_demand_leaves_the_attributes_alone() -> None:
+def test_growth_on_demand_changes_no_attribute() -> None:
     X, y = simulated(200)
     model = fitted(X, y)
     before = dict(vars(model))
@@ -101,7 +101,7 @@ def test_complete_rows_grow_nothing() -> None:
     assert (model.n_nodes_, model.n_grown_) == (n_nodes, 0)
 
 
-def test_grown_nodes_are_the_nodes_that_came_after_fitting() -> None:
+def test_n_grown_counts_the_nodes_added_after_the_fit() -> None:
     X, y = simulated(200)
     model = fitted(X, y)
     n_nodes = model.n_nodes_
@@ -117,7 +117,7 @@ def test_number_of_nodes_is_the_length_of_the_arrays() -> None:
     assert model.n_nodes_ == len(model.tree_.column)
 
 
-def test_fully_grown_tree_grows_no_more() -> None:
+def test_fully_grown_tree_does_not_grow() -> None:
     X, y = simulated(200)
     model = fitted(X, y)
     model.grow_all()
@@ -134,7 +134,7 @@ def test_fully_grown_tree_has_no_ungrown_branch() -> None:
     assert min(tree.left.min(), tree.right.min(), tree.third.min()) >= -1
 
 
-def test_growing_past_the_limit_is_an_error_that_keeps_the_tree_usable() -> None:
+def test_growth_past_max_nodes_is_an_error_that_keeps_the_tree_usable() -> None:
     X, y = simulated(200)
     model = fitted(X, y)
     rows = holed(X, 0.5)
@@ -145,10 +145,10 @@ def test_growing_past_the_limit_is_an_error_that_keeps_the_tree_usable() -> None
 
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
-def test_growing_never_leaves_more_nodes_than_allowed(missing: str) -> None:
+def test_growth_never_exceeds_max_nodes(missing: str) -> None:
     X, y = simulated(120, 4, holes=0.1)
     rows = holed(X, 0.3)
-    least = fitted(X, y, missing=missing).n_nodes_
+    n_fitted = fitted(X, y, missing=missing).n_nodes_
     full = fitted(X, y, missing=missing).grow_all()
     expected = full.predict(rows)
     for max_nodes in [*range(1, 60), *range(60, full.n_nodes_ + 20, 17), full.n_nodes_ - 1, full.n_nodes_]:
@@ -156,14 +156,14 @@ def test_growing_never_leaves_more_nodes_than_allowed(missing: str) -> None:
         with suppress(GrowthLimitError):
             model.grow_all(max_nodes=max_nodes)
             assert model.n_nodes_ == full.n_nodes_
-        assert model.n_nodes_ <= max(max_nodes, least), max_nodes
+        assert model.n_nodes_ <= max(max_nodes, n_fitted), max_nodes
         assert same_bits(model.predict(rows), expected)
 
 
-# -------------------------------------------------------------------------- detached and pickled
+# -------------------------------------------------------------------------- detached and pickled trees
 
 
-def test_ungrown_branch_of_a_detached_tree_answers_with_the_value_of_its_node() -> None:
+def test_ungrown_branch_of_a_detached_tree_predicts_the_value_of_its_node() -> None:
     X, y = simulated(300)
     model = fitted(X, y)
     root = model.tree_.value[0]
@@ -171,8 +171,8 @@ def test_ungrown_branch_of_a_detached_tree_answers_with_the_value_of_its_node() 
     row[0, model.tree_.column[0]] = np.nan
     model.detach()
     with pytest.warns(UngrownBranchWarning):
-        answer = model.predict(row)
-    assert same_bits(answer, root)
+        prediction = model.predict(row)
+    assert same_bits(prediction, root)
 
 
 def test_detached_tree_warns_once() -> None:
@@ -186,7 +186,7 @@ def test_detached_tree_warns_once() -> None:
         assert len(model.predict(row)) == 1
 
 
-def test_detached_tree_keeps_what_was_grown() -> None:
+def test_detached_tree_keeps_its_grown_branches() -> None:
     X, y = simulated(300)
     rows = holed(X, 0.3)
     model = fitted(X, y)
@@ -195,7 +195,7 @@ def test_detached_tree_keeps_what_was_grown() -> None:
     assert same_bits(model.predict(rows), expected)
 
 
-def test_detached_tree_grows_no_more() -> None:
+def test_detached_tree_does_not_grow() -> None:
     X, y = simulated(300)
     model = fitted(X, y).detach()
     n_nodes = model.n_nodes_
@@ -204,7 +204,7 @@ def test_detached_tree_grows_no_more() -> None:
     assert model.n_nodes_ == n_nodes
 
 
-def half_grown(X: Floats, y: NDArray[Any], **parameters: Any) -> Any:
+def partly_grown(X: Floats, y: NDArray[Any], **parameters: Any) -> Any:
     model = fitted(X, y, **parameters)
     model.predict(holed(X[:20], 0.3))
     return model
@@ -215,20 +215,20 @@ def half_grown(X: Floats, y: NDArray[Any], **parameters: Any) -> Any:
 def test_pickled_tree_predicts_the_same_bits(task: str, missing: str) -> None:
     X, y = simulated(300, holes=0.2, task=task)
     rows = holed(X, 0.4)
-    copy = pickle.loads(pickle.dumps(half_grown(X, y, missing=missing)))
+    copy = pickle.loads(pickle.dumps(partly_grown(X, y, missing=missing)))
     assert same_bits(answers(copy, rows), answers(fitted(X, y, missing=missing), rows))
 
 
-def test_pickled_half_grown_tree_has_the_nodes_it_had() -> None:
+def test_pickled_partly_grown_tree_has_the_same_nodes() -> None:
     X, y = simulated(300)
-    model = half_grown(X, y)
+    model = partly_grown(X, y)
     copy = pickle.loads(pickle.dumps(model))
     assert (copy.n_nodes_, copy.n_grown_) == (model.n_nodes_, model.n_grown_)
 
 
-def test_pickled_half_grown_tree_grows_on() -> None:
+def test_pickled_partly_grown_tree_can_grow() -> None:
     X, y = simulated(300)
-    copy = pickle.loads(pickle.dumps(half_grown(X, y)))
+    copy = pickle.loads(pickle.dumps(partly_grown(X, y)))
     n_nodes = copy.n_nodes_
     copy.predict(holed(X, 0.6))
     assert copy.n_nodes_ > n_nodes

@@ -1,4 +1,4 @@
-"""The order of rows and columns and the scale of weights do not matter."""
+"""Predictions do not depend on the order of rows and columns or on the scale of weights."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ def test_order_of_training_rows_changes_no_bit(missing: str) -> None:
     weight = np.random.default_rng(3).exponential(size=len(y))
     order = np.random.default_rng(4).permutation(len(y))
     rows = holed(X, 0.3)
-    straight = fitted(X, y, weight, missing=missing)
+    original = fitted(X, y, weight, missing=missing)
     shuffled = fitted(X[order], y[order], weight[order], missing=missing)
-    assert same_bits(straight.predict(rows), shuffled.predict(rows))
+    assert same_bits(original.predict(rows), shuffled.predict(rows))
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_order_of_columns_changes_no_bit_where_nothing_ties(missing: str) -> None:
+def test_order_of_columns_changes_no_bit_without_ties(missing: str) -> None:
     X, y = simulated(300, holes=0.2)
     weight = np.random.default_rng(3).exponential(size=len(y))  # no two surrogates agree equally often
     order = np.array([3, 0, 4, 1, 2])
     rows = holed(X, 0.3)
-    straight = fitted(X, y, weight, missing=missing)
+    original = fitted(X, y, weight, missing=missing)
     shuffled = fitted(X[:, order], y, weight, missing=missing)
-    assert same_bits(straight.predict(rows), shuffled.predict(rows[:, order]))
+    assert same_bits(original.predict(rows), shuffled.predict(rows[:, order]))
 
 
 @pytest.mark.parametrize("factor", [2.0**-20, 0.5, 2.0**20])
@@ -40,7 +40,7 @@ def test_weights_times_a_power_of_two_change_no_bit(missing: str, factor: float)
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_weights_times_three_change_nothing_but_rounding(missing: str) -> None:
+def test_weights_times_three_change_predictions_by_rounding_only(missing: str) -> None:
     X, y = simulated(300, holes=0.2)
     weight = np.random.default_rng(3).exponential(size=len(y))
     rows = holed(X, 0.3)
@@ -51,17 +51,17 @@ def test_weights_times_three_change_nothing_but_rounding(missing: str) -> None:
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_weights_of_one_are_no_weights(missing: str) -> None:
+def test_weights_of_one_are_the_same_as_no_weights(missing: str) -> None:
     X, y = simulated(300, holes=0.2)
     rows = holed(X, 0.3)
     plain = fitted(X, y, missing=missing).predict(rows)
     assert same_bits(plain, fitted(X, y, np.ones(len(y)), missing=missing).predict(rows))
 
 
-# The other strategies count rows, not weights, to tell the larger side.
+# The other strategies determine the larger side by rows, not by weights.
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
 @pytest.mark.parametrize("task", TASKS)
-def test_whole_weights_are_repeated_rows(task: str, missing: str) -> None:
+def test_integer_weights_are_the_same_as_repeated_rows(task: str, missing: str) -> None:
     X, y = simulated(200, holes=0.2, task=task)
     times = np.random.default_rng(5).integers(1, 4, size=len(y))
     rows = holed(X, 0.3)
@@ -72,28 +72,28 @@ def test_whole_weights_are_repeated_rows(task: str, missing: str) -> None:
 
 @pytest.mark.parametrize("far", [1e6, 1e15])
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_a_row_of_no_weight_changes_no_split_and_no_value(missing: str, far: float) -> None:
+def test_a_row_of_zero_weight_changes_no_split_and_no_value(missing: str, far: float) -> None:
     X, y = simulated(200)
-    # min_samples_leaf=1 binds nowhere, and the row's values are those of another, so it moves no threshold
-    settings = {"missing": missing, "min_samples_leaf": 1}
-    without = fitted(X, y, np.ones(len(y)), **settings).tree_
-    beside = fitted(
-        np.vstack([X, X[:1]]), np.append(y, far), np.append(np.ones(len(y)), 0.0), **settings
+    # min_samples_leaf=1 is never active, and the row repeats another one, so it moves no threshold
+    parameters = {"missing": missing, "min_samples_leaf": 1}
+    without = fitted(X, y, np.ones(len(y)), **parameters).tree_
+    with_weightless = fitted(
+        np.vstack([X, X[:1]]), np.append(y, far), np.append(np.ones(len(y)), 0.0), **parameters
     ).tree_
     for field in ("column", "threshold", "left", "right", "third", "missing_to"):
-        np.testing.assert_array_equal(getattr(beside, field), getattr(without, field), err_msg=field)
-    np.testing.assert_allclose(beside.value, without.value, rtol=1e-12)
-    np.testing.assert_allclose(beside.weight, without.weight, rtol=1e-12)
-    np.testing.assert_allclose(beside.loss, without.loss, rtol=1e-9)
+        np.testing.assert_array_equal(getattr(with_weightless, field), getattr(without, field), err_msg=field)
+    np.testing.assert_allclose(with_weightless.value, without.value, rtol=1e-12)
+    np.testing.assert_allclose(with_weightless.weight, without.weight, rtol=1e-12)
+    np.testing.assert_allclose(with_weightless.loss, without.loss, rtol=1e-9)
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
-def test_a_row_of_no_weight_and_another_class_changes_no_split_and_no_value(criterion: str) -> None:
+def test_a_row_of_zero_weight_and_another_class_changes_no_split_and_no_value(criterion: str) -> None:
     X, y = simulated(200, task="classification")
-    settings = {"criterion": criterion, "min_samples_leaf": 1}
-    without = fitted(X, y, np.ones(len(y)), **settings).tree_
+    parameters = {"criterion": criterion, "min_samples_leaf": 1}
+    without = fitted(X, y, np.ones(len(y)), **parameters).tree_
     weight = np.append(np.ones(len(y)), 0.0)
-    beside = fitted(np.vstack([X, X[:1]]), np.append(y, (y[0] + 1) % 3), weight, **settings).tree_
+    with_weightless = fitted(np.vstack([X, X[:1]]), np.append(y, (y[0] + 1) % 3), weight, **parameters).tree_
     for field in ("column", "threshold", "left", "right", "third"):
-        np.testing.assert_array_equal(getattr(beside, field), getattr(without, field), err_msg=field)
-    np.testing.assert_allclose(beside.value, without.value, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(getattr(with_weightless, field), getattr(without, field), err_msg=field)
+    np.testing.assert_allclose(with_weightless.value, without.value, rtol=0, atol=1e-12)

@@ -1,4 +1,4 @@
-"""A tree gives memory back that it does not need any more, and stays whole where there is none."""
+"""A tree frees memory that it no longer needs, and stays valid when memory runs out."""
 
 from __future__ import annotations
 
@@ -49,22 +49,22 @@ print(np.array_equal(tree.predict(X), expected))
 """
 
 under_sanitizer = pytest.mark.skipif(
-    "asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer has its own way with memory"
+    "asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer uses memory differently"
 )
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit is set in the way of Linux")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_AS and /proc are used as on Linux")
 @under_sanitizer
-def test_tree_stays_whole_when_memory_runs_out_while_it_grows():
+def test_tree_stays_valid_when_growth_runs_out_of_memory():
     run = subprocess.run(
         [sys.executable, "-c", OUT_OF_MEMORY], capture_output=True, text=True, check=True, timeout=120
     )
     assert run.stdout.split("\n")[:3] == ["ran out", "1", "True"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the peak is asked for in the way of Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="getrusage is not available on Windows")
 @under_sanitizer
-def test_rows_of_thousands_of_nodes_do_not_stay_in_memory():
+def test_row_indices_of_thousands_of_nodes_are_freed():
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     grown, more = map(int, run.stdout.split())
     assert grown > 5_000

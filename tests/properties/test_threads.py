@@ -1,4 +1,4 @@
-"""Threads, the tree's own or the caller's, change no bit."""
+"""The number of threads, of the tree or of the caller, changes no bit of the predictions."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def test_number_of_threads_changes_no_bit_of_a_large_tree(missing: str, task: st
     assert same_bits(answers(one, rows), answers(many, rows))
 
 
-def test_threads_of_the_caller_get_what_one_thread_gets() -> None:
+def test_concurrent_predictions_of_one_model_are_those_of_one_thread() -> None:
     X, y = simulated(2_000, 8)
     rows = holed(X, 0.4)
     expected = fitted(X, y, max_depth=4).predict(rows)
     model = fitted(X, y, max_depth=4)
-    model.predict(rows[:50])  # half-grown from here
+    model.predict(rows[:50])  # partly grown
     parts = [np.random.default_rng(i).permutation(len(rows))[:500] for i in range(16)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda part: model.predict(rows[part]), parts))
-    assert all(same_bits(answer, expected[part]) for answer, part in zip(found, parts, strict=True))
+    assert all(same_bits(prediction, expected[part]) for prediction, part in zip(found, parts, strict=True))
 
 
-def test_threads_of_the_caller_may_fit_different_models_at_once() -> None:
+def test_concurrent_fits_of_different_models_are_those_of_one_thread() -> None:
     tables = [simulated(3_000, 6, holes=0.1, seed=seed) for seed in range(12)]
 
     def learn(table: Any) -> Any:
@@ -59,7 +59,7 @@ def test_threads_of_the_caller_may_fit_different_models_at_once() -> None:
         assert all(map(same_bits, pool.map(learn, tables), expected))
 
 
-def test_the_first_infinite_value_is_named_whatever_the_threads() -> None:
+def test_the_first_infinite_value_is_named_with_any_number_of_threads() -> None:
     X, y = simulated(20_000, 6)
     model = fitted(X, y, n_jobs=4)
     bad = X.copy()
@@ -72,18 +72,16 @@ def test_the_first_infinite_value_is_named_whatever_the_threads() -> None:
 
 
 def fit_and_send(model: Any, X: Any, y: Any, sender: Any) -> None:
-    """Let a child process use the model it inherits and fit one of its own."""
+    """Predict with the inherited model and fit another one in a child process."""
     rows = holed(X)
     sender.send((model.predict(rows), fitted(X, y, n_jobs=2).predict(rows)))
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-@pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(), reason="processes are not forked here"
-)
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="fork is not available")
 def test_forked_child_fits_and_predicts() -> None:
     X, y = simulated(20_000, 6)
-    model = fitted(X, y, n_jobs=2)  # from here on the parent has a pool, whose threads the child lacks
+    model = fitted(X, y, n_jobs=2)  # creates the thread pool of the parent, whose threads the child lacks
     model.predict(X[:5_000])
     context: Any = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
@@ -101,9 +99,7 @@ def test_forked_child_fits_and_predicts() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-@pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(), reason="processes are not forked here"
-)
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="fork is not available")
 def test_child_forked_while_a_thread_grows_the_tree_predicts_with_it() -> None:
     X, y = simulated(20_000, 8)
     rows = holed(X[:2_000], 0.4)
@@ -113,7 +109,7 @@ def test_child_forked_while_a_thread_grows_the_tree_predicts_with_it() -> None:
     context: Any = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     thread.start()
-    time.sleep(0.01)  # to be in the middle of it
+    time.sleep(0.01)  # the growth has started
     child = context.Process(target=lambda: sender.send(model.predict(rows)))
     child.start()
     try:
@@ -126,7 +122,7 @@ def test_child_forked_while_a_thread_grows_the_tree_predicts_with_it() -> None:
 
 
 class Counter:
-    """A thread that counts on, and gives way after each step."""
+    """A thread that counts, and releases the GIL after each step."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -140,7 +136,7 @@ class Counter:
 
     def __enter__(self) -> Self:
         self._interval = sys.getswitchinterval()
-        sys.setswitchinterval(100)  # so that a thread runs only where another lets go of the lock
+        sys.setswitchinterval(100)  # a thread then runs only if another one releases the GIL
         self._thread.start()
         return self
 
@@ -150,15 +146,15 @@ class Counter:
         self._thread.join()
 
     def watch(self, call: Any, progress: list[int]) -> Any:
-        """Return the function, with a note of how far the count comes while it runs."""
+        """Return the function; each call appends the increase of the count to ``progress``."""
 
-        def watched(*arguments: Any) -> Any:
+        def counted(*arguments: Any) -> Any:
             before = self.count
             result = call(*arguments)
             progress.append(self.count - before)
             return result
 
-        return watched
+        return counted
 
 
 def test_other_python_threads_run_while_a_tree_grows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,15 +162,15 @@ def test_other_python_threads_run_while_a_tree_grows(monkeypatch: pytest.MonkeyP
     steps: dict[str, list[int]] = {"Codes": [], "Model": []}
     with Counter() as counter:
         for name, progress in steps.items():
-            watched = counter.watch(getattr(_core, name), progress)
-            monkeypatch.setattr(f"tritree.estimators.base._core.{name}", watched)
-        for _ in range(3):  # a busy machine may leave the other thread without a processor for a while
+            counted = counter.watch(getattr(_core, name), progress)
+            monkeypatch.setattr(f"tritree.estimators.base._core.{name}", counted)
+        for _ in range(3):  # on a busy machine the other thread may not be scheduled for a while
             fitted(X, y, n_jobs=1)
     assert sum(steps["Codes"]) > 0
     assert sum(steps["Model"]) > 0
 
 
-def test_other_python_threads_run_while_a_tree_answers() -> None:
+def test_other_python_threads_run_while_a_tree_predicts() -> None:
     X, y = simulated(300_000, 4)
     model = fitted(X[:1_000], y[:1_000], n_jobs=1)
     columns = list(X.T)
