@@ -29,7 +29,7 @@ FOLDER = Path(__file__).resolve().parent
 ROUNDS, QUICK_ROUNDS = 7, 3
 #: Processes per build of a comparison of builds, and the rounds in each.
 PAIRS, QUICK_PAIRS, ROUNDS_PER_PROCESS = 5, 3, 3
-MIN_WIDTH = 100  # of the tables
+MIN_WIDTH, MIN_WIDTH_OF_BUILDS = 100, 150  # of the tables
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -228,7 +228,7 @@ def compare_builds(names: Sequence[str], options: argparse.Namespace) -> int:
         table.add_column(heading, no_wrap=heading not in ("work", "measured"))
     for each in comparisons:
         table.add_row(*each.cells())
-    console = wide_console()
+    console = wide_console(MIN_WIDTH_OF_BUILDS)
     console.print(table)
     console.print(
         "this / other: ratio of the medians over processes; below 1, this build is faster or smaller. range: ratios of "
@@ -249,9 +249,9 @@ def compare_builds(names: Sequence[str], options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def wide_console() -> Console:
+def wide_console(width: int = MIN_WIDTH) -> Console:
     """Return a console that is wide enough for the tables."""
-    return Console(width=max(Console().width, MIN_WIDTH))
+    return Console(width=max(Console().width, width))
 
 
 def write_json(file: Path, text: str) -> None:
