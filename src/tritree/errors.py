@@ -292,8 +292,6 @@ class UngrownBranchWarning(UserWarning):
     cause : {"detached", "node_limit", "export"}
         Why the branch is not grown: the rows to grow from are gone, the tree has as many nodes as it may have, or a
         model without any third branch is exported to where it cannot grow.
-    model : {"tree", "tree of a forest", "ensemble"}
-        What predicted, or is exported.
     n_hits : int
         How many times a row reached such a branch; 0 if ``cause`` is "export".
     destination : {"", "file", "onnx"}
@@ -303,13 +301,11 @@ class UngrownBranchWarning(UserWarning):
     def __init__(
         self,
         cause: Literal["detached", "node_limit", "export"],
-        model: Literal["tree", "tree of a forest", "ensemble"],
         n_hits: int = 0,
         destination: Literal["", "file", "onnx"] = "",
     ) -> None:
-        super().__init__(cause, model, n_hits, destination)
+        super().__init__(cause, n_hits, destination)
         self.cause = cause
-        self.model = model
         self.n_hits = n_hits
         self.destination = destination
 
@@ -320,33 +316,21 @@ class UngrownBranchWarning(UserWarning):
                 f"no third branch has been grown so far, and {what} cannot grow any: where a value is missing, a row "
                 f"gets the value of the node that splits on it; call grow_for() {when}, with rows like those to come"
             )
-        rows = f"{self.n_hits:,} {'row' if self.n_hits == 1 else 'rows'} reached"
-        hits = f"{self.n_hits:,} times a row reached" if self.model == "ensemble" else rows
-        cause = _CAUSES[self.cause, self.model]
-        return f"{hits} a third branch that is not grown, and got the value of the node above it: {cause}"
+        times = "once" if self.n_hits == 1 else f"{self.n_hits:,} times"
+        return (
+            f"{times} a row reached a third branch that is not grown, and got the value of the node above it: "
+            f"{_CAUSES[self.cause]}"
+        )
 
 
 #: Where a model is exported to, and when ``grow_for`` must be called.
 _DESTINATIONS = {"file": ("the model in the file", "first"), "onnx": ("the exported model", "before")}
 
-_ROWS_ARE_GONE = "the training rows are gone (detach(), or a file saved without them); call "
-#: Why a branch is not grown and what to do about it, by cause and model.
+#: Why a branch is not grown, and what to do about it.
 _CAUSES = {
-    (
-        "detached",
-        "tree",
-    ): f"{_ROWS_ARE_GONE}grow_all() before detach() or save(training_rows=False) to grow every branch",
-    (
-        "detached",
-        "tree of a forest",
-    ): f"{_ROWS_ARE_GONE}grow_for() of the forest before that, with rows like these",
-    ("detached", "ensemble"): f"{_ROWS_ARE_GONE}grow_for() before that, with rows like these",
-    (
-        "node_limit",
-        "tree of a forest",
-    ): "the tree has all the nodes that its forest allows; call grow_all() to grow "
-    "every branch of this tree, or raise max_third_nodes of the forest",
-    ("node_limit", "ensemble"): "a tree has its maximum number of nodes; raise max_third_nodes",
+    "detached": "the training rows are gone (detach(), or a file saved without them); call grow_for() before that, "
+    "with rows like these, or grow_all()",
+    "node_limit": "a tree has its maximum number of nodes; raise max_third_nodes",
 }
 
 

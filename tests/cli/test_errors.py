@@ -92,27 +92,17 @@ def test_growth_limit_names_the_option_and_the_remedy(facts: dict[str, int], tex
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize(
-    ("cause", "model"),
-    [
-        ("detached", "tree"),
-        ("detached", "tree of a forest"),
-        ("detached", "ensemble"),
-        ("node_limit", "tree of a forest"),
-        ("node_limit", "ensemble"),
-    ],
-)
-def test_warning_of_ungrown_branches_suggests_options(cause: str, model: str) -> None:
-    text = describe_warning(errors.UngrownBranchWarning(cause, model, 1200))  # type: ignore[arg-type]
+@pytest.mark.parametrize("cause", ["detached", "node_limit"])
+def test_warning_of_ungrown_branches_suggests_options(cause: str) -> None:
+    text = describe_warning(errors.UngrownBranchWarning(cause, 1200))  # type: ignore[arg-type]
     assert text.startswith("1,200 times a row reached a third branch that is not grown")
     assert ("--no-training-rows" if cause == "detached" else "--max-depth") in text
-    assert ("--grow-all" in text) == (cause == "detached" and model == "tree")
     assert "()" not in text
 
 
 @pytest.mark.parametrize(("destination", "option"), [("file", "--grow-for"), ("onnx", "--rows")])
 def test_warning_of_an_export_without_third_branches_suggests_rows(destination: str, option: str) -> None:
-    text = describe_warning(errors.UngrownBranchWarning("export", "ensemble", 0, destination))  # type: ignore[arg-type]
+    text = describe_warning(errors.UngrownBranchWarning("export", 0, destination))  # type: ignore[arg-type]
     assert option in text
     assert "()" not in text
 

@@ -220,7 +220,7 @@ def test_detached_tree_warns_how_many_rows_reached_an_ungrown_branch(
     nodes = without_warning(lambda: alone(copy.apply, rows))
     n_ungrown = int((copy.tree_.column[nodes] >= 0).sum())
     assert n_ungrown > 0
-    with pytest.warns(UngrownBranchWarning, match=rf"^{n_ungrown:,} rows reached a third branch"):
+    with pytest.warns(UngrownBranchWarning, match=rf"^{n_ungrown:,} times a row reached a third branch"):
         model.predict(LAYOUTS[layout](rows))
 
 

@@ -38,9 +38,7 @@ def members_of(forest: Any) -> list[Any]:
 
 def test_member_of_a_forest_without_rows_names_what_the_forest_can_do() -> None:
     tree = TrinaryForestRegressor(n_estimators=2, random_state=0).fit(TABLE, WEIGHTS).detach().member(0)
-    with pytest.warns(
-        UngrownBranchWarning, match=r"call grow_for\(\) of the forest before that, with rows like these"
-    ):
+    with pytest.warns(UngrownBranchWarning, match=r"call grow_for\(\) before that, with rows like these"):
         tree.predict(ROWS)
 
 
@@ -133,7 +131,9 @@ def test_member_keeps_to_the_limit_of_the_forest_and_says_so(missing: str) -> No
     with pytest.warns(UngrownBranchWarning):
         expected = forest.predict(ROWS)
     members = members_of(forest)
-    with pytest.warns(UngrownBranchWarning, match=r"all the nodes that its forest allows; call grow_all\(\)"):
+    with pytest.warns(
+        UngrownBranchWarning, match="a tree has its maximum number of nodes; raise max_third_nodes"
+    ):
         said = [member.predict(ROWS) for member in members]
     np.testing.assert_array_equal(np.sum(said, axis=0) / len(said), expected)
 

@@ -81,21 +81,11 @@ def growth_limit(remedy: str, *, option: str | None = None) -> Iterator[None]:
         raise UserError(f"{text}; {remedy}") from None
 
 
-_GROW_FOR = "fit without --no-training-rows, or pass similar rows to fit --grow-for"
-#: What to do about ungrown branches, by their cause and the kind of model.
-_REMEDIES = {
-    (
-        "detached",
-        "tree",
-    ): f"the model file has no training rows to grow it from; {_GROW_FOR}, or grow every branch "
-    "with --grow-all",
-    ("detached", "tree of a forest"): f"the model file has no training rows to grow it from; {_GROW_FOR}",
-    ("detached", "ensemble"): f"the model file has no training rows to grow it from; {_GROW_FOR}",
-    (
-        "node_limit",
-        "tree of a forest",
-    ): "the tree has its maximum number of nodes; fit with a lower --max-depth",
-    ("node_limit", "ensemble"): "a tree has its maximum number of nodes; fit with a lower --max-depth",
+#: Why branches are not grown, and what to do about it.
+_CAUSES = {
+    "detached": "the model file has no training rows to grow it from; fit without --no-training-rows, or pass similar "
+    "rows to fit --grow-for",
+    "node_limit": "a tree has its maximum number of nodes; fit with a lower --max-depth",
 }
 
 
@@ -120,5 +110,5 @@ def describe_warning(warning: Warning) -> str:
     times = "once" if warning.n_hits == 1 else f"{warning.n_hits:,} times"
     return (
         f"{times} a row reached a third branch that is not grown, and got the value of the node above it: "
-        f"{_REMEDIES[warning.cause, warning.model]}"
+        f"{_CAUSES[warning.cause]}"
     )

@@ -371,13 +371,13 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             return
         model.warned_of_ungrown = True
         cause: Literal["detached", "node_limit"] = "detached" if model.is_detached else "node_limit"
-        warn_caller(UngrownBranchWarning(cause, model.kind, n))
+        warn_caller(UngrownBranchWarning(cause, n))
 
     def _warn_nothing_grown(self, destination: Literal["file", "onnx"]) -> None:
         """Warn if a model is exported without training rows before any third branch was grown."""
         model = self._model
         if model.missing in THIRD_BRANCHES and model.n_nodes > model.n_trees and not model.n_grown:
-            warn_caller(UngrownBranchWarning("export", model.kind, destination=destination))
+            warn_caller(UngrownBranchWarning("export", destination=destination))
 
     # ---- files
 

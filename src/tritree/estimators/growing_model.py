@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -128,8 +128,6 @@ class GrowingModel:
         self.missing = missing
         #: Whether the caller has been warned that rows reached branches that cannot be grown.
         self.warned_of_ungrown = False
-        #: What warnings call the model.
-        self.kind: Literal["tree", "tree of a forest", "ensemble"] = "ensemble"
 
     @property
     def core(self) -> Any:
@@ -197,7 +195,6 @@ class TreeModel(GrowingModel):
 
     def __init__(self, core: _core.Model, position: tuple[int, int] | None = None) -> None:
         super().__init__([core], core.settings["missing"])
-        self.kind = "tree" if position is None else "tree of a forest"
         #: The number of the tree in its forest, and the number of trees there.
         self.position = position
         self.importances_: NDArray[np.float64] | None = None
