@@ -62,7 +62,7 @@ def test_unchanged_table_is_compared_first(tritree: InProcess, table: Path) -> N
     missing = pd.read_csv(table).drop(columns="progress").isna().to_numpy().mean()
     own = found["unchanged"]
     assert own["missing_fraction"] == pytest.approx(missing)
-    assert {line["scenario"] for line in own["methods"]} == {"as it is"}
+    assert {line["scenario"] for line in own["methods"]} == {"unchanged"}
     text = compare(tritree, table).out
     assert text.splitlines()[:2] == [
         f"The table unchanged, with {100 * missing:.3g}% of its values missing:",

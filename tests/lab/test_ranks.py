@@ -16,8 +16,8 @@ stats = pytest.importorskip("scipy.stats")
 
 from tritree.inspection.formatting import width_of  # noqa: E402
 from tritree.lab.ranks import (  # noqa: E402
-    compare_as_is,
     compare_methods,
+    compare_unchanged,
     curves,
     excess,
     losses,
@@ -436,13 +436,13 @@ def test_table_as_it_is_is_compared_by_folds_once_each() -> None:
     own = {"majority": 1.0, "mia": 1.2, "trinary": 1.1}  # as if the table had holes of its own
     at_zero = table["rate"] == 0
     table.loc[at_zero, "loss"] *= table["method"].map(own)[at_zero]
-    found = compare_as_is(table)
+    found = compare_unchanged(table)
     assert found.table["method"].tolist() == ["majority", "trinary", "mia"]
     assert (found.table["seeds"] == 1).all()
     assert found.recommendation.startswith("Use majority: ")
     assert compare_methods(table).recommendation.startswith("Use trinary: ")
     with pytest.raises(ValueError, match="run rate 0"):
-        compare_as_is(table[~at_zero])
+        compare_unchanged(table[~at_zero])
 
 
 def test_comparison_tells_over_which_rates_its_losses_are_means() -> None:

@@ -326,13 +326,13 @@ class _Comparisons:
 def _compare(results: Any, dataset: "Dataset") -> _Comparisons:
     """Return the comparisons that the results of an experiment on one data set allow."""
     from tritree.lab import compare_methods
-    from tritree.lab.ranks import compare_as_is
+    from tritree.lab.ranks import compare_unchanged
     from tritree.lab.ranks.names import parse_method
 
     fraction = float(dataset.X.isna().to_numpy().mean())
     kinds = {parse_method(method) for method in results["method"].unique()}
     differ = fraction > 0 or len({kind[0] for kind in kinds if kind is not None}) > 1
-    unchanged = compare_as_is(results) if differ and (results["rate"] == 0).any() else None
+    unchanged = compare_unchanged(results) if differ and (results["rate"] == 0).any() else None
     removed = compare_methods(results) if unchanged is None or (results["rate"] > 0).any() else None
     return _Comparisons(fraction, unchanged, removed, compare_methods(results, by="rate"))
 

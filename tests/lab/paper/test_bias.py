@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tritree import TrinaryTreeRegressor
-from tritree.lab.paper.bias import ALL, expected, limits, simulate, ways
+from tritree.lab.paper.bias import STRATEGIES, expected, limits, route_probabilities, simulate
 from tritree.lab.paper.bias.example import Counts, Example, every_count
-from tritree.lab.paper.bias.simulation import _read
-from tritree.lab.paper.bias.ways import LEFT, RIGHT, THIRD, WAYS, moments_of_ways
+from tritree.lab.paper.bias.routing import LEFT, RIGHT, ROUTES, THIRD, route_moments
+from tritree.lab.paper.bias.simulation import _leaf_values
 
 pd = pytest.importorskip("pandas")
 
@@ -63,7 +63,7 @@ def every_table(strategy: str, a: float, b: float, n: int) -> tuple[Floats, Floa
 
 
 @pytest.mark.parametrize(("sides", "n"), [(UP, 2), (UP, 3), (UP, 4), (UP, 5), (DOWN, 4)])
-@pytest.mark.parametrize("strategy", ALL)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_expectation_is_that_over_trees_of_all_tables(strategy: str, sides: Any, n: int) -> None:
     found, right, hole = every_table(strategy, *sides, n)
     for p, q in P_AND_Q:
@@ -94,7 +94,7 @@ def losses(means: Any, L: int, R: int, M: int) -> dict[int, Floats]:
         LEFT: apart((L, left), (M, missing)),
         THIRD: M * (missing - whole) ** 2,
         RIGHT: apart((R, right), (M, missing)),
-        WAYS.index("alone"): apart((L, left), (R, right)),
+        ROUTES.index("alone"): apart((L, left), (R, right)),
     }
 
 
@@ -114,7 +114,7 @@ def test_integrals_over_the_noise_agree_with_drawn_means(strategy: str, counts: 
     x = means[0] - means[1]
     z = means[2] - (L * means[0] + R * means[1]) / (L + R)
     one = Counts(*(np.array([float(v)]) for v in (*counts, 1.0)))
-    moments = moments_of_ways(strategy, one, example)[:, :, 0]
+    moments = route_moments(strategy, one, example)[:, :, 0]
     for way in (LEFT, THIRD, RIGHT):
         taken = chosen == way
         for value, sample in zip(moments[way], (taken, taken * x, taken * z), strict=True):
@@ -129,7 +129,7 @@ def test_probabilities_of_all_counts_make_one(example: dict[str, Any]) -> None:
     assert all((counts.L + counts.R + counts.M == example["n"]).all() for counts in blocks)
 
 
-@pytest.mark.parametrize("strategy", ALL)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @given(example=examples, noise=st.sampled_from([0.0, 0.5]), shift=st.floats(-9, 9), scale=st.floats(0.1, 9))
 def test_expectations_follow_shift_and_scale(
     strategy: str, example: dict[str, Any], noise: float, shift: float, scale: float
@@ -157,7 +157,7 @@ def estimates(number: int) -> Any:
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-@pytest.mark.parametrize("strategy", ALL)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_fitted_trees_estimate_what_is_expected(strategy: str, number: int) -> None:
     found = estimates(number)
     sample = found.loc[found["strategy"] == strategy, ["a", "b"]].to_numpy()
@@ -182,7 +182,7 @@ def test_trinary_is_expected_without_bias(example: dict[str, Any], noise: float)
 def test_missing_rows_go_each_way_as_often_as_is_expected(strategy: str) -> None:
     rng = np.random.default_rng(3)
     p, q, n, noise, tables = 0.4, 0.5, 10, 1.0, 3000
-    counted = dict.fromkeys(WAYS, 0)
+    counted = dict.fromkeys(ROUTES, 0)
     seen = 0
     for _ in range(tables):
         right, hole = rng.random(n) < p, rng.random(n) < q
@@ -193,18 +193,21 @@ def test_missing_rows_go_each_way_as_often_as_is_expected(strategy: str) -> None
         if hole.any():
             alone = tree.threshold[0] == -np.inf
             counted["alone" if alone else ("left", "right", "third")[tree.missing_to[0]]] += 1
-    for way, share in ways(strategy, p=p, q=q, n=n, noise=noise).items():
-        assert abs(counted[way] / seen - share) <= 4 * np.sqrt(share * (1 - share) / seen) + 1e-9
+    for route, probability in route_probabilities(strategy, p=p, q=q, n=n, noise=noise).items():
+        assert (
+            abs(counted[route] / seen - probability)
+            <= 4 * np.sqrt(probability * (1 - probability) / seen) + 1e-9
+        )
 
 
-@pytest.mark.parametrize("strategy", ALL)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_estimates_read_off_a_tree_are_its_answers(strategy: str) -> None:
     rng = np.random.default_rng(0)
     kinds = set()
     for _ in range(60):
         x = np.append(rng.choice([0.0, 1.0, np.nan], size=8), [0.0, 1.0])
         tree = stump(strategy, x[:, None], rng.normal(size=10))
-        assert _read(tree.tree_) == tuple(tree.predict([[0.0], [1.0]]))
+        assert _leaf_values(tree.tree_) == tuple(tree.predict([[0.0], [1.0]]))
         kinds.add(float(tree.tree_.threshold[0]))
     assert (-np.inf in kinds) == (strategy in ("mia", "trinary_mia"))
 

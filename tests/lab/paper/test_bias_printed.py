@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tritree.lab.paper.bias import expected, printed, simulate, ways
+from tritree.lab.paper.bias import expected, printed, route_probabilities, simulate
 from tritree.lab.paper.bias.example import Example, every_count
 
 pytest.importorskip("pandas")
@@ -70,7 +70,7 @@ def test_kappa_of_mia_as_printed_makes_a_lower_bound_that_trees_do_not_reach() -
 
 def test_kappa_of_mia_the_right_way_round_makes_no_lower_bound_either() -> None:
     example = {"p": 0.3, "q": 0.4, "n": 50, "noise": 0.5}
-    bound = ways("mia", **example)["left"] * 0.3 * 0.4 / (1 - 0.3 + 0.3 * 0.4)
+    bound = route_probabilities("mia", **example)["left"] * 0.3 * 0.4 / (1 - 0.3 + 0.3 * 0.4)
     sample = simulate("mia", **example, repeats=1000)["a"]
     assert sample.mean() + 4 * sample.std() / np.sqrt(1000) < bound
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from tritree.lab.paper.bias import (
-    ALL,
+    STRATEGIES,
     bias_table,
     bias_text,
     expected,
     limits,
     plot_bias,
     printed,
+    route_probabilities,
     simulate,
-    ways,
 )
 
 pd = pytest.importorskip("pandas")
@@ -31,7 +31,9 @@ def table() -> Any:
 
 def test_table_has_a_line_for_each_strategy_q_and_parameter(table: Any) -> None:
     lines = table[["strategy", "q", "parameter"]].itertuples(index=False, name=None)
-    assert list(lines) == [(s, q, parameter) for s in ALL for q in (0.2, 0.6) for parameter in ("a", "b")]
+    assert list(lines) == [
+        (s, q, parameter) for s in STRATEGIES for q in (0.2, 0.6) for parameter in ("a", "b")
+    ]
 
 
 def test_table_has_means_and_standard_errors_of_what_was_simulated(table: Any) -> None:
@@ -127,18 +129,18 @@ def test_plot_has_the_colours_of_every_other_figure(table: Any, plt: Any) -> Non
     for panel in plot_bias(table):
         drawn = {bar.get_label(): bar.lines[0] for bar in panel.containers}
         found = {name: (line.get_color(), line.get_marker()) for name, line in drawn.items()}
-        assert found == {name: (look.colour, look.marker) for name, look in method_styles(ALL).items()}
+        assert found == {name: (look.colour, look.marker) for name, look in method_styles(STRATEGIES).items()}
 
 
 def test_plot_lists_all_strategies_and_what_is_printed(table: Any, plt: Any) -> None:
     _, panel = plot_bias(table)
-    assert [text.get_text() for text in panel.get_legend().texts] == [*ALL, "majority,\nas printed"]
+    assert [text.get_text() for text in panel.get_legend().texts] == [*STRATEGIES, "majority,\nas printed"]
 
 
 def test_points_of_the_plot_are_the_simulated_biases(table: Any, plt: Any) -> None:
     panels = plot_bias(table)
     for panel, parameter in zip(panels, ("a", "b"), strict=True):
-        for strategy, points in zip(ALL, panel.containers, strict=True):
+        for strategy, points in zip(STRATEGIES, panel.containers, strict=True):
             lines = table[(table["strategy"] == strategy) & (table["parameter"] == parameter)]
             np.testing.assert_allclose(
                 points.lines[0].get_ydata().astype(float), lines["simulated"] - lines["truth"]
@@ -156,20 +158,20 @@ def test_lines_of_the_plot_are_the_expected_biases(plt: Any, n: int) -> None:
 
 def test_plot_is_drawn_where_it_is_asked_for(table: Any, plt: Any) -> None:
     _, axes = plt.subplots(2, 1)
-    assert list(plot_bias(table, ax=axes)) == list(axes)
+    assert list(plot_bias(table, axes)) == list(axes)
     assert len(plt.get_fignums()) == 1
 
 
 def test_single_axes_are_refused(table: Any, plt: Any) -> None:
     _, ax = plt.subplots()
-    with pytest.raises(ValueError, match="ax must be two Axes, one for a and one for b, got 1"):
-        plot_bias(table, ax=ax)
+    with pytest.raises(ValueError, match="axes must be two, one for a and one for b, got 1"):
+        plot_bias(table, axes=ax)
 
 
 def test_plot_of_several_settings_is_refused(table: Any, plt: Any) -> None:
     both = pd.concat([table, table.assign(p=0.5)])
     with pytest.raises(
-        ValueError, match=r"a plot shows one p, the table has \[0.3, 0.5\]; choose its rows first"
+        ValueError, match=r"a plot shows one p, the table has \[0.3, 0.5\]; select its rows first"
     ):
         plot_bias(both)
 
@@ -185,13 +187,13 @@ GIVEN: dict[str, Any] = {"p": 0.3, "q": 0.4, "n": 10}
         ({"p": 0}, "p, the probability of right, must lie between 0 and 1, got 0"),
         ({"p": float("nan")}, "p, the probability"),
         ({"q": 1.0}, "q, the probability of missing, must be at least 0 and below 1, got 1.0"),
-        ({"n": 1}, "n must be a whole number of rows, at least 2"),
-        ({"n": 10.5}, "n must be a whole number of rows"),
-        ({"n": True}, "n must be a whole number of rows"),
-        ({"noise": -1}, "noise must be a standard deviation, 0 or more, got -1"),
+        ({"n": 1}, "n must be an integer of at least 2 rows"),
+        ({"n": 10.5}, "n must be an integer of at least 2 rows"),
+        ({"n": True}, "n must be an integer of at least 2 rows"),
+        ({"noise": -1}, "noise must be a standard deviation of at least 0, got -1"),
         ({"a": 1.0}, "a and b must differ, both are 1.0"),
         ({"b": float("inf")}, "b must be a finite number, got inf"),
-        ({"n": 10_000}, "too many to sum over"),
+        ({"n": 10_000}, "too many for exact sums"),
         ({"n": 2, "q": 0.999999}, "both sides are observed in .* of the tables only"),
     ],
 )
@@ -200,7 +202,7 @@ def test_wrong_number_is_refused_with_its_name(wrong: dict[str, Any], message: s
         expected("mia", **(GIVEN | wrong))
 
 
-@pytest.mark.parametrize("ask", [expected, limits, ways, printed, simulate])
+@pytest.mark.parametrize("ask", [expected, limits, route_probabilities, printed, simulate])
 def test_unknown_strategy_is_refused_with_those_there_are(ask: Any) -> None:
     with pytest.raises(ValueError, match=r"strategy must be one of trinary, .*, got 'mean'"):
         ask("mean", **({"p": 0.3, "q": 0.4} if ask is limits else GIVEN))
@@ -209,9 +211,12 @@ def test_unknown_strategy_is_refused_with_those_there_are(ask: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"repeats": 0}, "repeats must be a whole number, at least 1, got 0"),
-        ({"seed": -1}, "seed must be a whole number, at least 0, got -1"),
-        ({"n": 3, "q": 0.999}, "both sides are observed in .* of the tables only; more rows or a smaller q"),
+        ({"repeats": 0}, "repeats must be a whole number of at least 1, got 0"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        (
+            {"n": 3, "q": 0.999},
+            "both sides are observed in .* of the tables only; use more rows or a smaller q",
+        ),
         ({"strategies": []}, "no strategy was given; there are majority"),
     ],
 )

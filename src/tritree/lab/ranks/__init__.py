@@ -1,7 +1,7 @@
 """Results of an experiment as tables: losses, excess losses, mean ranks, and comparisons with significance tests."""
 
 from tritree.lab.ranks.averages import check_results, curves, excess, losses, omissions
-from tritree.lab.ranks.comparison import Comparison, compare_as_is, compare_methods
+from tritree.lab.ranks.comparison import Comparison, compare_methods, compare_unchanged
 from tritree.lab.ranks.names import DISPLAY_NAMES, display_name, scenario_name
 from tritree.lab.ranks.ranking import Ranks, mean_ranks
 
@@ -10,8 +10,8 @@ __all__ = [
     "Comparison",
     "Ranks",
     "check_results",
-    "compare_as_is",
     "compare_methods",
+    "compare_unchanged",
     "curves",
     "display_name",
     "excess",

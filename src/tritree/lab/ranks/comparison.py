@@ -17,10 +17,10 @@ from tritree.lab.ranks.significance import CONFIDENCE, LEVEL, corrected_t_test, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["AS_IS", "Comparison", "compare_as_is", "compare_methods"]
+__all__ = ["UNCHANGED", "Comparison", "compare_methods", "compare_unchanged"]
 
 #: Name of the scenario in which no cell is removed.
-AS_IS = "as it is"
+UNCHANGED = "unchanged"
 
 _FEW = 5  # folds below which only large differences are significant
 _NOT_WORSE = ("best", "identical", "not significant")
@@ -135,8 +135,8 @@ def compare_methods(
     )
 
 
-def compare_as_is(results: pd.DataFrame, *, dataset: str | None = None) -> Comparison:
-    """Return the comparison of methods on a table as it is: no cell removed, only its own values missing.
+def compare_unchanged(results: pd.DataFrame, *, dataset: str | None = None) -> Comparison:
+    """Return the comparison of methods on the unchanged table: no cell removed, only its own values missing.
 
     Scenarios and seeds make no difference there, so that each fold counts once. If the table is complete, all
     strategies are identical.
@@ -153,16 +153,18 @@ def compare_as_is(results: pd.DataFrame, *, dataset: str | None = None) -> Compa
     >>> results = pd.DataFrame(
     ...     [line | {"fold": f, "method": m, "loss": f + len(m)} for f in range(10) for m in ("mia", "trinary")]
     ... )
-    >>> print(compare_as_is(results).recommendation)
-    Use mia: it is best, or not significantly worse than the best, on the table as it is.
+    >>> print(compare_unchanged(results).recommendation)
+    Use mia: it is best, or not significantly worse than the best, on the unchanged table.
     """
     table = check_results(results)
     at_zero = table[(table["rate"] == 0) & table["loss"].notna()]
     if at_zero.empty:
-        raise NoCommonCaseError("there are no losses at rate 0, where a table is as it is; run rate 0, too")
-    once = at_zero.drop_duplicates(["dataset", "method", "fold"]).assign(scenario=AS_IS, seed=0)
+        raise NoCommonCaseError(
+            "there are no losses at rate 0, where the table is unchanged; run rate 0, too"
+        )
+    once = at_zero.drop_duplicates(["dataset", "method", "fold"]).assign(scenario=UNCHANGED, seed=0)
     found = compare_methods(once, dataset=dataset)
-    recommendation = _recommendation(found.table, ["scenario"], "on the table as it is")
+    recommendation = _recommendation(found.table, ["scenario"], "on the unchanged table")
     return replace(found, recommendation=recommendation)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tritree.inspection.formatting import as_name, count
 from tritree.lab.figures import draw_curves, draw_ranks
-from tritree.lab.ranks import compare_as_is, compare_methods, curves, mean_ranks, omissions
+from tritree.lab.ranks import compare_methods, compare_unchanged, curves, mean_ranks, omissions
 from tritree.lab.ranks.averages import MEASURES, NoCommonCaseError
 from tritree.lab.ranks.names import join_names, method_order, parse_method, scenario_order
 from tritree.lab.ranks.tables import (
@@ -78,7 +78,7 @@ def _conclusions(table: pd.DataFrame, ranks: Ranks | None, comparison: Compariso
     """Return the conclusions, and what is omitted."""
     shown = []
     if comparison is not None:
-        for found in (_as_is(table), comparison):
+        for found in (_unchanged(table), comparison):
             if found is not None:
                 shown += [
                     elements.paragraph(found.recommendation, "headline"),
@@ -94,15 +94,15 @@ def _conclusions(table: pd.DataFrame, ranks: Ranks | None, comparison: Compariso
     return elements.section("Conclusions", *shown)
 
 
-def _as_is(table: pd.DataFrame) -> Comparison | None:
-    """Return the comparison on the table as it is; None if all methods of tritree are equal there.
+def _unchanged(table: pd.DataFrame) -> Comparison | None:
+    """Return the comparison on the unchanged table; None if all methods of tritree are equal there.
 
     On a complete table all strategies of one kind of model are.
     """
     at_zero = table[(table["rate"] == 0) & (table["method"].map(parse_method).notna())]
     if not (at_zero.groupby("fold")["loss"].nunique() > 1).any():
         return None
-    found: Comparison | None = _try(compare_as_is, table)
+    found: Comparison | None = _try(compare_unchanged, table)
     return found
 
 

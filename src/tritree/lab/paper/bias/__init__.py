@@ -1,20 +1,17 @@
-"""The paper's Section 3 as a tool: what fitted stumps estimate, beside what they are to estimate on average.
+"""Bias of leaf estimates under missing values (the paper's Section 3): simulated, and by formulas.
 
-`simulate` draws tables of the section's example and fits trees to them, `bias_table` holds their estimates of a and b
-against the derived expectations, `bias_text` and `plot_bias` show it. The formulas are `expected`, `ways` and `limits`;
-`printed` is what the paper prints.
+`simulate` fits trees to simulated tables of the section's example; `bias_table` compares their estimates of a and b
+with the derived expectations, `bias_text` and `plot_bias` show them. The formulas are `expected`,
+`route_probabilities` and `limits`; `printed` has those of the paper.
 """
 
 from tritree.lab.paper.bias.example import Estimates
-from tritree.lab.paper.bias.formulas import expected, limits, ways
-from tritree.lab.paper.bias.paper import Printed, printed
+from tritree.lab.paper.bias.expectation import Printed, expected, limits, printed, route_probabilities
 from tritree.lab.paper.bias.plot import plot_bias
-from tritree.lab.paper.bias.simulation import ALL, simulate
-from tritree.lab.paper.bias.table import bias_table
-from tritree.lab.paper.bias.text import bias_text
+from tritree.lab.paper.bias.simulation import STRATEGIES, bias_table, bias_text, simulate
 
 __all__ = [
-    "ALL",
+    "STRATEGIES",
     "Estimates",
     "Printed",
     "bias_table",
@@ -23,6 +20,6 @@ __all__ = [
     "limits",
     "plot_bias",
     "printed",
+    "route_probabilities",
     "simulate",
-    "ways",
 ]

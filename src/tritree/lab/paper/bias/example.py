@@ -1,7 +1,7 @@
-"""The example of the paper's Section 3: its numbers, and how many rows of a table are observed left, right, or not.
+"""The example of the paper's Section 3: its parameters, and the distribution of observed and missing rows.
 
-X is right with probability p and left otherwise; Y has mean a on the left and b on the right, and normal noise. Each X
-goes missing with probability q, whatever it is. Of n rows L are observed left, R are observed right and M are missing,
+X is right with probability p and left otherwise; Y has mean a on the left and b on the right, with normal noise. Each
+X is missing with probability q, completely at random. Of n rows L are observed left, R observed right and M missing,
 and k of the missing ones belong right::
 
     (L, R, M) is multinomial with (1-p)(1-q), p(1-q), q;    k given M is binomial with p
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["IMPROBABLE", "Counts", "Estimates", "Example", "binomials", "every_count"]
 
-#: Counts less probable than this are left out; what they could change is far below 1e-9 of b - a and the noise.
+#: Counts with a smaller probability are omitted; they change results by far less than 1e-9 of b - a and the noise.
 IMPROBABLE = 1e-15
-_RAREST = 1e-9  # probability that both sides are seen: what is expected then cannot be told from rounding
+_MIN_PROBABILITY = 1e-9  # that both sides are observed; below, expectations are rounding errors
 _BLOCK = 1 << 16  # combinations of M, L and k at a time
 
 
 class Estimates(NamedTuple):
-    """An estimate of a and one of b."""
+    """Estimates of a and b."""
 
     a: float
     b: float
 
 
 class Counts(NamedTuple):
-    """How many rows are observed left and right and how many are missing, an entry per combination."""
+    """Numbers of rows observed left, observed right and missing, with the probability of each combination."""
 
     L: Floats
     R: Floats
@@ -48,7 +48,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class Example:
-    """The numbers of the example, checked."""
+    """Validated parameters of the example."""
 
     a: float
     b: float
@@ -62,7 +62,7 @@ class Example:
             if not math.isfinite(getattr(self, name)):
                 raise ValueError(f"{name} must be a finite number, got {getattr(self, name)!r}")
         if self.a == self.b:
-            raise ValueError(f"a and b must differ, both are {self.a!r}: there is nothing to part")
+            raise ValueError(f"a and b must differ, both are {self.a!r}: there is nothing to split")
         if not math.isfinite(self.b - self.a):
             raise ValueError(f"a and b are too far apart: b - a is {self.b - self.a!r}")
         if not 0 < self.p < 1:
@@ -70,56 +70,57 @@ class Example:
         if not 0 <= self.q < 1:
             raise ValueError(f"q, the probability of missing, must be at least 0 and below 1, got {self.q!r}")
         if isinstance(self.n, bool) or not isinstance(self.n, (int, np.integer)) or self.n < 2:
-            raise ValueError(
-                f"n must be a whole number of rows, at least 2 (one for each side), got {self.n!r}"
-            )
+            raise ValueError(f"n must be an integer of at least 2 rows (one for each side), got {self.n!r}")
         if not (self.noise >= 0 and math.isfinite(self.noise)):
-            raise ValueError(f"noise must be a standard deviation, 0 or more, got {self.noise!r}")
+            raise ValueError(f"noise must be a standard deviation of at least 0, got {self.noise!r}")
 
     @property
-    def both_seen(self) -> float:
-        """The probability that both sides are observed."""
+    def both_observed(self) -> float:
+        """Probability that both sides are observed."""
         left, right = (1 - self.p) * (1 - self.q), self.p * (1 - self.q)
         return 1 - (1 - left) ** self.n - (1 - right) ** self.n + self.q**self.n
 
-    def check_seen(self, least: float) -> None:
-        """Refuse an example in which both sides are seen too rarely."""
-        if self.both_seen < least:
+    def check_both_observed(self, min_probability: float) -> None:
+        """Raise if the probability that both sides are observed is too small."""
+        if self.both_observed < min_probability:
             raise ValueError(
                 f"with n = {self.n} rows, p = {self.p} and q = {self.q} both sides are observed in "
-                f"{max(self.both_seen, 0):.1g} of the tables only; more rows or a smaller q make them common enough"
+                f"a fraction of {max(self.both_observed, 0):.1g} of the tables only; use more rows or a smaller q"
             )
 
 
 def every_count(example: Example) -> Iterator[Counts]:
-    """Return all counts that are not improbable, both sides seen, in blocks; probabilities are given both sides."""
-    example.check_seen(_RAREST)
+    """Return all counts with both sides observed in blocks; probabilities are conditional on that."""
+    example.check_both_observed(_MIN_PROBABILITY)
     missing, (probability,) = binomials(np.array([example.n]), example.q)
     lefts, _ = binomials(example.n - missing[:1], 1 - example.p)
     rights, _ = binomials(missing[-1:], example.p)
     step = max(1, _BLOCK // (len(lefts) * len(rights)))
-    blocks, improbable = [], IMPROBABLE * example.both_seen
+    blocks, improbable = [], IMPROBABLE * example.both_observed
     for begin in range(0, len(missing), step):
         M = missing[begin : begin + step]
-        L, share = binomials(example.n - M, 1 - example.p)
-        share *= probability[begin : begin + step, None]
+        L, weight = binomials(example.n - M, 1 - example.p)
+        weight *= probability[begin : begin + step, None]
         R = example.n - M[:, None] - L
-        i, j = np.nonzero((share > improbable) & (L > 0) & (R > 0))
-        blocks.append(Counts(L[j], R[i, j], M[i], share[i, j]))
+        i, j = np.nonzero((weight > improbable) & (L > 0) & (R > 0))
+        blocks.append(Counts(L[j], R[i, j], M[i], weight[i, j]))
     total = sum(counts.probability.sum() for counts in blocks)
     for counts in blocks:
         yield counts._replace(probability=counts.probability / total)
 
 
 def binomials(n: Floats, p: float) -> tuple[Floats, Floats]:
-    """Return all numbers that are not improbable out of some n, and their probabilities: a row for each n.
+    """Return the numbers of successes, and their binomial probabilities with a row per n; improbable ones are omitted.
 
-    Probabilities come from their ratios, which are exact, and not from factorials, which are not when n is large.
+    Probabilities are computed from their exact ratios, since factorials of a large n are inexact.
     """
     if p == 0:
         return np.zeros(1), np.ones((len(n), 1))
-    reach = 9 * math.sqrt(float(n.max()) * p * (1 - p)) + 40
-    first, last = max(0, math.floor(n.min() * p - reach)), min(n.max(), math.ceil(n.max() * p + reach))
+    half_width = 9 * math.sqrt(float(n.max()) * p * (1 - p)) + 40
+    first, last = (
+        max(0, math.floor(n.min() * p - half_width)),
+        min(n.max(), math.ceil(n.max() * p + half_width)),
+    )
     numbers = np.arange(first, last + 1, dtype=float)
     with np.errstate(divide="ignore"):
         steps = np.log((n[:, None] - numbers[:-1]).clip(0) / numbers[1:] * (p / (1 - p)))

@@ -1,34 +1,49 @@
-"""Tables of the paper's example, and what trees of depth 1 that are fitted to them estimate."""
+"""Simulation of the paper's example: estimates of fitted trees of depth 1, compared with their expectations."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tritree.estimators.tree import TrinaryTreeRegressor
 from tritree.lab.paper.bias.example import Example
-from tritree.lab.paper.bias.formulas import check_strategy
+from tritree.lab.paper.bias.expectation import check_strategy, expected, limits, printed
+from tritree.progress import bar
+from tritree.validation import check_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     import pandas as pd
 
     from tritree import _core
-    from tritree.lab.paper.bias.example import Floats
+    from tritree.lab.paper.bias.example import Estimates, Floats
 
-__all__ = ["ALL", "chosen", "simulate"]
+__all__ = ["STRATEGIES", "bias_table", "bias_text", "simulate"]
 
-#: The strategies, in the order of their tables.
-ALL = ("majority", "surrogate", "mia", "fractional", "trinary_mia", "trinary")
-#: Tables with both sides seen are drawn by trying; if they are rarer than this it would take for ever.
-_RAREST = 1e-3
-_BLOCK, _CELLS = 256, 1 << 20  # tables that are drawn at a time, and the most cells
+#: The strategies, in the order of tables.
+STRATEGIES = ("majority", "surrogate", "mia", "fractional", "trinary_mia", "trinary")
+_Q = (0.1, 0.3, 0.5, 0.7, 0.9)
+_MIN_PROBABILITY = 1e-3  # that both sides are observed; other tables are rejected, which would take too long
+_BLOCK, _CELLS = 256, 1 << 20  # tables simulated at a time, and the maximum number of their cells
+_NO_BAR = partial(bar, shown=False)
+
+_NUMBERS = ("truth", "simulated", "error", "expected", "limit", "printed", "bound")
+_LEGEND = """\
+error     standard error of simulated, the mean over the tables
+expected  derived, exact for this n; z: difference of simulated to it in standard errors
+limit     limit of expected for many rows
+printed   expectation of the estimate as the paper defines it (majority: its two cases are swapped)
+bound     bound as printed: expected should be at least as far from truth (majority: it never is; mia: its kappa is
+          printed for the wrong side)"""
 
 
 def simulate(
-    strategies: Sequence[str] | str = ALL,
+    strategies: Sequence[str] | str = STRATEGIES,
     *,
     a: float = 0.0,
     b: float = 1.0,
@@ -40,33 +55,33 @@ def simulate(
     seed: int = 0,
     done: Callable[[], None] | None = None,
 ) -> pd.DataFrame:
-    """Return the estimates of a and b that trees of depth 1 make on simulated tables: a row per table and strategy.
+    """Return the estimates of a and b by trees of depth 1 fitted to simulated tables.
 
     Parameters
     ----------
     strategies : sequence of str or str
-        As in ``missing=``. All of them see the same tables.
+        Values of the parameter ``missing`` of the estimators. All are fitted to the same tables.
     a, b : float
-        The mean response on the left and on the right.
+        Mean target on the left and on the right.
     p : float
-        The probability of right.
+        Probability of right.
     q : float
-        The probability that a value is missing.
+        Probability that a value is missing.
     n : int
-        The rows of a table.
+        Number of rows of a table.
     repeats : int
-        How many tables. Tables in which a side is never observed are drawn anew.
+        Number of tables. Tables in which a side is not observed are rejected.
     noise : float
-        The standard deviation of the normal noise in the responses.
+        Standard deviation of the normal noise of the target.
     seed : int
-        Tables depend on it, on p, q and n, and on nothing else but the scale of the responses.
+        Random seed. Tables depend only on it, p, q and n, and on the scale of the target.
     done : callable, optional
-        Called after each table, to show how far it is.
+        Called after each table, to show progress.
 
     Returns
     -------
     DataFrame
-        With the columns strategy, repeat, a and b.
+        One row per table and strategy, with the columns ``strategy``, ``repeat``, ``a`` and ``b``.
 
     Examples
     --------
@@ -80,58 +95,201 @@ def simulate(
     """
     import pandas as pd
 
-    strategies = chosen(strategies)
+    strategies = _check_strategies(strategies)
     example = Example(a, b, p, q, n, noise)
-    _check_whole("repeats", repeats, 1)
-    _check_whole("seed", seed, 0)
+    check_int("repeats", repeats, 1)
+    check_int("seed", seed, 0)
     trees = {
         s: TrinaryTreeRegressor(missing=s, max_depth=1, min_samples_leaf=1, n_jobs=1) for s in strategies
     }
     rows = []
     for repeat, (X, y) in enumerate(_tables(example, repeats, seed)):
-        rows += [(s, repeat, *_read(tree.fit(X, y).tree_)) for s, tree in trees.items()]
+        rows += [(s, repeat, *_leaf_values(tree.fit(X, y).tree_)) for s, tree in trees.items()]
         if done is not None:
             done()
     return pd.DataFrame(rows, columns=["strategy", "repeat", "a", "b"])
 
 
 def _tables(example: Example, repeats: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
-    """Return tables of one column, 0 on the left and 1 on the right, with their responses; both sides are seen."""
-    example.check_seen(_RAREST)
-    # a stream of its own for each p, q and n, so that results at several q do not err together
+    """Return tables of one column, 0 on the left and 1 on the right, with their targets; both sides are observed."""
+    example.check_both_observed(_MIN_PROBABILITY)
+    # a random stream for each p, q and n, so that errors at several q are independent
     rng = np.random.default_rng([seed, example.n, *(int(v * 2**53) for v in (example.p, example.q))])
-    block = max(1, min(_BLOCK, _CELLS // example.n))  # whatever repeats is: the first tables stay the same
+    block = max(1, min(_BLOCK, _CELLS // example.n))  # independent of repeats: the first tables stay the same
     while repeats > 0:
         right = rng.random((block, example.n)) < example.p
         missing = rng.random((block, example.n)) < example.q
         y = np.where(right, example.b, example.a) + example.noise * rng.standard_normal(right.shape)
-        seen = (right & ~missing).any(axis=1) & (~right & ~missing).any(axis=1)
+        accepted = (right & ~missing).any(axis=1) & (~right & ~missing).any(axis=1)
         x = np.where(missing, np.nan, right)
-        for i in np.flatnonzero(seen)[:repeats]:
+        for i in np.flatnonzero(accepted)[:repeats]:
             yield x[i, :, None], y[i]
-        repeats -= int(seen.sum())
+        repeats -= int(accepted.sum())
 
 
-def _read(tree: _core.Tree) -> tuple[float, float]:
-    """Return what a stump answers on the left and on the right."""
+def _leaf_values(tree: _core.Tree) -> tuple[float, float]:
+    """Return the predictions of a stump on the left and on the right."""
     left, right = tree.left[0], tree.right[0]
-    if tree.threshold[0] == -np.inf:  # missing against observed: both are observed, which is right
+    if tree.threshold[0] == -np.inf:  # missing against observed: all observed rows are right
         left = right
     elif tree.threshold[0] != 0.5:
-        raise RuntimeError(f"the tree parts 0 from 1 at {tree.threshold[0]}, not at 0.5")
+        raise RuntimeError(f"the tree splits 0 from 1 at {tree.threshold[0]}, not at 0.5")
     return float(tree.value[left, 0]), float(tree.value[right, 0])
 
 
-def chosen(strategies: Sequence[str] | str) -> tuple[str, ...]:
-    """Return the strategies asked for, each once."""
+def _check_strategies(strategies: Sequence[str] | str) -> tuple[str, ...]:
+    """Return distinct valid strategies."""
     names = (strategies,) if isinstance(strategies, str) else tuple(dict.fromkeys(strategies))
     if not names:
-        raise ValueError(f"no strategy was given; there are {', '.join(ALL)}")
+        raise ValueError(f"no strategy was given; there are {', '.join(STRATEGIES)}")
     for name in names:
         check_strategy(name)
     return names
 
 
-def _check_whole(name: str, value: int, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
+def bias_table(
+    strategies: Sequence[str] | str = STRATEGIES,
+    *,
+    a: float = 0.0,
+    b: float = 1.0,
+    p: float = 0.3,
+    q: float | Sequence[float] = _Q,
+    n: int = 50,
+    repeats: int = 1000,
+    noise: float = 0.5,
+    seed: int = 0,
+    progress: Callable[[int, str], AbstractContextManager[Callable[[], None]]] = _NO_BAR,
+) -> pd.DataFrame:
+    """Return simulated estimates with their expectations: a row per strategy, q and parameter.
+
+    Parameters
+    ----------
+    q : float or sequence of float
+        Probabilities that a value is missing. The other parameters are those of `simulate`.
+    progress : callable, optional
+        Called with the number of steps and their name, first for formulas and then for tables; returns a context
+        manager whose value is called after each step. ``functools.partial(tritree.progress.bar, shown=True)`` shows
+        progress bars.
+
+    Returns
+    -------
+    DataFrame
+        ``strategy``, ``parameter`` (a or b), ``p``, ``q``, ``n``, ``noise`` and ``truth`` identify the estimate;
+        ``simulated`` is the mean over ``repeats`` tables and ``error`` its standard error; ``expected`` is derived,
+        and ``z`` the difference in standard errors (NaN if all tables gave the same estimate); ``limit`` is the limit
+        for many rows. ``printed`` is the expectation of the estimate as the paper prints it and ``bound`` its printed
+        bound, NaN where it has none.
+
+    Examples
+    --------
+    >>> from tritree.lab.paper.bias import bias_table
+    >>> table = bias_table(["majority", "trinary"], q=0.4, repeats=200)
+    >>> table[["strategy", "parameter", "truth", "expected", "printed"]].round(3)
+       strategy parameter  truth  expected  printed
+    0  majority         a    0.0     0.144    0.003
+    1  majority         b    1.0     0.994    0.523
+    2   trinary         a    0.0     0.000    0.000
+    3   trinary         b    1.0     1.000    1.000
+    """
+    import pandas as pd
+
+    strategies = _check_strategies(strategies)
+    common: dict[str, Any] = {"a": a, "b": b, "p": p, "n": n, "noise": noise}
+    examples = [common | {"q": float(value)} for value in np.atleast_1d(np.asarray(q, dtype=float))]
+    # formulas first, so that errors are raised before the simulation
+    formulas: dict[tuple[int, str], dict[str, Estimates]] = {}
+    with progress(len(examples) * len(strategies), "formulas") as done:
+        for i, example in enumerate(examples):
+            for strategy in strategies:
+                formulas[i, strategy] = _formulas(strategy, example)
+                done()
+    with progress(len(examples) * repeats, "tables") as done:
+        samples = [
+            simulate(strategies, **example, repeats=repeats, seed=seed, done=done).groupby("strategy")
+            for example in examples
+        ]
+    lines: list[dict[str, Any]] = []
+    for strategy in strategies:
+        for i, (example, sample) in enumerate(zip(examples, samples, strict=True)):
+            estimates = sample.get_group(strategy)
+            for j, parameter in enumerate(("a", "b")):
+                line: dict[str, Any] = {"strategy": strategy, "parameter": parameter}
+                line |= {name: example[name] for name in ("p", "q", "n", "noise")}
+                line |= {"repeats": repeats, "truth": example[parameter]}
+                formula = {name: values[j] for name, values in formulas[i, strategy].items()}
+                lines.append(line | _compare(estimates[parameter].to_numpy(), formula, b - a))
+    return pd.DataFrame(lines)
+
+
+def _formulas(strategy: str, example: dict[str, Any]) -> dict[str, Estimates]:
+    """Return the derived and the printed estimates of a strategy, by column."""
+    paper = printed(strategy, **example)
+    return {
+        "expected": expected(strategy, **example),
+        "limit": limits(strategy, **{name: example[name] for name in ("a", "b", "p", "q")}),
+        "printed": paper.estimate,
+        "bound": paper.bound,
+    }
+
+
+def _compare(estimates: Floats, formula: dict[str, float], step: float) -> dict[str, float]:
+    """Return the mean of estimates with its standard error, and the formulas."""
+    mean = float(estimates.mean())
+    error = float(estimates.std(ddof=1) / np.sqrt(len(estimates))) if len(estimates) > 1 else np.nan
+    difference = mean - formula["expected"]
+    rounding = 1e-9 * abs(step)
+    z = 0.0 if abs(difference) <= rounding else difference / error if error > rounding else np.nan
+    numbers = {"simulated": mean, "error": error, "expected": formula["expected"], "z": z}
+    return numbers | {name: formula[name] for name in ("limit", "printed", "bound")}
+
+
+def bias_text(table: pd.DataFrame, *, digits: int = 4) -> str:
+    """Return a table of `bias_table` as aligned text: a block per example and q, and a legend.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Result of `bias_table`, or several of them concatenated.
+    digits : int
+        Number of decimals.
+
+    Examples
+    --------
+    >>> from tritree.lab.paper.bias import bias_table, bias_text
+    >>> print(bias_text(bias_table("fractional", q=0.4, repeats=100), digits=2))
+    q = 0.4, p = 0.3, noise = 0.5: 100 tables of 50 rows
+    strategy       truth  simulated  error  expected    z  limit  printed  bound
+    fractional  a   0.00  ...
+    """
+    if not len(table):
+        return "no estimates"
+    names = ["p", "n", "noise", "repeats", "q"]
+    blocks = [_block(lines, digits) for _, lines in table.groupby(names, sort=False)]
+    return "\n\n".join([*blocks, _LEGEND])
+
+
+def _block(lines: pd.DataFrame, digits: int) -> str:
+    """Return the heading and the lines of one example."""
+    first = lines.iloc[0]
+    heading = (
+        f"q = {first['q']:g}, p = {first['p']:g}, noise = {first['noise']:g}: "
+        f"{first['repeats']:,} {'table' if first['repeats'] == 1 else 'tables'} of {first['n']:,} rows"
+    )
+    cells = [["strategy", "", *_NUMBERS[:4], "z", *_NUMBERS[4:]]]
+    previous = None
+    for line in lines.to_dict("records"):
+        numbers = [_number(line[name], digits) for name in _NUMBERS]
+        strategy = "" if line["strategy"] == previous else line["strategy"]
+        previous = line["strategy"]
+        cells.append([strategy, line["parameter"], *numbers[:4], _number(line["z"], 1), *numbers[4:]])
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    rows = []
+    for row in cells:
+        padded = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+        padded[:2] = [cell.ljust(width) for cell, width in zip(row[:2], widths, strict=False)]
+        rows.append("  ".join(padded).rstrip())
+    return "\n".join([heading, *rows])
+
+
+def _number(value: float, digits: int) -> str:
+    return "" if math.isnan(value) else f"{value:z.{digits}f}"
