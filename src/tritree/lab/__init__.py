@@ -14,20 +14,23 @@ except ImportError as error:
 
 from tritree.lab.ampute import ampute
 from tritree.lab.dataset import Dataset
-from tritree.lab.experiment import Experiment
+from tritree.lab.experiment import Experiment, FailedTrialsWarning
 from tritree.lab.missing_profile import MissingProfile, profile_missing
 from tritree.lab.ranks import compare_methods, mean_ranks
-from tritree.lab.scenarios import in_both, in_test, shifted
+from tritree.lab.scenarios import Amputation, Scenario, in_both, in_test, shifted
 from tritree.lab.trial import Folds
 
 if TYPE_CHECKING:
     from tritree.lab.report import write_report
 
 __all__ = [
+    "Amputation",
     "Dataset",
     "Experiment",
+    "FailedTrialsWarning",
     "Folds",
     "MissingProfile",
+    "Scenario",
     "ampute",
     "compare_methods",
     "in_both",

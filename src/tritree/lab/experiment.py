@@ -47,7 +47,25 @@ _BATCH = 4  # trials per worker, for backends that return results all at once
 
 
 class FailedTrialsWarning(UserWarning):
-    """Trials that failed and are left out of the results."""
+    """Trials that failed and are left out of the results.
+
+    Attributes
+    ----------
+    failed : list of (Trial, str)
+        The trials with the messages of their errors.
+    """
+
+    def __init__(self, failed: list[tuple[Trial, str]]) -> None:
+        super().__init__(failed)
+        self.failed = failed
+
+    def __str__(self) -> str:
+        trial, reason = self.failed[0]
+        n = len(self.failed)
+        where = f"{trial.method} on {trial.dataset}, {trial.scenario.name} at {trial.rate:.0%}"
+        more = f", and {n - 1:,} more" if n > 1 else ""
+        verb = "is" if n == 1 else "are"
+        return f"{count(n, 'trial')} failed and {verb} left out: {where} ({reason}){more}"
 
 
 @dataclass
@@ -152,7 +170,7 @@ class Experiment:
                     store.put(key, waiting[key].description(), results)
                 done()
             if failed:
-                _warn_failed(failed)
+                warnings.warn(FailedTrialsWarning(failed), stacklevel=2)
             return self._as_table(trials, store)
 
     def _trials(self, store: Store, shown: bool) -> list[Trial]:
@@ -416,15 +434,3 @@ def _try_trial(key: str, trial: Trial, source: Any) -> tuple[str, list[FoldResul
             return key, run_trial(trial, source)
     except Exception as error:
         return key, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-
-
-def _warn_failed(failed: Sequence[tuple[Trial, str]]) -> None:
-    trial, reason = failed[0]
-    where = f"{trial.method} on {trial.dataset}, {trial.scenario.name} at {trial.rate:.0%}"
-    more = f", and {len(failed) - 1:,} more" if len(failed) > 1 else ""
-    warnings.warn(
-        f"{count(len(failed), 'trial')} failed and {'is' if len(failed) == 1 else 'are'} left out: {where} ({reason})"
-        f"{more}",
-        FailedTrialsWarning,
-        stacklevel=3,
-    )
