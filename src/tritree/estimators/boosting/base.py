@@ -1,0 +1,324 @@
+"""The base of both boosting estimators: the fit, iteration by iteration, and predictions from sums over trees."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tritree import _core
+from tritree.encoder import column_errors
+from tritree.errors import DataError, TargetError
+from tritree.estimators.base import Rows, TrinaryEstimator
+from tritree.estimators.boosting.viewing import BoostingViews
+from tritree.estimators.callbacks import CallbackSupport, FitCallbacks, with_callbacks
+from tritree.estimators.early_stopping import (
+    EarlyStopping,
+    ValidationScores,
+    check_finite,
+    split_validation,
+)
+from tritree.estimators.growing_model import BoostingModel, boosting_parameters
+from tritree.progress import bar
+from tritree.table import read_table
+from tritree.validation import THIRD_BRANCHES, as_random_state, count_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from tritree.encoder import TableEncoder
+    from tritree.estimators.losses import Loss
+
+__all__ = ["BaseBoosting"]
+
+#: Arguments of other libraries, and what they are here.
+_ELSEWHERE = {
+    "eval_set": "pass validation rows as X_val and y_val: fit(X, y, X_val=..., y_val=...)",
+    "eval_X": "pass validation rows as X_val and y_val",
+    "eval_y": "pass validation rows as X_val and y_val",
+    "eval_sample_weight": "pass weights of validation rows as sample_weight_val",
+    "sample_weight_eval_set": "pass weights of validation rows as sample_weight_val",
+    "early_stopping_rounds": "set n_iter_no_change when the estimator is created",
+}
+
+
+class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: ignore[misc]
+    """Base of both boosting estimators; the subclass chooses the loss."""
+
+    _fixed_params: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("loss", "quantile", "missing", "max_depth", "max_leaf_nodes", "min_samples_leaf", "max_bins"),
+            *(
+                "l2_regularization",
+                "max_features",
+                "categorical_features",
+                "monotonic_cst",
+                "background_rows",
+            ),
+            *("third_rows", "third_depth_extra", "max_third_nodes"),
+        }
+    )
+    _model: BoostingModel
+
+    def _make_loss(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
+        raise NotImplementedError
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        **unknown: Any,
+    ) -> Self:
+        """Fit the estimator to a training table. Ctrl-C keeps the trees fitted so far.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads.
+        y : array-like of shape (n_rows,)
+            The target: finite numbers in regression, class labels of one type in classification.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Sample weights. If None, all samples have equal weight.
+        X_val : table of shape (n_validation_rows, n_columns), default=None
+            Validation rows, for early stopping and ``validation_scores_``.
+        y_val : array-like of shape (n_validation_rows,), default=None
+            Target of the validation rows.
+        sample_weight_val : array-like of shape (n_validation_rows,), default=None
+            Sample weights of the validation rows.
+        **unknown : dict
+            Nothing else is accepted; the error for an argument of another library, such as ``eval_set``, says what to
+            use.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        for name in unknown:
+            remedy = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+            raise TypeError(
+                f"{type(self).__name__}.fit() got an unexpected keyword argument {name!r}{remedy}"
+            )
+        self._validate_params()
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val belong together; give both or neither")
+        if X_val is None and sample_weight_val is not None:
+            raise ValueError("sample_weight_val weighs the rows of X_val; give X_val and y_val, too")
+        n_threads, continues = count_threads(self.n_jobs), self.warm_start and hasattr(self, "_model")
+        if continues:
+            self._check_warm_start("max_iter", self.n_iter_, "iterations")
+        # kept if the fit continues: validation rows must not become training rows
+        seed = self._model.seed if continues else int(as_random_state(self.random_state).randint(2**31 - 1))
+        encoder, classes, rows = self._read_rows(X, y, sample_weight, self._encoder if continues else None)
+        rows = replace(rows, weight=rescaled(rows.weight))
+        if continues:
+            self._check_same_classes(classes)
+        loss = self._make_loss(self.get_params(deep=False), classes)
+        scores = None
+        with column_errors(encoder):
+            if X_val is not None:
+                validation = self._read_validation(X_val, y_val, sample_weight_val, encoder, classes)
+                scores = ValidationScores(loss, validation)
+            elif self.early_stopping not in (False, "auto"):
+                check_finite(rows)
+                fraction = self.validation_fraction
+                rows, validation = split_validation(rows, fraction, seed, stratify=classes is not None)
+                scores = ValidationScores(loss, validation)
+            model, booster = self._start(
+                rows, loss, encoder, seed, self._model if continues else None, n_threads
+            )
+            if scores is not None:
+                with (
+                    errors_about("X_val") if X_val is not None else nullcontext(),
+                    column_errors(encoder),
+                ):
+                    scores.check(model, n_threads)
+        fitted = {"_model": model, "_encoder": encoder, "_fit_params": self.get_params(deep=False)}
+        if classes is not None:
+            fitted["classes_"] = classes
+        callbacks = FitCallbacks(self, self.max_iter, X, y, lambda: fitted)
+        try:
+            best = self._boost(lambda: callbacks.run(booster.boost), booster, model, rows, scores, n_threads)
+        finally:
+            if model.n_trees:  # also after Ctrl-C: the trees so far are complete
+                self._set_fitted(model, encoder, classes)
+                self.validation_scores_ = None if scores is None else np.array(scores.validation)
+                self.train_scores_ = None if scores is None else np.array(scores.train)
+                self.best_iteration_ = None
+        self.best_iteration_ = best
+        callbacks.end()
+        return self
+
+    def _set_fitted(self, model: BoostingModel, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:  # type: ignore[override]
+        super()._set_fitted(model, encoder, classes)
+        self.validation_scores_ = self.train_scores_ = self.best_iteration_ = None
+
+    def _start(
+        self,
+        rows: Rows,
+        loss: Loss,
+        encoder: TableEncoder,
+        seed: int,
+        model: BoostingModel | None,
+        n_threads: int,
+    ) -> tuple[BoostingModel, _core.Booster]:
+        """Return the model, a new one or the one to continue, and what adds iterations to it."""
+        data: Any = rows.columns
+        raw = None
+        if model is None:
+            data = self._bin(rows, encoder, n_threads)
+            parameters = boosting_parameters(self, encoder, seed, has_link=loss.adjust is not None)
+            core = _core.Ensemble(data, parameters, loss.initial(rows.y, rows.weight).tolist())
+            if self.missing in THIRD_BRANCHES:
+                core.keep_background(data, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
+            model = BoostingModel(core, self.missing, len(encoder.columns), seed)
+        else:
+            sums, _ = model.predict(rows.columns, len(rows), n_threads)
+            raw = np.ascontiguousarray(sums.T).ravel()
+        booster = _core.Booster(
+            data,
+            model.core,
+            loss.name,
+            loss.quantile,
+            rows.y,
+            rows.weight,
+            float(self.learning_rate),
+            float(self.subsample),
+            raw,
+            n_threads,
+        )
+        return model, booster
+
+    def _boost(
+        self,
+        iterate: Callable[[], bool],
+        booster: _core.Booster,
+        model: BoostingModel,
+        rows: Rows,
+        scores: ValidationScores | None,
+        n_threads: int,
+    ) -> int | None:
+        """Run the iterations, and return the best one; ``iterate`` runs one and returns whether to stop."""
+        first = model.n_iterations
+        stopping = EarlyStopping(int(self.n_iter_no_change), float(self.tol))
+        with bar(max(self.max_iter - first, 0), "iterations", shown=bool(self.verbose)) as advance:
+            for n_iterations in range(first + 1, self.max_iter + 1):
+                stop = iterate()
+                advance()
+                if scores is not None:
+                    scores.add_train(rows, booster.raw())
+                    score = scores.add(model, n_iterations, n_threads)
+                    stop |= stopping.should_stop(score, n_iterations) and bool(self.early_stopping)
+                if stop:
+                    break
+        if scores is None or not stopping.best_iteration:
+            return None
+        if self.early_stopping:
+            model.core.keep_rounds(stopping.best_iteration)
+        return stopping.best_iteration
+
+    def _read_validation(
+        self, X: Any, y: Any, sample_weight: Any, encoder: TableEncoder, classes: NDArray[Any] | None
+    ) -> Rows:
+        with errors_about("X_val"):
+            table = read_table(X)
+        with errors_about("X_val and y_val"):
+            found, target = self._read_target(y, table.n_rows)
+        if classes is not None and found is not None:
+            unknown = [label for label in found.tolist() if label not in classes.tolist()]
+            if unknown:
+                raise TargetError(
+                    f"holds the class {unknown[0]!r}, which y does not",
+                    "drop such rows",
+                    value=unknown[0],
+                    name="y_val",
+                )
+            target = np.searchsorted(classes, found)[target.astype(np.intp)].astype(np.float64)
+        with errors_about("X_val and y_val"):
+            weight = self._read_weights(classes, target, sample_weight)
+        with errors_about("X_val"):
+            refuse = self.unknown_category == "error"
+            columns = encoder.encode(table, type(self).__name__, refuse_unknown=refuse)
+        return Rows(columns, target, weight)
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of boosting iterations; those after the best one are dropped by early stopping."""
+        check_is_fitted(self)
+        return self._model.n_iterations
+
+    @property
+    def n_trees_(self) -> int:
+        """Number of trees: one per iteration, or one per class and iteration for more than two classes."""
+        check_is_fitted(self)
+        return self._model.n_trees
+
+    def _raw_predict(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return the sums over trees, and the variance that missing values leave them, if it is measured."""
+        check_is_fitted(self)
+        return self._call_model(self._model.predict, X)
+
+    def _predict_values(self, X: Any) -> NDArray[np.float64]:
+        return self._values_of(*self._raw_predict(X))
+
+    def _values_of(
+        self, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """Return the predictions of sums over trees."""
+        # of the fit: parameters may have been changed since
+        loss = self._make_loss(self._fit_params, getattr(self, "classes_", None))
+        return loss.inverse_link(loss.adjusted(raw, variance))
+
+    def _staged_values(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Yield the predictions after each iteration."""
+        columns, n_rows, n_threads = self._encode(X)
+        raw: Any = 0
+        variance: Any = None
+        for number in range(self.n_iter_):
+            with column_errors(self._encoder):
+                more, more_variance = self._model.predict(columns, n_rows, n_threads, (number, number + 1))
+            raw = raw + more
+            variance = (
+                more_variance if variance is None or more_variance is None else variance + more_variance
+            )
+            yield self._values_of(raw, variance)
+
+
+def rescaled(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Return weights whose mean is not far below 1, as the regularisation expects.
+
+    A row of weight two counts as two rows; but weights that sum to 1 are fractions. They are doubled, which rounds
+    nothing, until their mean is as near to 1 as possible. A mean of 1 but for rounding, as that of balanced classes,
+    is left alone.
+
+    Examples
+    --------
+    >>> rescaled(np.array([0.25, 0.75, 0.0])).tolist(), rescaled(np.array([0.99, 2.0])).tolist()
+    ([0.5, 1.5, 0.0], [0.99, 2.0])
+    """
+    if weight is None or (mean := weight[weight > 0].mean()) >= 1:
+        return weight
+    return np.asarray(np.ldexp(weight, -round(np.log2(mean))))
+
+
+@contextmanager
+def errors_about(what: str) -> Iterator[None]:
+    """Prefix errors about rows with the argument that holds them."""
+    try:
+        yield
+    except DataError as error:
+        error.argument = what
+        raise
+    except ValueError as error:
+        raise ValueError(f"in {what}: {error}") from None
