@@ -1,4 +1,4 @@
-"""Many rows at once are led down trees in another way than few; they must end in the same leaves."""
+"""Many rows at once are predicted by other code than few; they must end in the same leaves."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_alike(model: Any, rows: NDArray[Any]) -> None:
     holes_in_training=st.sampled_from([0.0, 0.2]),
     rows_with_holes=st.sampled_from([0.0, 0.05, 0.9]),
 )
-def test_many_rows_at_once_are_told_what_few_are(
+def test_many_rows_at_once_are_predicted_like_few(
     seed: int,
     missing: str,
     max_depth: int | None,
@@ -67,7 +67,7 @@ def test_many_rows_at_once_are_told_what_few_are(
 
 @pytest.mark.parametrize("categorical", [[], [1, 3]])
 @pytest.mark.parametrize("n_jobs", [1, 4])
-def test_many_rows_of_classes_and_categories_are_told_what_few_are(
+def test_many_rows_of_classes_and_categories_are_predicted_like_few(
     n_jobs: int, categorical: list[int]
 ) -> None:
     rng = np.random.default_rng(3)

@@ -1,4 +1,4 @@
-"""Boosting learns, stops, goes on and answers as users expect."""
+"""Boosting learns, stops early, continues and predicts as users expect."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IRIS: Any = load_iris(return_X_y=True)
 QUICK = {"max_iter": 15, "max_depth": 3, "random_state": 0}
 
 
-def punched(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:
+def with_missing(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:
     return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
 
 
@@ -86,7 +86,7 @@ def test_classes_of_complete_rows_are_scikit_learns(n_classes: int) -> None:
 @pytest.mark.parametrize("missing", BOOSTING_STRATEGIES)
 def test_threads_and_the_order_of_rows_asked_for_change_nothing(missing: str) -> None:
     X, y = DIABETES
-    X, Z = punched(X, 0.1), punched(X, 0.5, 1)
+    X, Z = with_missing(X, 0.1), with_missing(X, 0.5, 1)
     one = TrinaryBoostingRegressor(missing=missing, n_jobs=1, subsample=0.8, max_features=0.5, **QUICK).fit(
         X, y
     )
@@ -100,14 +100,14 @@ def test_threads_and_the_order_of_rows_asked_for_change_nothing(missing: str) ->
 
 @pytest.mark.parametrize("is_classes", [False, True])
 @pytest.mark.parametrize("missing", ["trinary_mia", "trinary", "mia", "majority"])
-def test_many_rows_are_learned_and_answered_alike_by_one_two_and_three_threads(
+def test_many_rows_give_the_same_predictions_with_one_two_and_three_threads(
     missing: str, is_classes: bool
 ) -> None:
     # a node's rows are counted, parted and summed in parts of 4,096 to 65,536: fewer are one thread's work
     random = np.random.default_rng(0)
     X = random.normal(size=(70_000, 4))
     y = X[:, 0] + X[:, 1] * X[:, 2] + random.normal(size=len(X))
-    X, Z = punched(X, 0.2), punched(X, 0.5, 1)
+    X, Z = with_missing(X, 0.2), with_missing(X, 0.5, 1)
     how = {"missing": missing, "max_iter": 5, "max_features": 0.5, "random_state": 0}
 
     def answers(n_jobs: int) -> list[np.ndarray]:
@@ -124,7 +124,7 @@ def test_many_rows_are_learned_and_answered_alike_by_one_two_and_three_threads(
 
 def test_many_threads_may_predict_at_once(fitted: TrinaryBoostingRegressor) -> None:
     model = TrinaryBoostingRegressor(**QUICK).fit(*DIABETES)
-    Z = punched(DIABETES[0], 0.4)
+    Z = with_missing(DIABETES[0], 0.4)
     expected = fitted.predict(Z)
     found: dict[int, np.ndarray] = {}
 
@@ -142,9 +142,9 @@ def test_many_threads_may_predict_at_once(fitted: TrinaryBoostingRegressor) -> N
 
 
 @pytest.mark.parametrize("again", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
-def test_copies_answer_and_grow_alike(again: Any) -> None:
+def test_copies_predict_and_grow_alike(again: Any) -> None:
     X, y = DIABETES
-    Z = punched(X, 0.4)
+    Z = with_missing(X, 0.4)
     model = TrinaryBoostingRegressor(monotonic_cst=[0, 0, 1] + [0] * 7, **QUICK).fit(X, y)
     model.predict(Z[:50])  # half grown
     other = again(model)
@@ -156,7 +156,7 @@ def test_copies_answer_and_grow_alike(again: Any) -> None:
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "quantile"])
-def test_answers_with_holes_are_far_better_than_with_majority(loss: str) -> None:
+def test_predictions_with_missing_values_are_far_better_than_with_majority(loss: str) -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(1500, 6)) @ (np.eye(6) + 0.5)
     y = X[:, 0] * 2 + np.abs(X[:, 1]) + X[:, 2]
@@ -166,13 +166,13 @@ def test_answers_with_holes_are_far_better_than_with_majority(loss: str) -> None
         for train, test in KFold(3).split(X):
             model = TrinaryBoostingRegressor(loss=loss, missing=missing, max_iter=60, random_state=0)
             lost.append(
-                np.mean((model.fit(X[train], y[train]).predict(punched(X[test], 0.4)) - y[test]) ** 2)
+                np.mean((model.fit(X[train], y[train]).predict(with_missing(X[test], 0.4)) - y[test]) ** 2)
             )
         errors[missing] = np.mean(lost)
     assert errors["trinary_mia"] < 0.6 * errors["majority"]
 
 
-def test_nothing_known_is_answered_by_about_the_mean(fitted: TrinaryBoostingRegressor) -> None:
+def test_row_without_any_value_is_predicted_about_the_mean(fitted: TrinaryBoostingRegressor) -> None:
     answer = fitted.predict(np.full((1, 10), np.nan))[0]
     assert answer == pytest.approx(fitted.predict(DIABETES[0]).mean(), rel=0.02)
 
@@ -183,12 +183,12 @@ def test_complete_rows_grow_nothing(fitted: TrinaryBoostingRegressor) -> None:
     assert model.n_grown_ == 0
 
 
-def test_rows_in_training_with_holes_are_learned_from() -> None:
+def test_training_rows_with_missing_values_are_learned_from() -> None:
     X, y = DIABETES
-    holed = punched(X, 0.3)
+    rows = with_missing(X, 0.3)
     for missing in BOOSTING_STRATEGIES:
-        model = TrinaryBoostingRegressor(missing=missing, max_iter=60, random_state=0).fit(holed, y)
-        assert model.score(holed, y) > 0.5, missing
+        model = TrinaryBoostingRegressor(missing=missing, max_iter=60, random_state=0).fit(rows, y)
+        assert model.score(rows, y) > 0.5, missing
 
 
 def share_that_goes_third(model: TrinaryBoostingRegressor, columns: set[int]) -> float:
@@ -199,30 +199,30 @@ def share_that_goes_third(model: TrinaryBoostingRegressor, columns: set[int]) ->
     return float(np.mean([split["missing_to"] == "third" for split in splits if split["column"] in columns]))
 
 
-def test_holes_at_random_are_given_to_no_side() -> None:
+def test_values_missing_at_random_join_no_side() -> None:
     X = coarse()
-    model = TrinaryBoostingRegressor(**QUICK).fit(punched(X, 0.3), response(X))
+    model = TrinaryBoostingRegressor(**QUICK).fit(with_missing(X, 0.3), response(X))
     assert share_that_goes_third(model, set(range(5))) > 0.9
 
 
-def test_holes_that_tell_something_are_given_to_a_side() -> None:
+def test_informative_missing_values_join_a_side() -> None:
     X = coarse()
     y = response(X)
     X[X[:, 0] > 25, 0] = np.nan
     assert share_that_goes_third(TrinaryBoostingRegressor(**QUICK).fit(X, y), {0}) < 0.2
 
 
-def test_growth_has_a_limit_and_says_how_often_it_was_met() -> None:
+def test_growth_has_a_limit_and_counts_how_often_it_was_met() -> None:
     model = TrinaryBoostingRegressor(max_third_nodes=50, **QUICK).fit(*DIABETES)
     with pytest.warns(UngrownBranchWarning, match="raise max_third_nodes"):
-        model.predict(punched(DIABETES[0], 0.5))
+        model.predict(with_missing(DIABETES[0], 0.5))
     assert model.n_ungrown_hits_ > 0
     # a branch that is begun is grown to its end
     assert 15 * 50 <= model.n_grown_ <= 15 * (50 + 15)
 
 
-def test_detached_models_answer_rows_like_those_grown_for() -> None:
-    Z = punched(DIABETES[0], 0.3)
+def test_detached_models_predict_rows_like_those_grown_for() -> None:
+    Z = with_missing(DIABETES[0], 0.3)
     model = TrinaryBoostingRegressor(**QUICK).fit(*DIABETES)
     expected = model.predict(Z)
     other = TrinaryBoostingRegressor(**QUICK).fit(*DIABETES).grow_for(Z).detach()
@@ -234,7 +234,7 @@ def test_detached_models_answer_rows_like_those_grown_for() -> None:
 
 
 @pytest.mark.parametrize("missing", ["trinary", "trinary_mia"])
-def test_model_without_rows_says_that_it_cannot_grow(missing: str, tmp_path: Path) -> None:
+def test_model_without_training_rows_raises_where_it_cannot_grow(missing: str, tmp_path: Path) -> None:
     nothing = np.full((1, 10), np.nan)
     model = TrinaryBoostingRegressor(missing=missing, **QUICK).fit(*DIABETES)
     model.save(tmp_path / "model.tritree", training_rows=False)
@@ -265,13 +265,13 @@ def test_background_may_be_some_of_the_rows() -> None:
 
 
 @pytest.mark.parametrize("direction", [1, -1])
-def test_answers_follow_a_bound_column_with_holes_elsewhere(direction: int) -> None:
+def test_monotonic_constraints_hold_with_missing_values_elsewhere(direction: int) -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(800, 4))
     y = direction * X[:, 0] + np.sin(4 * X[:, 0]) + X[:, 1] * X[:, 2] + random.normal(size=800)
     model = TrinaryBoostingRegressor(monotonic_cst=[direction, 0, 0, 0], max_iter=50, random_state=0)
-    model.fit(punched(X, 0.1), y)
-    rows = punched(random.normal(size=(60, 4)), 0.5)
+    model.fit(with_missing(X, 0.1), y)
+    rows = with_missing(random.normal(size=(60, 4)), 0.5)
     steps = np.linspace(-3, 3, 40)
     for row in rows:
         path = np.tile(row, (40, 1))
@@ -286,7 +286,7 @@ def test_constraints_are_given_by_name() -> None:
     np.testing.assert_array_equal(named.predict(frame), listed.predict(frame))
 
 
-def test_rows_without_weight_do_not_count() -> None:
+def test_rows_of_weight_zero_do_not_count() -> None:
     X, y = DIABETES
     weight = (np.arange(len(y)) % 2).astype(float)
     spoiled = np.where(weight > 0, y, 1e4)
@@ -307,13 +307,13 @@ def test_balanced_classes_raise_the_rare_one() -> None:
 # ------------------------------------------------------------------------------------------------------------ rounds
 
 
-def test_stages_end_at_the_answer(fitted: TrinaryBoostingRegressor) -> None:
+def test_staged_predictions_end_at_the_prediction(fitted: TrinaryBoostingRegressor) -> None:
     stages = list(fitted.staged_predict(DIABETES[0]))
     assert len(stages) == fitted.n_iter_ == 15
     np.testing.assert_array_equal(stages[-1], fitted.predict(DIABETES[0]))
 
 
-def test_warm_start_goes_on_as_if_it_had_never_stopped() -> None:
+def test_warm_start_continues_as_if_it_had_never_stopped() -> None:
     X, y = DIABETES
     whole = TrinaryBoostingRegressor(**QUICK).fit(X, y)
     parts = TrinaryBoostingRegressor(**(QUICK | {"max_iter": 6}), warm_start=True).fit(X, y)
@@ -321,7 +321,7 @@ def test_warm_start_goes_on_as_if_it_had_never_stopped() -> None:
     np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
 
 
-def test_warm_start_may_go_on_with_other_rows() -> None:
+def test_warm_start_may_continue_with_other_rows() -> None:
     frame = pd.DataFrame({"a": np.arange(200.0), "b": ["x", "y"] * 100})
     model = TrinaryBoostingRegressor(max_iter=5, warm_start=True, random_state=0).fit(frame, frame["a"])
     other = frame.assign(b=["z", "y"] * 100)  # a category that the first fit has not seen
@@ -329,7 +329,7 @@ def test_warm_start_may_go_on_with_other_rows() -> None:
 
 
 @pytest.mark.parametrize("given", [True, False])
-def test_rounds_that_do_not_help_are_dropped(given: bool) -> None:
+def test_iterations_after_the_best_one_are_dropped(given: bool) -> None:
     random = np.random.default_rng(0)
     X, y = random.normal(size=(400, 3)), random.normal(size=400)  # nothing to be learned
     model = TrinaryBoostingRegressor(max_iter=200, early_stopping=True, random_state=0, n_iter_no_change=5)
@@ -339,7 +339,7 @@ def test_rounds_that_do_not_help_are_dropped(given: bool) -> None:
     assert np.argmax(model.validation_scores_) + 1 == model.best_iteration_ == model.n_iter_
 
 
-def test_validation_rows_are_measured_without_stopping_if_so_asked() -> None:
+def test_validation_rows_are_scored_without_early_stopping() -> None:
     X, y = DIABETES
     model = TrinaryBoostingRegressor(early_stopping=False, **QUICK).fit(X, y, X_val=X, y_val=y)
     assert len(model.validation_scores_) == model.n_iter_ == model.best_iteration_ == 15
@@ -351,10 +351,10 @@ def test_ctrl_c_keeps_the_trees_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     from tritree.estimators import callbacks
 
     run = callbacks.FitCallbacks.run
-    rounds = iter(range(100))
+    iterations = iter(range(100))
 
     def interrupted(self: Any, *args: Any) -> bool:
-        if next(rounds) == 4:
+        if next(iterations) == 4:
             raise KeyboardInterrupt
         return run(self, *args)
 
@@ -374,7 +374,7 @@ def test_fit_that_failed_leaves_the_earlier_one() -> None:
     np.testing.assert_array_equal(model.predict(DIABETES[0]), expected)
 
 
-def test_callbacks_of_scikit_learn_see_every_round() -> None:
+def test_callbacks_of_scikit_learn_see_every_iteration() -> None:
     callback = pytest.importorskip("sklearn.callback")
     seen: list[float] = []
 
@@ -403,7 +403,7 @@ def test_frames_are_matched_by_name_and_absent_columns_are_missing() -> None:
         np.testing.assert_array_equal(model.predict(frame[list("jihgfedba")]), expected)
 
 
-def test_categories_are_learned_and_unknown_ones_tell_nothing() -> None:
+def test_categories_are_learned_and_unknown_ones_have_no_information() -> None:
     random = np.random.default_rng(0)
     kind = random.choice(["oak", "elm", "ash", "fir"], size=400)
     y = np.select([kind == "oak", kind == "elm", kind == "ash"], [1.0, 5.0, 2.0], 9.0)
@@ -433,7 +433,7 @@ def test_three_classes_with_labels() -> None:
     labels = np.array(["setosa", "versicolor", "virginica"])[y]
     model = TrinaryBoostingClassifier(max_iter=20, random_state=0).fit(X, labels)
     assert model.score(X, labels) > 0.95
-    np.testing.assert_allclose(model.predict_proba(punched(X, 0.5)).sum(axis=1), 1)
+    np.testing.assert_allclose(model.predict_proba(with_missing(X, 0.5)).sum(axis=1), 1)
     assert model.decision_function(X).shape == (150, 3)
 
 
@@ -465,7 +465,7 @@ def test_three_classes_with_labels() -> None:
         ({"random_state": "a"}, "random_state must be a whole number .*or None, got 'a'"),
     ],
 )
-def test_parameters_that_cannot_be_are_refused(parameters: dict[str, Any], words: str) -> None:
+def test_wrong_parameters_are_refused(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         TrinaryBoostingRegressor(**parameters).fit(*DIABETES)
 
@@ -480,7 +480,7 @@ def test_sizes_may_be_larger_than_any_table() -> None:
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 @pytest.mark.parametrize(("scale", "word"), [(1e200, "large"), (1e-200, "small")])
-def test_responses_whose_squares_are_no_numbers_are_refused(loss: str, scale: float, word: str) -> None:
+def test_targets_whose_squares_overflow_are_refused(loss: str, scale: float, word: str) -> None:
     X, y = DIABETES
     with pytest.raises(
         ValueError, match=f"y holds 3.46e.* too {word} for loss='{loss}'; give it in another unit"
@@ -495,17 +495,17 @@ def test_tree_is_named_by_a_whole_number(number: Any) -> None:
         TrinaryBoostingRegressor(max_iter=2).fit(*DIABETES).member(number)
 
 
-def test_no_bar_is_shown_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_progress_bar_is_shown_without_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
     TrinaryBoostingRegressor(max_iter=2, verbose=True).fit(*DIABETES)
     assert capfd.readouterr() == ("", "")
 
 
-def test_truth_may_be_of_numpy() -> None:
+def test_booleans_may_be_of_numpy() -> None:
     model = TrinaryBoostingRegressor(max_iter=1, warm_start=np.True_, verbose=np.False_).fit(*DIABETES)
     assert model.set_params(max_iter=2).fit(*DIABETES).n_iter_ == 2
 
 
-def test_responses_that_the_loss_is_not_for_are_refused() -> None:
+def test_targets_that_the_loss_is_not_for_are_refused() -> None:
     X, y = DIABETES
     with pytest.raises(
         ValueError, match=r"y holds -1\.0 in row 3; loss='poisson' is not for negative numbers"
@@ -529,6 +529,6 @@ def test_infinite_values_are_named() -> None:
         model.predict(X)
 
 
-def test_model_that_is_not_fitted_says_so() -> None:
+def test_unfitted_model_raises() -> None:
     with pytest.raises(NotFittedError):
         TrinaryBoostingRegressor().predict(DIABETES[0])

@@ -1,4 +1,4 @@
-"""Fractional boosting: a row goes both ways where its value is missing, and the answers are averaged."""
+"""Fractional boosting: a row goes both ways where its value is missing, and predictions are averaged."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_first_tree_is_the_single_tree_of_the_strategy(leaf: int, weighted: bool
 
 @pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_answer_is_the_mean_of_leaves_by_their_shares(kind: str, training: Any) -> None:
+def test_prediction_is_the_weighted_mean_of_leaves(kind: str, training: Any) -> None:
     model = boosted(kind, training, missing="fractional")
     found = sums(model, ROWS)
     expected = np.tile(model._model.core.state(with_background=False)["baseline"], (len(ROWS), 1))
@@ -101,7 +101,7 @@ def test_answer_is_the_mean_of_leaves_by_their_shares(kind: str, training: Any) 
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
-def test_shares_are_those_of_observed_rows() -> None:
+def test_fractions_are_those_of_observed_rows() -> None:
     x = np.arange(40.0)
     holed = np.append(x, [np.nan] * 10)
     y = np.append(np.where(x < 30, 0.0, 8.0), [3.0] * 10)
@@ -142,19 +142,19 @@ def test_training_rows_step_by_what_is_predicted_of_them() -> None:
     np.testing.assert_array_equal(parts.predict(WITH_HOLES), whole.predict(WITH_HOLES))
 
 
-def test_category_that_tells_nothing_goes_both_ways() -> None:
+def test_unknown_category_goes_both_ways() -> None:
     model = boosted("regression", missing="fractional")
     unknown, nothing = (TABLE.head(30).assign(city=city) for city in ("Nowhere", None))
     np.testing.assert_array_equal(model.predict(unknown), model.predict(nothing))
 
 
-def test_row_without_any_value_is_answered_by_about_the_mean() -> None:
+def test_row_without_any_value_is_predicted_about_the_mean() -> None:
     model = TrinaryBoostingRegressor(missing="fractional", max_iter=40).fit(X, Y)
     assert model.predict(np.full((1, 5), np.nan))[0] == pytest.approx(Y.mean(), abs=0.1)
 
 
 @pytest.mark.parametrize("direction", [1, -1])
-def test_answers_follow_a_bound_column_with_holes_elsewhere(direction: int) -> None:
+def test_monotonic_constraints_hold_with_missing_values_elsewhere(direction: int) -> None:
     generator = np.random.default_rng(0)
     table = generator.normal(size=(600, 4))
     y = direction * table[:, 0] + np.sin(4 * table[:, 0]) + table[:, 1] * table[:, 2]
@@ -208,7 +208,7 @@ def test_many_rows_are_counted_alike_by_one_thread_and_by_two() -> None:
     np.testing.assert_array_equal(models[0].predict(table), models[1].predict(table))
 
 
-def test_nothing_grows_and_nothing_is_cut_short() -> None:
+def test_nothing_grows_and_no_ungrown_branch_is_hit() -> None:
     model = boosted("regression", HOLED, missing="fractional")
     expected = model.predict(ROWS)
     with warnings.catch_warnings():
@@ -217,7 +217,7 @@ def test_nothing_grows_and_nothing_is_cut_short() -> None:
     assert (model.n_grown_, model.n_ungrown_hits_) == (0, 0)
 
 
-def test_stages_end_at_the_answer() -> None:
+def test_staged_predictions_end_at_the_prediction() -> None:
     model = boosted("regression", HOLED, missing="fractional")
     stages = list(model.staged_predict(ROWS))
     np.testing.assert_array_equal(stages[-1], model.predict(ROWS))
@@ -226,7 +226,7 @@ def test_stages_end_at_the_answer() -> None:
 # -------------------------------------------------------------------------------------------------- in words
 
 
-def test_text_tells_rows_and_weights() -> None:
+def test_text_shows_rows_and_weights() -> None:
     text = boosted("regression", HOLED, missing="fractional").member(0).to_text()
     assert text.startswith("tree 0 of 12, fractional boosting")
     assert "a row whose value is missing counts on both sides in rows, and by its parts in weight" in text

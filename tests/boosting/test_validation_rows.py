@@ -1,4 +1,4 @@
-"""Rows to validate with are looked at as closely as those to train with, and errors say which of them they mean."""
+"""Validation rows are checked like training rows, and errors name them."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ def test_infinite_value_is_named_and_nothing_is_fitted() -> None:
         (TABLE.assign(b=pd.Timestamp("2020-01-01")), "column 'b' holds dates"),
     ],
 )
-def test_column_that_cannot_be_is_said_to_be_of_the_validation_rows(rows: pd.DataFrame, words: str) -> None:
+def test_error_about_a_column_names_the_validation_rows(rows: pd.DataFrame, words: str) -> None:
     with pytest.raises(ColumnError, match=f"^in X_val: {words}"):
         TrinaryBoostingRegressor(max_iter=3).fit(TABLE, Y, X_val=rows, y_val=Y)
 
 
-def test_table_that_cannot_be_is_said_to_be_the_validation_rows() -> None:
+def test_error_about_a_table_names_the_validation_rows() -> None:
     with pytest.raises(ValueError, match=r"^in X_val: .*1 feature"):
         TrinaryBoostingRegressor(max_iter=3).fit(TABLE, Y, X_val=np.ones((40, 1)), y_val=Y)
 
 
-def test_infinite_value_in_rows_set_aside_is_not_said_to_be_of_others() -> None:
+def test_error_about_rows_set_aside_does_not_name_validation_rows() -> None:
     model = TrinaryBoostingRegressor(max_iter=3, early_stopping=True, validation_fraction=0.9, random_state=0)
     with pytest.raises(ColumnError, match=r"^column 'a' holds inf"):
         model.fit(TABLE.assign(a=np.where(np.arange(40) > 4, np.inf, 1.0)), Y)
 
 
-def test_missing_response_is_said_to_be_of_the_validation_rows() -> None:
+def test_error_about_a_missing_target_names_the_validation_rows() -> None:
     with pytest.raises(ValueError, match=r"in X_val and y_val: .*row 3"):
         TrinaryBoostingRegressor().fit(TABLE, Y, X_val=TABLE, y_val=Y.where(Y.index != 3))
 
@@ -101,13 +101,13 @@ def test_rows_to_validate_with_must_count() -> None:
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, "much"])
 @pytest.mark.parametrize("estimator", [TrinaryBoostingClassifier, TrinaryForestClassifier])
-def test_weight_of_a_class_that_cannot_be_is_refused(estimator: Any, weight: Any) -> None:
+def test_wrong_class_weight_is_refused(estimator: Any, weight: Any) -> None:
     with pytest.raises(ValueError, match=r"class_weight gives 'yes' the weight .*not negative"):
         estimator(class_weight={"yes": weight, "no": 1.0}).fit(TABLE, ["yes", "no"] * 20)
 
 
 @pytest.mark.parametrize("estimator", [TrinaryBoostingClassifier, TrinaryForestClassifier])
-def test_class_weight_that_cannot_be_is_refused_by_what_may_be(estimator: Any) -> None:
+def test_error_about_class_weight_names_the_allowed_values(estimator: Any) -> None:
     with pytest.raises(ValueError, match="must be None, 'balanced' or a dict of class to weight, got 'even'"):
         estimator(class_weight="even").fit(TABLE, ["yes", "no"] * 20)
     with pytest.raises(
@@ -149,6 +149,6 @@ def test_infinite_value_is_named_by_its_row_in_the_table_that_was_given(row: int
 
 
 @pytest.mark.parametrize("stops", [np.True_, np.False_])
-def test_truth_values_of_numpy_say_whether_to_stop_early(stops: np.bool_) -> None:
+def test_early_stopping_may_be_a_boolean_of_numpy(stops: np.bool_) -> None:
     model = TrinaryBoostingRegressor(max_iter=3, early_stopping=stops).fit(TABLE, Y)
     assert (model.validation_scores_ is not None) == stops

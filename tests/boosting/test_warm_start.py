@@ -1,4 +1,4 @@
-"""A fit that goes on has the trees of the one before it, and more like them."""
+"""A fit that continues has the trees of the one before it, and more like them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def started(**parameters: Any) -> TrinaryBoostingRegressor:
     ],
     ids=lambda changed: next(iter(changed)),
 )
-def test_what_trees_have_in_common_must_not_change(changed: dict[str, Any]) -> None:
+def test_parameters_that_trees_share_must_not_change(changed: dict[str, Any]) -> None:
     (name,) = changed
     with pytest.raises(ValueError, match=f"which had {name}=.* set warm_start=False"):
         started().set_params(max_iter=10, **changed).fit(X, Y)
@@ -49,7 +49,7 @@ def test_learning_rate_may_change() -> None:
     assert np.mean((Y - fast) ** 2) < np.mean((Y - slow) ** 2)
 
 
-def test_fewer_rounds_than_there_are_is_refused() -> None:
+def test_fewer_iterations_than_fitted_are_refused() -> None:
     with pytest.raises(ValueError, match="max_iter=3 is less than the 5 iterations of the fitted model"):
         started().set_params(max_iter=3).fit(X, Y)
 
@@ -69,7 +69,7 @@ def test_rows_set_aside_stay_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(*aside)
 
 
-def test_model_of_a_file_goes_on_like_the_one_saved(tmp_path: Any) -> None:
+def test_loaded_model_continues_like_the_one_saved(tmp_path: Any) -> None:
     model = started(random_state=None, early_stopping=True)
     model.save(tmp_path / "model.tritree")
     again = tritree.load(tmp_path / "model.tritree")

@@ -58,7 +58,7 @@ def test_counts_that_are_zero_wherever_they_have_weight_are_refused() -> None:
         TrinaryBoostingRegressor(loss="poisson").fit(X[:40], y, (y == 0).astype(float))
 
 
-def test_validating_on_rows_with_holes_says_what_predicting_them_afterwards_does() -> None:
+def test_validation_score_of_rows_with_missing_values_is_that_of_their_predictions() -> None:
     labels = (Y > 150).astype(int) + (Y > 220)
     model = TrinaryBoostingClassifier(max_iter=6, early_stopping=False, random_state=0)
     model.fit(X, labels, X_val=HOLES, y_val=labels)

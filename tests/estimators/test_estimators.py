@@ -40,7 +40,7 @@ def iris():
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_regressor_beats_the_mean_and_answers_rows_holed(diabetes, missing):
+def test_regressor_beats_the_mean_and_predicts_rows_with_missing_values(diabetes, missing):
     X, y = diabetes
     tree = TrinaryTreeRegressor(missing=missing, max_depth=3).fit(X, y)
     assert tree.score(X, y) > 0.4
@@ -50,7 +50,7 @@ def test_regressor_beats_the_mean_and_answers_rows_holed(diabetes, missing):
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
-def test_classifier_gives_shares_that_add_up_to_one(iris, missing, criterion):
+def test_class_probabilities_add_up_to_one(iris, missing, criterion):
     X, y = iris
     tree = TrinaryTreeClassifier(missing=missing, criterion=criterion, min_samples_leaf=5).fit(X, y)
     shares = tree.predict_proba(holed(X))
@@ -186,7 +186,7 @@ def test_attributes_of_a_fit_do_not_exist_before_it(attribute):
 
 
 @pytest.mark.parametrize("method", ["grow_all", "detach", "to_text", "get_depth", "get_n_leaves"])
-def test_methods_before_fit_say_so(method):
+def test_methods_before_fit_raise(method):
     with pytest.raises(NotFittedError):
         getattr(TrinaryTreeClassifier(), method)()
 
@@ -224,7 +224,7 @@ def test_scikit_learn_tools_take_the_estimator(diabetes):
 
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
-def test_rows_with_holes_grow_the_tree_and_complete_rows_do_not(diabetes, missing):
+def test_rows_with_missing_values_grow_the_tree_and_complete_rows_do_not(diabetes, missing):
     X, y = diabetes
     tree = TrinaryTreeRegressor(missing=missing).fit(X, y)
     fitted = tree.n_nodes_
@@ -298,7 +298,7 @@ def test_growth_limit_must_be_a_number_of_nodes(diabetes, max_nodes):
         TrinaryTreeRegressor().fit(*diabetes).grow_all(max_nodes=max_nodes)
 
 
-def test_detached_tree_answers_ungrown_branches_with_the_node_and_says_so_once(diabetes):
+def test_detached_tree_predicts_the_node_value_for_ungrown_branches_and_warns_once(diabetes):
     X, y = diabetes
     tree = TrinaryTreeRegressor().fit(X, y).detach()
     nothing_known = np.full((3, X.shape[1]), np.nan)
@@ -386,7 +386,7 @@ def test_flat_arrays_have_one_entry_per_node(diabetes):
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_importances_are_shares_and_find_the_column_that_matters(missing):
+def test_importances_are_normalised_and_find_the_column_that_matters(missing):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))
     tree = TrinaryTreeRegressor(missing=missing).fit(holed(X, 0.1), np.sign(X[:, 2]))
@@ -454,7 +454,7 @@ def test_arrays_are_not_pickled_with_the_model(diabetes):
     ("depth", "least", "says"),
     [(3, 1, r"up to [0-9,]+ nodes"), (None, 1, "far more"), (None, 200, r"up to 361 nodes")],
 )
-def test_growth_limit_says_how_large_the_fitted_tree_may_become(depth, least, says):
+def test_growth_limit_error_has_the_size_of_the_fully_grown_tree(depth, least, says):
     X, y = load_diabetes(return_X_y=True)
     tree = TrinaryTreeRegressor(max_depth=depth, min_samples_leaf=least).fit(X, y).set_params(max_depth=1)
     with pytest.raises(GrowthLimitError, match=rf"in full it may have {says}"):

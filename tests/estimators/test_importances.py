@@ -1,4 +1,4 @@
-"""Importances are what splits save on the training rows that really pass through them."""
+"""Importances are the reduction of the loss of the training rows that pass through the splits."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_log_loss_is_another_name_of_entropy(family: str, tmp_path: Path) -> Non
     np.testing.assert_array_equal(again.predict_proba(holed(X)), same.predict_proba(holed(X)))
 
 
-def test_arguments_of_other_libraries_are_answered_with_those_of_fit() -> None:
+def test_error_for_arguments_of_other_libraries_names_those_of_fit() -> None:
     X, y = DIABETES
     with pytest.raises(
         TypeError, match=r"'eval_set'; pass validation rows as X_val and y_val: fit\(X, y, X_val"
@@ -154,7 +154,7 @@ def test_branches_grown_for_rows_are_all_that_they_need(family: str, missing: st
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_detached_model_says_that_it_cannot_grow(family: str, tmp_path: Path) -> None:
+def test_detached_model_raises_where_it_cannot_grow(family: str, tmp_path: Path) -> None:
     nothing = np.full((1, 10), np.nan)
     model = fitted(family)
     with pytest.warns(UngrownBranchWarning, match="no third branch has been grown so far"):

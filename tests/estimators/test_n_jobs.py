@@ -1,4 +1,4 @@
-"""How many threads a tree takes, alone and where others share the processors."""
+"""The number of threads, alone and where processes share the processors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_environment_limits_the_default_only(monkeypatch, allowed, expected):
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
-def test_process_of_a_pool_takes_one_thread_unless_told_otherwise(method):
+def test_process_of_a_pool_takes_one_thread_by_default(method):
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
         assert list(pool.map(count_threads, [None, 2], timeout=60)) == [1, 2]
 

@@ -1,4 +1,4 @@
-"""Forests grow the trees they should, and answer with their mean."""
+"""Forests grow the trees they should, and predict their mean."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrog
 QUICK: dict[str, Any] = {"n_estimators": 6, "random_state": 0}
 
 
-def punched(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:
+def with_missing(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:
     return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
 
 
@@ -45,8 +45,8 @@ def bag_of(forest: Any, number: int, n_rows: int) -> np.ndarray:
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_tree_of_a_forest_is_a_tree_grown_from_the_rows_drawn(missing: str) -> None:
-    X, y = punched(DIABETES[0], 0.15), DIABETES[1]
-    Z = punched(DIABETES[0], 0.4, 1)
+    X, y = with_missing(DIABETES[0], 0.15), DIABETES[1]
+    Z = with_missing(DIABETES[0], 0.4, 1)
     settings: dict[str, Any] = {"missing": missing, "max_depth": 4, "min_samples_leaf": 8, "max_bins": None}
     forest = TrinaryForestRegressor(**settings, **QUICK).fit(X, y)
     columns = [np.ascontiguousarray(column) for column in Z.T]
@@ -59,11 +59,11 @@ def test_tree_of_a_forest_is_a_tree_grown_from_the_rows_drawn(missing: str) -> N
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_forest_of_one_tree_with_all_rows_is_that_tree(missing: str) -> None:
-    X, y = punched(CANCER[0], 0.1), CANCER[1]
+    X, y = with_missing(CANCER[0], 0.1), CANCER[1]
     common: dict[str, Any] = {"missing": missing, "max_depth": 3, "max_bins": 255}
     forest = TrinaryForestClassifier(n_estimators=1, bootstrap=False, max_features=1.0, **common).fit(X, y)
     tree = TrinaryTreeClassifier(min_samples_leaf=5, **common).fit(X, y)
-    Z = punched(CANCER[0], 0.4, 1)
+    Z = with_missing(CANCER[0], 0.4, 1)
     np.testing.assert_array_equal(forest.predict_proba(Z), tree.predict_proba(Z))
 
 
@@ -123,8 +123,8 @@ def test_forest_keeps_little_beside_its_nodes() -> None:
 
 @pytest.mark.parametrize("missing", ["trinary", "trinary_mia", "fractional"])
 def test_threads_and_the_order_of_rows_asked_for_change_nothing(missing: str) -> None:
-    X, y = punched(DIABETES[0], 0.1), DIABETES[1]
-    Z = punched(DIABETES[0], 0.4, 1)
+    X, y = with_missing(DIABETES[0], 0.1), DIABETES[1]
+    Z = with_missing(DIABETES[0], 0.4, 1)
     one = TrinaryForestRegressor(missing=missing, max_features=0.5, n_jobs=1, **QUICK).fit(X, y)
     two = TrinaryForestRegressor(missing=missing, max_features=0.5, n_jobs=2, **QUICK).fit(X, y)
     expected = one.predict(Z)
@@ -135,8 +135,8 @@ def test_threads_and_the_order_of_rows_asked_for_change_nothing(missing: str) ->
 
 @pytest.mark.parametrize("again", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
 @pytest.mark.parametrize("missing", ["trinary", "mia"])
-def test_copies_answer_and_grow_alike(again: Any, missing: str) -> None:
-    Z = punched(DIABETES[0], 0.4)
+def test_copies_predict_and_grow_alike(again: Any, missing: str) -> None:
+    Z = with_missing(DIABETES[0], 0.4)
     forest = TrinaryForestRegressor(missing=missing, max_features=0.4, **QUICK).fit(*DIABETES)
     forest.predict(Z[:50])  # half grown
     other = again(forest)
@@ -154,50 +154,50 @@ def test_table_is_pickled_once_for_all_trees() -> None:
 # ---------------------------------------------------------------------------------------------------- what users see
 
 
-def test_out_of_bag_answers_are_those_of_trees_that_have_not_seen_a_row() -> None:
-    X, y = punched(DIABETES[0], 0.2), DIABETES[1]
+def test_out_of_bag_predictions_are_those_of_trees_that_were_not_fitted_to_a_row() -> None:
+    X, y = with_missing(DIABETES[0], 0.2), DIABETES[1]
     forest = TrinaryForestRegressor(n_estimators=12, oob_score=True, random_state=0).fit(X, y)
     row = 17
     columns = [np.ascontiguousarray(column[row : row + 1]) for column in X.T]
-    said = [
+    predicted = [
         model.predict(columns, 1, 1)[0, 0]
         for number, model in enumerate(forest._model.cores)
         if row not in bag_of(forest, number, len(y))
     ]
-    assert forest.oob_prediction_[row] == pytest.approx(np.mean(said), rel=1e-12)
+    assert forest.oob_prediction_[row] == pytest.approx(np.mean(predicted), rel=1e-12)
     assert 0.2 < forest.oob_score_ < 0.6
 
 
-def test_rows_that_every_tree_has_seen_are_told_of() -> None:
+def test_rows_drawn_for_every_tree_are_warned_of() -> None:
     with pytest.warns(UserWarning, match="drawn for every tree"):
         forest = TrinaryForestClassifier(n_estimators=1, oob_score=True, random_state=0).fit(*IRIS)
     assert np.isnan(forest.oob_decision_function_).any()
 
 
-def test_answers_with_holes_are_far_better_than_with_majority() -> None:
+def test_predictions_with_missing_values_are_far_better_than_with_majority() -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(1500, 6)) @ (np.eye(6) + 0.5)
     y = X[:, 0] * 2 + np.abs(X[:, 1]) + X[:, 2]
-    lost = {}
+    loss = {}
     for missing in ("trinary", "majority"):
         forest = TrinaryForestRegressor(n_estimators=20, missing=missing, random_state=0).fit(
             X[:1000], y[:1000]
         )
-        lost[missing] = np.mean((forest.predict(punched(X[1000:], 0.4)) - y[1000:]) ** 2)
-    assert lost["trinary"] < 0.7 * lost["majority"]
+        loss[missing] = np.mean((forest.predict(with_missing(X[1000:], 0.4)) - y[1000:]) ** 2)
+    assert loss["trinary"] < 0.7 * loss["majority"]
 
 
-def test_growth_has_a_limit_and_says_how_often_it_was_met() -> None:
+def test_growth_has_a_limit_and_counts_how_often_it_was_met() -> None:
     forest = TrinaryForestRegressor(max_third_nodes=20, **QUICK).fit(*DIABETES)
     with pytest.warns(UngrownBranchWarning, match="raise max_third_nodes"):
-        answers = forest.predict(punched(DIABETES[0], 0.5))
-    assert np.isfinite(answers).all()
+        predicted = forest.predict(with_missing(DIABETES[0], 0.5))
+    assert np.isfinite(predicted).all()
     assert forest.n_ungrown_hits_ > 0
     assert 0 < max(model.n_grown for model in forest._model.cores) <= 20
 
 
-def test_detached_forest_answers_rows_like_those_grown_for() -> None:
-    Z = punched(DIABETES[0], 0.3)
+def test_detached_forest_predicts_rows_like_those_grown_for() -> None:
+    Z = with_missing(DIABETES[0], 0.3)
     expected = TrinaryForestRegressor(**QUICK).fit(*DIABETES).predict(Z)
     forest = TrinaryForestRegressor(**QUICK).fit(*DIABETES).grow_for(Z).detach()
     np.testing.assert_array_equal(forest.predict(Z), expected)
@@ -208,7 +208,7 @@ def test_detached_forest_answers_rows_like_those_grown_for() -> None:
 
 
 @pytest.mark.parametrize("missing", ["trinary", "trinary_mia"])
-def test_forest_without_rows_says_that_it_cannot_grow(missing: str, tmp_path: Path) -> None:
+def test_forest_without_training_rows_raises_where_it_cannot_grow(missing: str, tmp_path: Path) -> None:
     nothing = np.full((1, 10), np.nan)
     forest = TrinaryForestRegressor(missing=missing, **QUICK).fit(*DIABETES)
     forest.save(tmp_path / "forest.tritree", training_rows=False)
@@ -262,12 +262,12 @@ def test_classes_may_be_text_and_weighed() -> None:
         ({"missing": "mean"}, "missing must be one of"),
     ],
 )
-def test_parameters_that_cannot_be_are_refused(parameters: dict[str, Any], words: str) -> None:
+def test_wrong_parameters_are_refused(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         TrinaryForestRegressor(**parameters).fit(*DIABETES)
 
 
-def test_forest_that_is_not_fitted_says_so() -> None:
+def test_unfitted_forest_raises() -> None:
     with pytest.raises(NotFittedError):
         TrinaryForestRegressor().predict(DIABETES[0])
 
@@ -294,14 +294,14 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-def test_fit_without_out_of_bag_forgets_that_of_before() -> None:
+def test_fit_without_out_of_bag_score_forgets_the_earlier_one() -> None:
     forest = TrinaryForestRegressor(n_estimators=20, oob_score=True, random_state=0).fit(*DIABETES)
     forest.set_params(oob_score=False).fit(*DIABETES)
     assert not hasattr(forest, "oob_score_")
     assert not hasattr(forest, "oob_prediction_")
 
 
-def test_fit_that_leaves_no_row_out_says_so_and_keeps_the_forest_of_before() -> None:
+def test_fit_without_out_of_bag_rows_raises_and_keeps_the_earlier_forest() -> None:
     forest = TrinaryForestRegressor(n_estimators=2, random_state=0).fit(*DIABETES)
     before = forest.predict(DIABETES[0])
     forest.set_params(oob_score=True, max_samples=1.0)

@@ -1,4 +1,4 @@
-"""What is below nodes with few rows is grown apart in a forest, and must be what a single tree grows there."""
+"""Small subtrees of a forest are grown by code of their own, and must equal those of a single tree."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def test_numbers_are_those_of_a_single_tree(
     common: dict[str, Any] = {"missing": missing, "min_samples_leaf": least, "max_depth": deepest}
     forest = TrinaryForestRegressor(n_estimators=1, bootstrap=False, max_features=1.0, max_bins=255, **common)
     tree = TrinaryTreeRegressor(max_bins=255, **common).fit(X, y, weight)
-    member = forest.fit(X, y, weight)._model.cores[0]
-    assert nodes_of(member.tree()) == nodes_of(tree.tree_)
+    core = forest.fit(X, y, weight)._model.cores[0]
+    assert nodes_of(core.tree()) == nodes_of(tree.tree_)
     np.testing.assert_array_equal(forest.predict(Z), tree.predict(Z))
 
 
@@ -90,8 +90,8 @@ def test_light_rows_are_parted_as_in_a_single_tree() -> None:
     for light in 1e-10 * (1 + np.arange(200) / 300):
         y, weight = np.array([0.0, 0, 2, 100]), np.array([1.0, 0.1, light, 1])
         forest = TrinaryForestRegressor(n_estimators=1, bootstrap=False, max_features=1.0, **common)
-        member = forest.fit(X, y, weight)._model.cores[0]
-        assert nodes_of(member.tree()) == nodes_of(TrinaryTreeRegressor(**common).fit(X, y, weight).tree_)
+        core = forest.fit(X, y, weight)._model.cores[0]
+        assert nodes_of(core.tree()) == nodes_of(TrinaryTreeRegressor(**common).fit(X, y, weight).tree_)
 
 
 @pytest.mark.parametrize("missing", WITHOUT_SHARES)
@@ -105,8 +105,8 @@ def test_classes_are_those_of_a_single_tree(missing: str, drawn: Any, criterion:
         n_estimators=1, bootstrap=False, max_features=1.0, max_bins=255, **common
     )
     tree = TrinaryTreeClassifier(max_depth=None, max_bins=255, **common).fit(X, y, weight)
-    member = forest.fit(X, y, weight)._model.cores[0]
-    assert nodes_of(member.tree()) == nodes_of(tree.tree_)
+    core = forest.fit(X, y, weight)._model.cores[0]
+    assert nodes_of(core.tree()) == nodes_of(tree.tree_)
     np.testing.assert_array_equal(forest.predict_proba(Z), tree.predict_proba(Z))
 
 

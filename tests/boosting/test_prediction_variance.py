@@ -1,4 +1,4 @@
-"""Where the prediction is a curve of the sum over trees, it is the mean over what missing values leave open."""
+"""Where predictions are a non-linear function of the sum over trees, the variance left by missing values counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor, load
 QUICK: dict[str, Any] = {"max_iter": 60, "max_depth": 3, "random_state": 0}
 
 
-def punched(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:
+def with_missing(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:
     return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
 
 
@@ -43,38 +43,38 @@ def test_probabilities_are_those_of_what_is_observed(n_classes: int) -> None:
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma"])
-def test_means_of_rows_with_holes_are_not_too_low(loss: str) -> None:
+def test_mean_predictions_of_rows_with_missing_values_are_not_too_low(loss: str) -> None:
     generator = np.random.default_rng(0)
     X = generator.normal(size=(4_000, 3))
     y = np.exp(X[:, 0] + X[:, 1] / 2)
     model = TrinaryBoostingRegressor(loss=loss, max_depth=4, max_features=1.0, random_state=0).fit(X, y)
     Z = X.copy()
     Z[:, 0] = np.nan
-    raw, doubt = model._raw_predict(Z)
+    raw, variance = model._raw_predict(Z)
     expected = np.exp(X[:, 1] / 2).mean() * np.exp(0.5)  # of a normal logarithm with variance 1
     assert model.predict(Z).mean() == pytest.approx(expected, rel=0.1)
     assert np.exp(raw).mean() < 0.75 * expected
-    assert doubt.mean() == pytest.approx(1.0, abs=0.2)
+    assert variance.mean() == pytest.approx(1.0, abs=0.2)
 
 
-def test_complete_rows_are_not_in_doubt() -> None:
+def test_complete_rows_have_no_variance() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
-    _, doubt = model._raw_predict(X)
-    np.testing.assert_array_equal(doubt, 0)
+    _, variance = model._raw_predict(X)
+    np.testing.assert_array_equal(variance, 0)
     np.testing.assert_allclose(model.predict_proba(X), softmax(model.decision_function(X)), rtol=1e-12)
 
 
-def test_doubt_grows_with_what_is_missing() -> None:
+def test_variance_grows_with_the_number_of_missing_values() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
-    means = [model._raw_predict(punched(X, share))[1].mean() for share in (0.1, 0.4, 0.8)]
+    means = [model._raw_predict(with_missing(X, share))[1].mean() for share in (0.1, 0.4, 0.8)]
     assert means[0] < means[1] < means[2]
 
 
 def test_growing_in_another_order_leaves_the_same_open() -> None:
     X, y = load_wine(return_X_y=True)
-    Z = punched(X, 0.4)
+    Z = with_missing(X, 0.4)
     one, two = (TrinaryBoostingClassifier(n_jobs=n, **QUICK).fit(X, y) for n in (1, 2))
     expected = one.predict_proba(Z)
     rows = [two.predict_proba(Z[i : i + 1])[0] for i in reversed(range(len(Z)))]
@@ -83,7 +83,7 @@ def test_growing_in_another_order_leaves_the_same_open() -> None:
 
 def test_what_is_left_open_is_saved_staged_and_warm_started(tmp_path: Any) -> None:
     X, y = load_wine(return_X_y=True)
-    Z = punched(X, 0.4)
+    Z = with_missing(X, 0.4)
     model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
     expected = model.predict_proba(Z)
     *_, last = model.staged_predict_proba(Z)
@@ -96,7 +96,7 @@ def test_what_is_left_open_is_saved_staged_and_warm_started(tmp_path: Any) -> No
     np.testing.assert_allclose(parts.set_params(max_iter=60).fit(X, y).predict_proba(Z), expected, rtol=1e-9)
 
 
-def test_bound_columns_leave_no_doubt_so_that_probabilities_stay_in_order() -> None:
+def test_monotonic_constraints_leave_no_variance_so_that_probabilities_stay_in_order() -> None:
     generator = np.random.default_rng(0)
     X = generator.normal(size=(500, 4))
     y = X[:, 0] + X[:, 1] + generator.normal(size=500) > 0
@@ -107,10 +107,10 @@ def test_bound_columns_leave_no_doubt_so_that_probabilities_stay_in_order() -> N
     assert (np.diff(model.predict_proba(Z)[:, 1]) >= 0).all()
 
 
-def test_explanation_tells_by_how_much_the_sum_is_open() -> None:
+def test_explanation_shows_the_standard_deviation_of_the_sum() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
-    rows = np.vstack([X[:1], punched(X[:1], 0.5)])
+    rows = np.vstack([X[:1], with_missing(X[:1], 0.5)])
     complete, holed = model.explain(rows)
     assert complete.doubt == 0
     assert "±" not in str(complete)

@@ -1,4 +1,4 @@
-"""What people do with scikit-learn's estimators they can do with these: pipelines, searches, routing, wrapping."""
+"""The tools of scikit-learn take the estimators: pipelines, searches, metadata routing, meta-estimators."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_search_over_strategies_within_a_pipeline_keeps_the_best_one() -> None:
     np.testing.assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
 
 
-def test_wrong_strategy_in_a_search_is_told() -> None:
+def test_wrong_strategy_in_a_search_raises() -> None:
     search = GridSearchCV(regressor(), {"missing": ["drop"]}, cv=2, error_score="raise")
     with pytest.raises(ValueError, match="missing must be one of"):
         search.fit(X, Y)
@@ -121,8 +121,8 @@ def test_scores_do_not_depend_on_the_number_of_processes(make: Any) -> None:
 
 def test_cross_validation_splits_frames_with_text() -> None:
     frame = mixed_frame()
-    shares = cross_val_predict(classifier(), frame, LABELS, cv=3, method="predict_proba")
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    probabilities = cross_val_predict(classifier(), frame, LABELS, cv=3, method="predict_proba")
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert cross_val_score(classifier(), frame, LABELS, scoring="roc_auc", cv=3).min() > 0.6
 
 
@@ -215,10 +215,10 @@ def test_frozen_tree_is_not_fitted_again_and_goes_on_growing() -> None:
 
 
 @pytest.mark.parametrize("ensemble", [False, True])
-def test_calibration_takes_a_classifier_and_rows_with_holes(ensemble: bool) -> None:
+def test_calibration_takes_a_classifier_and_rows_with_missing_values(ensemble: bool) -> None:
     model = CalibratedClassifierCV(classifier(), cv=3, ensemble=ensemble).fit(X, LABELS)
-    shares = model.predict_proba(holed(X))
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    probabilities = model.predict_proba(holed(X))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert model.score(X, LABELS) > 0.7
 
 
@@ -235,14 +235,14 @@ def test_vote_of_strategies_is_their_mean() -> None:
     np.testing.assert_allclose(vote.predict(holed(X)), expected)
 
 
-def test_bags_and_stacks_of_trees_answer_rows_with_holes() -> None:
+def test_bagging_and_stacking_predict_rows_with_missing_values() -> None:
     bag = BaggingClassifier(classifier(), n_estimators=3, random_state=0).fit(X, LABELS)
     stack = StackingClassifier([("tree", classifier())], LogisticRegression(), cv=2).fit(X, LABELS)
     for model in (bag, stack):
         assert model.score(holed(X), LABELS) > 0.6
 
 
-def test_one_tree_per_response_takes_several_responses() -> None:
+def test_one_tree_per_target_takes_several_targets() -> None:
     model = MultiOutputRegressor(regressor()).fit(X, np.column_stack([Y, -Y]))
     found = model.predict(holed(X))
     np.testing.assert_allclose(found[:, 0], -found[:, 1])

@@ -1,4 +1,4 @@
-"""Boosted trees and their third branches are, bit for bit, what the definitions make of them."""
+"""Boosted trees and their third branches equal those of the reference implementation, bit for bit."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def compare(
     y: np.ndarray,
     Z: np.ndarray,
     categorical: list[bool],
-    n_rounds: int = 4,
+    n_iterations: int = 4,
     weight: np.ndarray | None = None,
     **parameters: Any,
 ) -> tuple[Any, ReferenceBoosting]:
-    """Check that estimator and twin give the same answers; X holds codes, every one of them somewhere.
+    """Check that estimator and reference give the same predictions; X holds bin numbers, each at least once.
 
-    Where y are truth values, the answers are log-odds.
+    Where y are booleans, the predictions are log-odds.
     """
     names = {"l2_regularization": "l2", "monotonic_cst": "monotonic"}
     rules = GrowthParameters(
@@ -55,19 +55,19 @@ def compare(
     if y.dtype == bool:
         kind, estimator = ReferenceBinaryBoosting, TrinaryBoostingClassifier
     weights = None if weight is None else weight.tolist()
-    twin = kind(rules, rows_of(X), y.astype(float).tolist(), 0.3, n_rounds, weights)
+    reference = kind(rules, rows_of(X), y.astype(float).tolist(), 0.3, n_iterations, weights)
     plain: dict[str, Any] = {"l2_regularization": 0.0, "max_features": 1.0}
     model = estimator(
-        max_iter=n_rounds,
+        max_iter=n_iterations,
         learning_rate=0.3,
         categorical_features=categorical,
         random_state=0,
         **(plain | parameters),
     ).fit(X, y, weight)
-    expected = np.array([twin.predict(row) for row in rows_of(Z)])
+    expected = np.array([reference.predict(row) for row in rows_of(Z)])
     found = model.decision_function(Z) if y.dtype == bool else model.predict(Z)
     np.testing.assert_array_equal(found, expected)
-    return model, twin
+    return model, reference
 
 
 def make(
@@ -93,7 +93,7 @@ def weights_of_mean_one(seed: int, n: int, *, some_are_zero: bool = False) -> np
 
 @pytest.mark.parametrize("holes", [0.0, 0.3])
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_answers_are_those_of_the_definitions(missing: str, holes: float) -> None:
+def test_predictions_are_those_of_the_reference(missing: str, holes: float) -> None:
     for seed in range(3):
         X, y, Z = make(seed, holes)
         compare(X, y, Z, [False] * 4, missing=missing, max_depth=3, min_samples_leaf=5)
@@ -109,7 +109,7 @@ def test_categories_are_parted_by_the_definitions(missing: str, holes: float, ki
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_rounds_are_fitted_to_the_rows_drawn_and_may_miss_a_category(missing: str) -> None:
+def test_trees_are_fitted_to_the_rows_drawn_and_may_miss_a_category(missing: str) -> None:
     for seed in range(4):
         X, y, Z = make(seed, 0.2)
         X[:, 1] = np.where(X[:, 1] > 1, 1, X[:, 1])
@@ -142,19 +142,21 @@ def test_third_branches_are_fitted_to_every_so_many_th_row() -> None:
 
 @pytest.mark.parametrize("holes", [0.0, 0.3])
 @pytest.mark.parametrize("missing", ["trinary_mia", "trinary"])
-def test_doubt_is_that_of_the_definition(missing: str, holes: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variance_is_that_of_the_reference(
+    missing: str, holes: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parameters = boosting.boosting_parameters
     monkeypatch.setattr(
         boosting, "boosting_parameters", lambda *args, has_link: parameters(*args, has_link=not has_link)
     )
     X, y, Z = make(5, holes)
-    model, twin = compare(
+    model, reference = compare(
         X, y, Z, [False, True, False, False], missing=missing, max_depth=3, min_samples_leaf=4
     )
-    _, doubt = model._raw_predict(Z)
-    expected = np.array([twin.variance(row) for row in rows_of(Z)])
+    _, variance = model._raw_predict(Z)
+    expected = np.array([reference.variance(row) for row in rows_of(Z)])
     assert expected.any()
-    np.testing.assert_array_equal(doubt[:, 0], expected)
+    np.testing.assert_array_equal(variance[:, 0], expected)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -172,26 +174,26 @@ def test_log_odds_of_two_classes_are_those_of_the_definitions(
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("missing", ["trinary_mia", "trinary"])
-def test_probabilities_of_two_classes_are_drawn_to_one_half_by_the_doubt(
-    missing: str, weighted: bool
-) -> None:
+def test_variance_shrinks_probabilities_of_two_classes_to_one_half(missing: str, weighted: bool) -> None:
     X, y, Z = make(6, 0.0)
     weight = weights_of_mean_one(6, len(y)) if weighted else None
-    model, twin = compare(
+    model, reference = compare(
         X, y > 1, Z, [False] * 4, weight=weight, missing=missing, max_depth=3, min_samples_leaf=4
     )
-    raw, doubt = (np.array([ask(row) for row in rows_of(Z)]) for ask in (twin.predict, twin.variance))
-    assert doubt.any()
-    expected = 1 / (1 + np.exp(-raw / np.sqrt(1 + np.pi / 8 * np.maximum(doubt, 0))))
+    raw, variance = (
+        np.array([method(row) for row in rows_of(Z)]) for method in (reference.predict, reference.variance)
+    )
+    assert variance.any()
+    expected = 1 / (1 + np.exp(-raw / np.sqrt(1 + np.pi / 8 * np.maximum(variance, 0))))
     np.testing.assert_allclose(model.predict_proba(Z)[:, 1], expected, rtol=1e-12)
 
 
-def test_third_branches_tell_fewer_values_apart() -> None:
+def test_third_branches_use_fewer_bins() -> None:
     random = np.random.default_rng(0)
     X = np.column_stack([random.permutation(150), random.permutation(150) % 70, random.permutation(150) % 5])
     y = X[:, 0] / 20 - X[:, 1] / 15 + random.normal(size=150)
     Z = np.where(random.random(X.shape) < 0.4, np.nan, X)
-    compare(X.astype(float), np.round(y, 3), Z, [False] * 3, n_rounds=2, max_depth=3, min_samples_leaf=5)
+    compare(X.astype(float), np.round(y, 3), Z, [False] * 3, n_iterations=2, max_depth=3, min_samples_leaf=5)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -210,7 +212,7 @@ def test_of_leaves_as_useful_as_each_other_the_older_is_split() -> None:
     # below the first column both sides gain the same by the other
     X = np.array([[i, j] for i in (0, 1) for j in (0, 1) for _ in range(6)], dtype=float)
     y = 8 * X[:, 0] + X[:, 1]
-    compare(X, y, X, [False] * 2, n_rounds=1, max_depth=2, min_samples_leaf=2, max_leaf_nodes=3)
+    compare(X, y, X, [False] * 2, n_iterations=1, max_depth=2, min_samples_leaf=2, max_leaf_nodes=3)
 
 
 def test_third_branches_may_be_deeper() -> None:
@@ -227,7 +229,7 @@ def test_bound_columns_hold_values_within_their_bounds(holes: float, missing: st
 
 
 @pytest.mark.parametrize("missing", ["trinary_mia", "fractional"])
-def test_values_are_drawn_to_zero(missing: str) -> None:
+def test_leaf_values_are_shrunk_to_zero(missing: str) -> None:
     X, y, Z = make(4, 0.2)
     bound = {"max_depth": 3, "min_samples_leaf": 2, "l2_regularization": 3.5}
     compare(X, y, Z, [False] * 4, missing=missing, **bound)
@@ -255,7 +257,7 @@ def test_rows_count_by_their_weights_in_third_branches(
 
 @given(st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_answers_are_those_of_the_definitions_whatever_the_table(data: st.DataObject) -> None:
+def test_predictions_are_those_of_the_reference_whatever_the_table(data: st.DataObject) -> None:
     n, p = data.draw(st.integers(4, 40)), data.draw(st.integers(1, 3))
     n_codes = [data.draw(st.integers(2, 4)) for _ in range(p)]
     cells = st.one_of(st.none(), st.integers(0, 3))
@@ -272,7 +274,7 @@ def test_answers_are_those_of_the_definitions_whatever_the_table(data: st.DataOb
         y,
         Z,
         [data.draw(st.booleans()) for _ in range(p)],
-        n_rounds=2,
+        n_iterations=2,
         missing=data.draw(st.sampled_from(STRATEGIES)),
         max_depth=data.draw(st.integers(1, 3)),
         min_samples_leaf=data.draw(st.integers(1, 4)),
@@ -291,7 +293,7 @@ def test_answers_are_those_of_the_definitions_whatever_the_table(data: st.DataOb
     l2_regularization=st.sampled_from([0.0, 10.0]),
 )
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_answers_are_those_of_the_definitions_whatever_goes_together(
+def test_predictions_are_those_of_the_reference_whatever_goes_together(
     seed: int, holes: float, is_classes: bool, weighted: bool, **parameters: Any
 ) -> None:
     X, y, Z = make(seed, holes)
@@ -300,7 +302,7 @@ def test_answers_are_those_of_the_definitions_whatever_goes_together(
         y > np.median(y) if is_classes else y,
         Z,
         [False, True, False, True],
-        n_rounds=3,
+        n_iterations=3,
         weight=weights_of_mean_one(seed, len(y), some_are_zero=seed % 2 == 0) if weighted else None,
         max_depth=4,
         min_samples_leaf=2,
