@@ -1,4 +1,4 @@
-"""Decision trees that learn from tables with holes."""
+"""Decision trees, random forests and gradient boosting for tables with missing values."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

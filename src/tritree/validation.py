@@ -1,4 +1,4 @@
-"""Parameter validation: which estimator takes which parameter, which values are allowed, and the errors that say so."""
+"""Parameter validation: which estimator takes which parameter, which values are allowed, and the errors for others."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Integer:
-    """An integer within bounds; or None, if ``none`` says what that means."""
+    """An integer within bounds; or None, if ``none``, its meaning, is not None."""
 
     low: int
     high: int | None = None
@@ -90,7 +90,7 @@ class Integer:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number within bounds, which may be excluded; or None, if ``none`` says what that means."""
+    """A finite number within bounds, which may be excluded; or None, if ``none``, its meaning, is not None."""
 
     low: float
     high: float = math.inf

@@ -49,7 +49,7 @@ class ValidationScores:
         return self.validation[-1]
 
     def add_train(self, rows: Rows, raw: NDArray[np.float64]) -> None:
-        """Add the score of training rows, given the sums over trees, one output after the other; of many, of some."""
+        """Add the score of training rows, of some if they are many; ``raw`` has the sums over trees, by output."""
         step = -(-len(rows) // _MOST_SCORED)
         raw, weight = raw.reshape(-1, len(rows)).T[::step], rows.weight
         if weight is not None and not weight[::step].any():
@@ -68,7 +68,7 @@ class EarlyStopping:
     best_iteration: int = 0
 
     def should_stop(self, score: float, n_iterations: int) -> bool:
-        """Return whether to stop, given the score after so many iterations."""
+        """Return whether to stop, given the score after ``n_iterations``."""
         if score > self.best_score + self.tol:
             self.best_score, self.best_iteration = score, n_iterations
         return n_iterations - self.best_iteration >= self.n_iter_no_change
