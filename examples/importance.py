@@ -40,7 +40,7 @@ def main() -> None:
         "permutation": permutation_importance(
             tree, X_test, y_test, n_repeats=20, random_state=0
         ).importances_mean,
-        "reliance": tree.reliance_on_missing_(X_test),
+        "reliance": tree.missing_reliance(X_test),
     }
 
     order = np.argsort(-measures["importance"], kind="stable")

@@ -58,7 +58,7 @@ def test_ten_lines_of_the_readme_run(capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tritree.ColumnMatchWarning)
         exec(program, {})
-    assert "takes over" in capsys.readouterr().out
+    assert "missing, then" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -193,7 +193,7 @@ def test_training_rows_with_missing_values_are_learned_from() -> None:
 
 def share_that_goes_third(model: TrinaryBoostingRegressor, columns: set[int]) -> float:
     """Return how many of the splits on some columns send missing values third, those in third branches left out."""
-    trees = [model.member(i).to_dict() for i in range(model.n_iter_)]
+    trees = [model.estimators_.flat[i].to_dict() for i in range(model.n_iter_)]
     nodes = [node for tree in trees for node in tree["nodes"][: len(tree["nodes"]) - tree["n_grown"]]]
     splits = [node["split"] for node in nodes if node["split"] is not None]
     return float(np.mean([split["missing_to"] == "third" for split in splits if split["column"] in columns]))
@@ -490,9 +490,9 @@ def test_targets_whose_squares_overflow_are_refused(loss: str, scale: float, wor
 
 
 @pytest.mark.parametrize("number", [1.5, "a", None])
-def test_tree_is_named_by_a_whole_number(number: Any) -> None:
-    with pytest.raises(TypeError, match="a tree is named by a whole number, from 0 on, got"):
-        TrinaryBoostingRegressor(max_iter=2).fit(*DIABETES).member(number)
+def test_tree_is_chosen_by_an_integer(number: Any) -> None:
+    with pytest.raises(ValueError, match="tree must be an integer, got"):
+        TrinaryBoostingRegressor(max_iter=2).fit(*DIABETES).plot(tree=number)
 
 
 def test_no_progress_bar_is_shown_without_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:

@@ -10,10 +10,9 @@ import pytest
 from boosting.tables import HOLED, KINDS, ROWS, TABLE, boosted, sums
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.traversal import ends as ends_of
 
 from tritree import TrinaryBoostingRegressor, TrinaryTreeRegressor
-from tritree.estimators.boosting.member import _ends_of
-from tritree.inspection.rows import read_rows
 from tritree.validation import REGRESSION_LOSSES
 
 random = np.random.default_rng(7)
@@ -75,7 +74,7 @@ def test_first_tree_is_the_single_tree_of_the_strategy(leaf: int, weighted: bool
     plain = {"learning_rate": 1.0, "l2_regularization": 0.0, "max_features": 1.0}
     first = TrinaryBoostingRegressor(max_iter=1, **plain, **how).fit(WITH_HOLES, Y, weight)
     tree = TrinaryTreeRegressor(**how).fit(WITH_HOLES, Y, weight)
-    nodes = first.member(0).to_dict()["nodes"]
+    nodes = first.estimators_.flat[0].to_dict()["nodes"]
     assert len(nodes) == tree.n_nodes_ > 5
     # derivatives have 30 bits
     np.testing.assert_allclose(first.predict(WITH_HOLES), tree.predict(WITH_HOLES), atol=1e-7)
@@ -91,11 +90,11 @@ def test_prediction_is_the_weighted_mean_of_leaves(kind: str, training: Any) -> 
     model = boosted(kind, training, missing="fractional")
     found = sums(model, ROWS)
     expected = np.tile(model._model.core.state(with_background=False)["baseline"], (len(ROWS), 1))
-    cells = read_rows(model, ROWS).cells
+    cells = model._read_cells(ROWS).cells
     for number in range(model.n_trees_):
-        nodes = model.member(number).to_dict()["nodes"]
+        nodes = model.estimators_.flat[number].to_dict()["nodes"]
         for row, of_row in enumerate(cells):
-            ends = _ends_of(nodes, of_row)
+            ends = ends_of(nodes, of_row)
             step = sum(part * nodes[end]["value"][0] for end, part in ends.items())
             expected[row, number % expected.shape[1]] += step
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
@@ -113,7 +112,7 @@ def test_fractions_are_those_of_observed_rows() -> None:
         min_samples_leaf=2,
         l2_regularization=0.0,
     ).fit(holed[:, None], y)
-    root, left, right = model.member(0).to_dict()["nodes"]
+    root, left, right = model.estimators_.flat[0].to_dict()["nodes"]
     assert root["split"]["share"] == 0.75
     assert root["split"]["missing_to"] == "both"
     assert [left["rows"], right["rows"]] == [40, 20]
@@ -126,11 +125,11 @@ def test_fractions_are_those_of_observed_rows() -> None:
 
 def test_sum_of_parts_must_reach_the_fewest_rows_of_a_leaf() -> None:
     model = TrinaryBoostingRegressor(missing="fractional", min_samples_leaf=50, max_iter=5).fit(WITH_HOLES, Y)
-    nodes = [node for number in range(5) for node in model.member(number).to_dict()["nodes"]]
+    nodes = [node for number in range(5) for node in model.estimators_.flat[number].to_dict()["nodes"]]
     assert min(node["weight"] for node in nodes) >= 50 - 1e-9
     assert min(node["rows"] for node in nodes) > 50
     for number in range(5):
-        own = model.member(number).to_dict()["nodes"]
+        own = model.estimators_.flat[number].to_dict()["nodes"]
         assert sum(node["weight"] for node in own if node["split"] is None) == pytest.approx(len(Y))
 
 
@@ -227,9 +226,9 @@ def test_staged_predictions_end_at_the_prediction() -> None:
 
 
 def test_text_shows_rows_and_weights() -> None:
-    text = boosted("regression", HOLED, missing="fractional").member(0).to_text()
+    text = boosted("regression", HOLED, missing="fractional").estimators_[0, 0].to_text()
     assert text.startswith("tree 0 of 12, fractional boosting")
-    assert "a row whose value is missing counts on both sides in rows, and by its parts in weight" in text
+    assert "a row whose value is missing counts on both sides in rows, and by its fractions in weight" in text
     assert "third" not in text
 
 
@@ -238,5 +237,5 @@ def test_missing_column_is_explained_by_both_ways() -> None:
     model = TrinaryBoostingRegressor(missing="fractional", max_depth=1).fit(x, x[:, 0] >= 35)
     [why] = model.explain([[np.nan]])
     assert why.contributions == pytest.approx({"x0": 0.0}, abs=1e-12)  # left and right outweigh each other
-    assert why.n_asked == {"x0": 100}
+    assert why.n_trees_used == {"x0": 100}
     assert "x0 is missing" in str(why)

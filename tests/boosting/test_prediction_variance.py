@@ -112,12 +112,12 @@ def test_explanation_shows_the_standard_deviation_of_the_sum() -> None:
     model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
     rows = np.vstack([X[:1], with_missing(X[:1], 0.5)])
     complete, holed = model.explain(rows)
-    assert complete.doubt == 0
+    assert complete.std == 0
     assert "±" not in str(complete)
-    assert holed.doubt == np.sqrt(model._raw_predict(rows)[1][1, 0])
+    assert holed.std == np.sqrt(model._raw_predict(rows)[1][1, 0])
     said = re.search(r"the log-odds of \d (\S+) ± (\S+): (\S+)%$", str(holed))
     assert said is not None
     assert [float(text) for text in said.groups()] == pytest.approx(
-        [holed.value, holed.doubt, 100 * holed.answer], abs=0.05
+        [holed.value, holed.std, 100 * holed.output], abs=0.05
     )
-    assert holed.answer == model.predict_proba(rows)[1].max()
+    assert holed.output == model.predict_proba(rows)[1].max()

@@ -198,7 +198,7 @@ class Page:
 
     def value(self) -> list[float]:
         """Return what the row is predicted: one number, or the shares of the classes."""
-        return [float(number) for number in json.loads(self.one("#answer").get_attribute("data-value"))]
+        return [float(number) for number in json.loads(self.one("#prediction").get_attribute("data-value"))]
 
     def data(self) -> dict[str, Any]:
         """Return what the page knows."""

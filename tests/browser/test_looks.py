@@ -116,9 +116,9 @@ const luminance = (colour) => {
 const ratio = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 const found = [];
 const compare = (element, behind, colour) => found.push([ratio(behind, luminance(colour)), element.textContent]);
-for (const g of document.querySelectorAll("g.node:not(.ghost)")) {
+for (const g of document.querySelectorAll("g.node:not(.placeholder)")) {
   const behind = luminance(getComputedStyle(g.querySelector("rect.box")).fill);
-  for (const text of g.querySelectorAll("text.value, text.ask")) compare(text, behind, getComputedStyle(text).fill);
+  for (const text of g.querySelectorAll("text.value, text.column")) compare(text, behind, getComputedStyle(text).fill);
 }
 const ground = (element) => {
   for (; element; element = element.parentElement) {
@@ -126,7 +126,7 @@ const ground = (element) => {
     if (channels(colour)[3] === 255) return luminance(colour);
   }
 };
-for (const element of document.querySelectorAll("h1, h2, label, button, .from, .said, .then, .warn, #hint"))
+for (const element of document.querySelectorAll("h1, h2, label, button, .from, .value, .then, .warn, #hint"))
   if (element.checkVisibility()) compare(element, ground(element), getComputedStyle(element).color);
 return found.sort((a, b) => a[0] - b[0])[0];
 """

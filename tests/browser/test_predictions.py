@@ -25,7 +25,7 @@ return arguments[0].map(([row, holes]) => {
     input(j).dispatchEvent(new Event("input", { bubbles: true }));
   });
   for (const j of holes) cells.get(j).querySelector("button").click();
-  const box = document.getElementById("answer");
+  const box = document.getElementById("prediction");
   return [box.dataset.value, ...[...box.children].slice(1, 3).map((line) => line.textContent)];
 });
 """
@@ -141,7 +141,7 @@ def test_row_given_in_the_page_gets_the_prediction_of_the_tree(open_page, task, 
         if missing != "fractional":
             rows = int(model.tree_.rows[ends[i]])
             assert behind == f"from {rows:,} training row{'' if rows == 1 else 's'}"
-    assert page.all("#answer .warn") == []
+    assert page.all("#prediction .warn") == []
 
 
 def test_some_of_the_rows_meet_each_way_of_a_missing_value():
@@ -151,14 +151,14 @@ def test_some_of_the_rows_meet_each_way_of_a_missing_value():
         for task in TASKS:
             model = grown_tree(task, missing)
             table, _ = random_rows(ROWS_PER_TREE, 100 + 10 * STRATEGIES.index(missing) + TASKS.index(task))
-            reasons += [turn.reason for why in model.explain(table) for turn in why.turns]
+            reasons += [turn.reason for why in model.explain(table) for turn in why.path]
         words = {
-            "majority": ["where its missing values go", "never seen in training"],
-            "mia": ["where its missing values go", "is observed"],
+            "majority": ["the default direction", "never seen in training"],
+            "mia": ["the default direction", "is observed"],
             "fractional": ["with"],
             "trinary": ["third branch", "never seen in training"],
             "trinary_mia": ["third branch"],
-            "surrogate": ["stands in"],
+            "surrogate": ["by surrogate"],
         }[missing]
         for word in words:
             assert any(word in reason for reason in reasons), (missing, word)
@@ -327,8 +327,8 @@ def test_path_tells_the_turns_that_explain_tells(open_page):
             i + 1,
         )
         turns = page.texts("#path li button")
-        assert len(turns) == len(why.turns)
-        for text, turn in zip(turns, why.turns, strict=True):
+        assert len(turns) == len(why.path)
+        for text, turn in zip(turns, why.path, strict=True):
             assert text.startswith(turn.column)
             assert ("missing" in text) == (turn.state == "missing")
             assert ("third branch" in text) == (turn.branch == "third")

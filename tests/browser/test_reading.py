@@ -169,7 +169,7 @@ def test_pill_unfolds_daughters(page):
     third = third_of(page)
     daughters = {str(nodes_of(page)[third][side]) for side in ("left", "right")}
     assert not daughters & page.shown()
-    page.click(f'g.node[data-key="{third}"] .pill.daughters')
+    page.click(f'g.node[data-key="{third}"] .pill.children')
     assert daughters <= page.shown()
 
 
@@ -183,7 +183,7 @@ def test_folded_daughters_are_counted(page):
 
     nodes = nodes_of(page)
     expected = size(nodes[third]["left"]) + size(nodes[third]["right"])
-    assert page.text(f'g.node[data-key="{third}"] .pill.daughters text') == f"▾ {expected}"
+    assert page.text(f'g.node[data-key="{third}"] .pill.children text') == f"▾ {expected}"
 
 
 def test_double_click_folds_daughters_and_unfolds_them(page):
@@ -216,7 +216,7 @@ def test_way_of_a_row_with_holes_is_unfolded(page):
     page.click("#all-missing")
     ends = [key for key in page.shown() if on_way(page, key)]
     assert str(third_of(page)) in ends
-    assert page.run("return document.getElementById('third-way').getAttribute('d')") != ""
+    assert page.run("return document.getElementById('third-taken').getAttribute('d')") != ""
 
 
 @pytest.mark.parametrize("by", ["button", "key"])
@@ -404,7 +404,7 @@ def test_search_for_a_number_begins_with_that_node(page):
 
 
 def test_search_finds_no_words_between_names(page):
-    page.search("takes over", 0)
+    page.search("TAKES", 0)
     assert page.text("#found") == "0 found"
 
 
@@ -450,7 +450,7 @@ def test_node_found_stays_when_something_is_folded_or_the_search_is_left(page):
         if nodes[n]["split"] and isinstance(nodes[n]["left"], int) and str(n) not in page.shown()
     )
     page.search(nodes[number]["name"])
-    page.click(f'g.node[data-key="{number}"] .pill.daughters')
+    page.click(f'g.node[data-key="{number}"] .pill.children')
     page.click("#fit")  # what is out of sight is not in the document
     assert {str(number), str(nodes[number]["left"])} <= page.shown()
     page.one("#search").send_keys(Keys.ESCAPE)
@@ -475,7 +475,7 @@ def test_card_tells_what_a_node_holds(page, small_tree):
     assert float(lines["Loss (squared error)"].replace(",", "")) == pytest.approx(root["loss"], rel=1e-3)
     for word in ("Left: height < ", "Right: height ≥ ", "Third: height missing, "):
         assert word in card
-    assert page.one("#card svg path").get_attribute("d").count("M") == len(nodes_of(page)[0]["spread"])
+    assert page.one("#card svg path").get_attribute("d").count("M") == len(nodes_of(page)[0]["distribution"])
 
 
 def test_card_tells_how_a_node_is_reached(page):
@@ -484,7 +484,7 @@ def test_card_tells_how_a_node_is_reached(page):
     daughter = nodes[left]["right"]
     page.click_box(daughter)
     reached = page.text("#card p")
-    assert reached == f"{nodes[0]['said']['left']}, then {nodes[left]['said']['right']}"
+    assert reached == f"{nodes[0]['rules']['left']}, then {nodes[left]['rules']['right']}"
 
 
 def test_card_of_a_class_tree_has_the_shares(open_page):
@@ -557,10 +557,10 @@ def test_row_that_needs_a_branch_not_grown_yet_is_told_so(open_page):
     model, _ = ungrown()
     root = model.to_dict()["nodes"][0]["value"]
     page = open_page(model._draw_page(max_nodes=300, compact=True))
-    assert page.all("#answer .warn") == []
+    assert page.all("#prediction .warn") == []
     page.click("#all-missing")
-    assert "not grown yet" in page.text("#answer .warn")
-    assert "tree.grow_all()" in page.text("#answer .warn")
+    assert "not grown yet" in page.text("#prediction .warn")
+    assert "tree.grow_all()" in page.text("#prediction .warn")
     assert page.value() == root
 
 
@@ -572,8 +572,8 @@ def test_row_that_needs_a_branch_lost_with_the_training_rows_gets_what_predict_g
     with pytest.warns(UngrownBranchWarning):
         expected = model.predict(frame.head(1) * np.nan)
     assert page.value() == pytest.approx(expected.tolist(), rel=1e-12)
-    assert "never grown" in page.text("#answer .warn")
-    assert "predict" in page.text("#answer .warn")
+    assert "never grown" in page.text("#prediction .warn")
+    assert "predict" in page.text("#prediction .warn")
 
 
 def test_daughter_not_grown_is_drawn_as_such(open_page):
@@ -582,12 +582,12 @@ def test_daughter_not_grown_is_drawn_as_such(open_page):
     model.predict(row)  # grows one daughter of the root's third branch
     page = open_page(model._draw_page(max_nodes=300, compact=True))
     page.click('g.node[data-key="0"] .pill.third')
-    page.click(f'g.node[data-key="{third_of(page)}"] .pill.daughters')
+    page.click(f'g.node[data-key="{third_of(page)}"] .pill.children')
     page.press("f")
-    ghosts = page.all("g.node.ghost")
+    ghosts = page.all("g.node.placeholder")
     assert len(ghosts) == 1
     assert "not grown yet" in ghosts[0].get_attribute("aria-label")
-    page.click("g.node.ghost rect.box")
+    page.click("g.node.placeholder rect.box")
     assert "not grown yet" in page.text("#card .warn")
 
 
@@ -617,7 +617,7 @@ def test_branch_left_out_of_the_page_says_so(open_page, detached):
         model.detach()
     page = open_page(model, max_nodes=9)
     page.click("#all-missing")
-    warning = page.text("#answer .warn")
+    warning = page.text("#prediction .warn")
     assert "not in this page" in warning
     assert "max_nodes" in warning
     assert "never grown" not in warning
@@ -626,10 +626,10 @@ def test_branch_left_out_of_the_page_says_so(open_page, detached):
 def test_daughters_left_out_of_the_page_are_drawn_as_such(open_page):
     model, _ = ungrown()
     page = open_page(model, max_nodes=1)
-    ghosts = page.all("g.node.ghost")
+    ghosts = page.all("g.node.placeholder")
     assert len(ghosts) == 2
     assert all("max_nodes" in ghost.get_attribute("aria-label") for ghost in ghosts)
-    assert "not in this page" in page.text("#answer .warn")
+    assert "not in this page" in page.text("#prediction .warn")
 
 
 def test_rows_that_a_page_lists_are_answered_in_full_where_there_is_room(open_page):
@@ -643,5 +643,5 @@ def test_rows_that_a_page_lists_are_answered_in_full_where_there_is_room(open_pa
             "rows.dispatchEvent(new Event('change'))",
             i + 1,
         )
-        assert page.all("#answer .warn") == []
+        assert page.all("#prediction .warn") == []
         assert page.value() == pytest.approx([expected[i]], rel=1e-12)

@@ -144,7 +144,7 @@ def test_nasty_names_are_shown_as_they_are(open_page, nasty):
     categories = page.texts("#cell-0 option")
     assert categories == ["(missing)", *sorted(NASTY), "(never seen in training)"]
     assert page.data()["classes"] == [as_label(label, 20) for label in sorted(NASTY)]
-    assert page.text("#answer .said") in page.data()["classes"]
+    assert page.text("#prediction .value") in page.data()["classes"]
 
 
 def test_nasty_search_finds_the_name(open_page, nasty):

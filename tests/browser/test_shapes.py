@@ -44,7 +44,7 @@ def texts_outside(page):
         """
         return [...document.querySelectorAll("g.node")].flatMap((g) => {
           const box = g.querySelector("rect.box").getBoundingClientRect();
-          return [...g.querySelectorAll("text.value, text.rows, text.ask")]
+          return [...g.querySelectorAll("text.value, text.rows, text.column")]
             .map((text) => [text.getBoundingClientRect(), text.textContent])
             .filter(([place]) => place.right > box.right || place.left < box.left).map(([_, text]) => text);
         });
@@ -70,7 +70,7 @@ def test_single_node_says_that_every_row_gets_the_same(open_page):
 def test_single_class_has_the_whole_share(open_page):
     page = open_page(TrinaryTreeClassifier().fit(STEP[:, None], np.zeros(N, dtype=int)))
     assert page.value() == [1.0]
-    assert page.text("#answer .said") == "0"
+    assert page.text("#prediction .value") == "0"
 
 
 def test_twelve_classes_are_told_apart_or_counted(open_page):
@@ -80,7 +80,7 @@ def test_twelve_classes_are_told_apart_or_counted(open_page):
     page = open_page(model)
     assert len(page.value()) == 12
     page.click_box(0)
-    for place in ("#answer", "#card"):
+    for place in ("#prediction", "#card"):
         names, shares = page.texts(f"{place} .name"), page.texts(f"{place} .number")
         assert page.text(f"{place} .rest") == f"{12 - len(names)} other classes"
         assert sum(float(share.rstrip("%")) for share in shares) == pytest.approx(100, abs=1)
@@ -119,7 +119,7 @@ def test_three_hundred_columns_make_a_page_that_asks_few(open_page):
     model = TrinaryTreeRegressor(max_depth=3).fit(X, X[:, :5] @ np.arange(1.0, 6.0))
     page = open_page(model, rows=X[:2])
     asked = len(page.all("#cells .cell"))
-    assert asked == len(page.data()["asked"])
+    assert asked == len(page.data()["used"])
     unused = 300 - asked
     if unused:
         assert page.text("#unused summary").startswith(f"{unused} column")
@@ -152,7 +152,7 @@ def test_responses_far_from_one_are_shown(open_page, size):
     [expected] = model.predict([[np.nan]])
     assert page.value() == pytest.approx([expected], rel=1e-9, abs=1e-12 * size)
     type_into(page, 0, "17")
-    assert float(page.text("#answer .said").replace(",", "")) == pytest.approx(
+    assert float(page.text("#prediction .value").replace(",", "")) == pytest.approx(
         model.predict([[17.0]])[0], rel=1e-3
     )
     page.click_box(0)
@@ -241,7 +241,7 @@ def test_letters_of_any_script_are_shown(open_page):
     page = open_page(model)
     page.open_unused()
     assert sorted(page.texts(".cell .name")) == sorted(names)
-    assert page.text("#answer .said") in {"да", "нет"}
+    assert page.text("#prediction .value") in {"да", "нет"}
     page.search("身長")
     assert page.text("#found").startswith("1 of ")
 

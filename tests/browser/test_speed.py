@@ -73,7 +73,7 @@ def test_large_page_moves_smoothly(open_page, source, what, distance):
     page.press("M", "U")
     if distance == "far":
         page.press("f")
-        assert len(page.all("g.node:not(.ghost)")) == 2000
+        assert len(page.all("g.node:not(.placeholder)")) == 2000
     medians = []
     for _ in range(ATTEMPTS):
         medians.append(np.median(page.driver.execute_async_script(FRAMES, what, 40)))

@@ -17,7 +17,7 @@ def test_explanations_equal_those_of_the_library(tritree: InProcess, table: Path
     explanations = tritree.good("explain", model, table, "3", "--json").json
     assert [item["row"] for item in explanations] == [3]
     assert explanations[0]["prediction"] == why[1].prediction
-    assert [turn["reason"] for turn in explanations[0]["turns"]] == [turn.reason for turn in why[1].turns]
+    assert [step["reason"] for step in explanations[0]["path"]] == [step.reason for step in why[1].path]
 
 
 def test_all_rows_of_a_short_table_are_explained(tritree: InProcess, model: Path) -> None:

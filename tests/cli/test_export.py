@@ -110,5 +110,5 @@ def test_rows_cannot_grow_a_model_without_training_rows(tritree: InProcess, pati
 
 def test_distribution_of_targets_in_a_tree_of_a_forest_is_exported(tritree: InProcess, forest: Path) -> None:
     tree = tritree.good("export", forest, "--tree", 1, "-f", "json", "--spread").json
-    assert tree["member"] == {"number": 1, "of": 4}
-    assert sum(tree["nodes"][0]["spread"]) == pytest.approx(1)
+    assert tree["ensemble"] == {"tree": 1, "n_trees": 4}
+    assert sum(tree["nodes"][0]["distribution"]) == pytest.approx(1)

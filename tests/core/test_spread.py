@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from models import STRATEGIES, WITH_THIRD_BRANCHES, fitted, holed, simulated
+from reference.traversal import steps
 
 from tritree import load
-from tritree.inspection.explain import Cell, _ways
-from tritree.inspection.rules import Rules
 
 BINS = 16
 
@@ -26,17 +25,15 @@ def spread_of(model: Any) -> tuple[Any, Any]:
 
 def shares_by_hand(model: Any, X: Any, y: Any, weight: Any, edges: Any) -> Any:
     """Lead every training row down in Python; a third branch has all rows of its node."""
-    tree = model.to_dict()
-    nodes, rules = tree["nodes"], Rules(tree["nodes"], 4)
+    nodes, cells = model.to_dict()["nodes"], model._read_cells(X).cells
     members: list[Any] = [np.ones(len(y)), *(np.zeros(len(y)) for _ in nodes[1:])]
-    cells = [[Cell("missing") if v != v else Cell("observed", v, v) for v in row] for row in X.tolist()]
     for number, node in enumerate(nodes):
         if node["split"] is None:
             continue
         if isinstance(node["third"], int):
             members[node["third"]] = members[number]
         for row in np.flatnonzero(members[number]):
-            for branch, share, _, _ in _ways(node, rules, cells[row], nodes):
+            for branch, share, _, _ in steps(node["split"], cells[row]):
                 if branch != "third" and isinstance(node[branch], int):
                     members[node[branch]][row] = members[number][row] * share
     inside = np.clip(y, edges[0], edges[-1])
@@ -123,20 +120,20 @@ def test_spread_of_fitted_nodes_outlives_the_training_rows(missing: str, tmp_pat
         np.testing.assert_array_equal(edges_after, edges)
         np.testing.assert_array_equal(after[:n_fitted], shares[:n_fitted])
         assert np.isnan(after[n_fitted:]).all()
-        tree = other.to_dict(spread=True)
-        assert all(node["spread"] is None for node in tree["nodes"][n_fitted:])
+        tree = other.to_dict(distribution=True)
+        assert all(node["distribution"] is None for node in tree["nodes"][n_fitted:])
     assert (model.n_nodes_ > n_fitted) == (missing in WITH_THIRD_BRANCHES)
 
 
 def test_description_has_shares_that_fit_the_means() -> None:
     X, y = simulated(150, 3)  # too few for one of them to lie beyond the bins
-    tree = fitted(X, y).to_dict(spread=True)
+    tree = fitted(X, y).to_dict(distribution=True)
     edges = np.array(tree["edges"])
     assert edges[0] <= y.min()
     assert edges[-1] >= y.max()
     middle = (edges[1:] + edges[:-1]) / 2
     for node in tree["nodes"]:
-        assert abs(np.dot(node["spread"], middle) - node["value"][0]) <= (edges[1] - edges[0]) / 2
+        assert abs(np.dot(node["distribution"], middle) - node["value"][0]) <= (edges[1] - edges[0]) / 2
 
 
 @pytest.mark.parametrize(

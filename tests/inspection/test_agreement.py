@@ -34,7 +34,7 @@ class Seen:
     weight: str = ""
     #: The mean; or the class and the shares.
     values: list[str] = field(default_factory=list)
-    stand_ins: str = ""
+    surrogates: str = ""
     #: What stands in the place of branches, or of the node itself.
     note: str = ""
 
@@ -55,7 +55,7 @@ def read_text(tree: Any, **options: Any) -> dict[Path, Seen]:
         drawing, text = re.fullmatch(r"((?:│  |   )*(?:[├╰][─┄] |┊  )?)(.*)", line).groups()  # type: ignore[union-attr]
         depth = len(drawing) // 3
         if "┊" in drawing:
-            seen[tuple(at[: depth - 1])].stand_ins = text
+            seen[tuple(at[: depth - 1])].surrogates = text
             continue
         above = tuple(at[: depth - 1])
         if depth:
@@ -96,7 +96,7 @@ def read_graph(tree: Any, **options: Any) -> dict[Path, Seen]:
             if tail != name:
                 continue
             if head == f"{name}_missing":
-                seen[path].stand_ins = " ".join(graph.nodes[head])
+                seen[path].surrogates = " ".join(graph.nodes[head])
             elif head == f"{name}_more":
                 (seen[path].note,) = graph.nodes[head]
             else:
@@ -227,12 +227,12 @@ def test_page_says_what_the_text_does(tree: Any) -> None:
     assert set(page) == set(text)
     for path, seen in text.items():
         if path:
-            assert page[path[:-1]]["said"][path[-1]] == seen.rule
+            assert page[path[:-1]]["rules"][path[-1]] == seen.rule
         if seen.note:
             assert page[path] == "ungrown"
             continue
         assert f"{page[path]['rows']:,}" == seen.rows
-        assert page[path].get("stand_ins", "") == seen.stand_ins
+        assert page[path].get("surrogates", "") == seen.surrogates
         if len(seen.values) == 1:
             assert page[path]["shown"] == seen.values[0]
         else:
@@ -311,8 +311,10 @@ def test_view_shows_the_rules_that_there_are(tree: Any, view: str) -> None:
         for branch in ("left", "right"):
             follows(seen[*path, branch].rule, branch, split)
         assert ((*path, "third") in seen) == (split["missing_to"] == "third")
-        assert (seen[path].stand_ins != "") == (len(split["surrogates"]) > 0)
-        assert seen[path].stand_ins.startswith(f"{split['name']} missing: by " if split["surrogates"] else "")
+        assert (seen[path].surrogates != "") == (len(split["surrogates"]) > 0)
+        assert seen[path].surrogates.startswith(
+            f"{split['name']} missing: by " if split["surrogates"] else ""
+        )
 
 
 def follows(rule: str, branch: str, split: dict[str, Any]) -> None:

@@ -47,7 +47,7 @@ def test_graph_has_nodes_rules_and_third_branches():
     assert graph.edges == {
         ("n0", "n1"): "x0 < 79.5",
         ("n0", "n2"): "x0 ≥ 79.5",
-        ("n0", "n3"): "x0 missing, x1 takes over",
+        ("n0", "n3"): "x0 missing, then x1",
         ("n3", "n4"): "x1 < 1.5",
         ("n3", "n3_right"): "x1 ≥ 1.5",
         ("n3", "n3_third"): "x1 missing",
@@ -57,14 +57,14 @@ def test_graph_has_nodes_rules_and_third_branches():
 
 def test_title_tells_what_the_tree_is_and_how_to_grow_the_rest():
     title = read_dot(grown_on_demand().to_dot()).title
-    assert title[0].startswith("trinary tree, mean response: 5 nodes")
+    assert title[0].startswith("trinary tree, regression: 5 nodes")
     assert "dotted: third branch" in title[1]
     assert "grow_all()" in title[2]
 
 
 def test_ungrown_branches_are_dashed_and_tell_what_they_answer_once_detached():
     tree = grown_on_demand().detach()
-    assert read_dot(tree.to_dot()).nodes["n3_third"] == ["not grown: answers 2.200"]
+    assert read_dot(tree.to_dot()).nodes["n3_third"] == ["not grown: predicts 2.200"]
     assert tree.to_dot().count("style=dashed") == 2
 
 

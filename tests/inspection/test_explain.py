@@ -55,7 +55,7 @@ def test_terms_add_up_to_the_prediction(task: str, missing: str, training: Any) 
     expected = predicted(model, rows)
     for why, value, answer in zip(explained, expected, model.predict(rows), strict=True):
         np.testing.assert_allclose(why.value, value, rtol=0, atol=1e-12)
-        total = np.array(why.start) + np.sum([*why.contributions.values(), 0 * value], axis=0)
+        total = np.array(why.base_value) + np.sum([*why.contributions.values(), 0 * value], axis=0)
         np.testing.assert_allclose(total, value, rtol=0, atol=1e-12)
         assert why.prediction == answer or task == "regression"
 
@@ -66,27 +66,27 @@ def test_path_leads_from_the_root_to_the_leaf_of_the_row(task: str, missing: str
     model = fitted(task, HOLED, missing=missing)
     rows = HOLED.head(100)
     for why, leaf in zip(model.explain(rows), model.apply(rows), strict=True):
-        stops = [turn.node for turn in why.turns] + [why.turns[-1].to]
+        stops = [turn.node for turn in why.path] + [why.path[-1].to]
         assert stops[0] == 0
         assert stops[-1] == leaf
-        assert [turn.to for turn in why.turns] == stops[1:]
+        assert [turn.to for turn in why.path] == stops[1:]
 
 
 def test_fractional_row_goes_both_ways_and_all_of_it_arrives() -> None:
     model = fitted("regression", HOLED, missing="fractional")
     [why] = model.explain(pd.DataFrame({name: [None] for name in TABLE}))
-    arrived = {turn.to: turn.weight for turn in why.turns}
-    inner = {turn.node for turn in why.turns}
+    arrived = {turn.to: turn.fraction for turn in why.path}
+    inner = {turn.node for turn in why.path}
     assert sum(weight for node, weight in arrived.items() if node not in inner) == pytest.approx(1)
     assert "of the row" in str(why)
 
 
 def test_missing_value_tells_which_column_takes_over() -> None:
     [why] = fitted("regression").explain(TABLE.head(1).assign(number=np.nan))
-    first, second = why.turns[:2]
+    first, second = why.path[:2]
     assert (first.column, first.state, first.branch) == ("number", "missing", "third")
-    assert first.reason == f"number is missing: third branch, {second.column} takes over"
-    assert first.moved == (0.0,)
+    assert first.reason == f"number is missing: third branch, then {second.column}"
+    assert first.contribution == (0.0,)
 
 
 def test_absent_column_and_unseen_category_are_named_as_such() -> None:
@@ -94,7 +94,7 @@ def test_absent_column_and_unseen_category_are_named_as_such() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ColumnMatchWarning)
         [why] = fitted("regression", max_depth=4).explain(rows)
-    states = {turn.column: turn.state for turn in why.turns}
+    states = {turn.column: turn.state for turn in why.path}
     assert states["number"] == "column absent"
     assert {states.get("city"), states.get("code")} & {"never seen in training"}
 
@@ -103,10 +103,10 @@ def test_stand_in_that_decided_is_named_and_gets_the_term() -> None:
     table = pd.DataFrame({"main": np.arange(N, dtype=float), "twin": -np.arange(N, dtype=float)})
     model = TrinaryTreeRegressor(missing="surrogate", max_depth=1).fit(table, table["main"] > 300)
     [why] = model.explain(pd.DataFrame({"main": [np.nan], "twin": [-10.0]}))
-    [turn] = why.turns
+    [turn] = why.path
     assert (turn.column, turn.decided_by, turn.branch) == ("main", "twin", "left")
     assert set(why.contributions) == {"twin"}
-    assert "stands in, left" in turn.reason
+    assert "left by surrogate twin = " in turn.reason
 
 
 def test_branch_that_a_detached_tree_cannot_grow_is_told() -> None:
@@ -114,8 +114,8 @@ def test_branch_that_a_detached_tree_cannot_grow_is_told() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         [why] = model.explain(TABLE.head(1).assign(number=np.nan))
-    assert why.turns[-1].to is None
-    assert "was not grown: the node itself answers" in str(why)
+    assert why.path[-1].to is None
+    assert "not grown: the node predicts" in str(why)
 
 
 def test_text_has_a_line_per_turn_with_its_numbers_aligned() -> None:
@@ -124,10 +124,10 @@ def test_text_has_a_line_per_turn_with_its_numbers_aligned() -> None:
     assert str(model.explain([[np.nan, 9.0]])[0]).splitlines() == [
         "predicts 1.000",
         "",
-        "                                            rows   mean  moved by",
-        "all rows                                     100  0.650",
-        "x0 is missing: third branch, x1 takes over   100  0.650",
-        "x1 = 9 ≥ 3.5                                  60  1.000    +0.350",
+        "                                      rows   mean  contribution",
+        "all rows                               100  0.650",
+        "x0 is missing: third branch, then x1   100  0.650",
+        "x1 = 9 ≥ 3.5                            60  1.000        +0.350",
         "",
         "0.650 at the root, x1 +0.350: 1.000",
     ]
@@ -135,15 +135,15 @@ def test_text_has_a_line_per_turn_with_its_numbers_aligned() -> None:
 
 def test_single_leaf_is_explained_by_its_root() -> None:
     [why] = TrinaryTreeRegressor().fit([[1.0], [2.0]], [3.0, 5.0]).explain([[1.0]])
-    assert why.turns == ()
+    assert why.path == ()
     assert why.contributions == {}
-    assert why.value == why.start == (4.0,)
+    assert why.value == why.base_value == (4.0,)
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_plain_data_of_an_explanation_is_json(task: str) -> None:
     why = fitted(task).explain(HOLED.head(3))[1]
-    assert json.loads(json.dumps(why.to_dict()))["turns"][0]["node"] == 0
+    assert json.loads(json.dumps(why.to_dict()))["path"][0]["node"] == 0
 
 
 def test_names_and_values_cannot_bring_markup_into_the_page() -> None:
@@ -179,7 +179,4 @@ def test_branch_that_was_never_grown_is_not_said_to_be_of_no_help() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         [why] = model.explain(TABLE.head(1).assign(**{asked: None}))
-    assert (
-        why.turns[0].reason
-        == f"{asked} is missing: third branch, which was not grown: the node itself answers"
-    )
+    assert why.path[0].reason == f"{asked} is missing: third branch, not grown: the node predicts"

@@ -15,7 +15,7 @@ from sklearn import config_context
 from sklearn.base import clone
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.inspection.node_selection import choose_by_holes
+from tritree.inspection.node_selection import select_by_missing
 
 pd = pytest.importorskip("pandas")
 
@@ -57,7 +57,7 @@ def test_place_that_cannot_be_written_is_refused_before_the_tree_grows(tmp_path:
 def test_small_tree_is_grown_in_full_and_is_all_in_the_page() -> None:
     model = fitted(*simulated(200, 3))
     data = data_of(model.to_html())
-    assert len(data["nodes"]) == model.n_nodes_ == model.grow_all().n_nodes_
+    assert len(data["nodes"]) == model.grow_all().n_nodes_
     children = [node[branch] for node in data["nodes"] for branch in ("left", "right", "third")]
     assert "ungrown" not in children
     assert "left out" not in children
@@ -68,14 +68,10 @@ def test_rows_with_fewer_holes_come_first(max_nodes: int) -> None:
     X, y = simulated(300, 5)
     model = fitted(X, y)
     data = data_of(model.to_html(max_nodes=max_nodes))
-    assert len(data["nodes"]) <= max_nodes
-    assert model.n_nodes_ == max(max_nodes, fitted(X, y).n_nodes_)
-    numbers = [int(node["name"]) for node in data["nodes"]]
-    holes = holes_above(model.to_dict())
-    assert [holes[number] for number in numbers] == sorted(holes[number] for number in numbers)
-    full = model.grow_all().to_dict()
-    whole = np.array(holes_above(full))
-    shown = np.array([holes[number] for number in numbers])
+    assert len(data["nodes"]) == max_nodes
+    shown = np.array(holes_above(data))
+    assert shown.tolist() == sorted(shown)
+    whole = np.array(holes_above(model.grow_all().to_dict()))
     for level in range(shown.max()):  # all but the last are there in full
         assert (shown == level).sum() == (whole == level).sum()
 
@@ -92,7 +88,7 @@ def test_nodes_that_given_rows_need_are_in_a_page_however_small() -> None:
     rows = np.full((1, 6), np.nan)
     rows[0, 5] = 1.0
     model = fitted(X, y)
-    path = {turn.to for turn in model.explain(rows)[0].turns}
+    path = {turn.to for turn in model.explain(rows)[0].path}
     data = data_of(model.to_html(rows=rows, max_nodes=len(path) + 1))
     assert {int(node["name"]) for node in data["nodes"]} == path | {0}
 
@@ -100,7 +96,7 @@ def test_nodes_that_given_rows_need_are_in_a_page_however_small() -> None:
 def test_wanted_nodes_come_with_all_above_them() -> None:
     tree = fitted(*simulated(300, 4)).grow_all().to_dict()
     last = len(tree["nodes"]) - 1
-    chosen = choose_by_holes(tree["nodes"], 20, [last])
+    chosen = select_by_missing(tree["nodes"], 20, [last])
     assert last in chosen
     places = {number: place for place, number in enumerate(chosen)}
     for number in chosen:
@@ -161,7 +157,7 @@ def test_detached_trees_are_shown_as_they_are(missing: str) -> None:
     data = data_of(model.to_html())
     assert data["detached"]
     assert len(data["nodes"]) == model.n_nodes_
-    assert all(len(node["spread"]) == 16 for node in data["nodes"])
+    assert all(len(node["distribution"]) == 16 for node in data["nodes"])
 
 
 def test_user_text_cannot_end_the_data_nor_become_markup() -> None:

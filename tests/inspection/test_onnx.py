@@ -351,11 +351,12 @@ def test_detached_tree_without_any_third_branch_is_exported_as_it_predicts() -> 
         assert_same(tree, holed(X))
 
 
-def test_tree_is_grown_in_full_by_its_export() -> None:
+def test_copy_of_the_tree_is_grown_in_full_for_its_export() -> None:
     X, y = simulated(100, 3)
     tree = fitted(X, y)
-    tree.to_onnx()
-    assert tree.to_dict()["n_ungrown"] == 0
+    n_nodes, exported = tree.n_nodes_, tree.to_onnx().SerializeToString()
+    assert tree.n_nodes_ == n_nodes
+    assert tree.grow_all().to_onnx().SerializeToString() == exported
 
 
 def test_tree_that_would_be_larger_than_allowed_is_refused_with_its_size() -> None:
@@ -386,7 +387,7 @@ def test_tree_so_deep_that_onnxruntime_would_crash_is_refused() -> None:
         X, np.arange(3_000) % 2
     )
     assert tree.get_depth() > 1_000
-    with pytest.raises(ValueError, match=r"asks up to [\d,]+ questions .* lower max_depth"):
+    with pytest.raises(ValueError, match=r"has up to [\d,]+ comparisons .* lower max_depth"):
         tree.to_onnx()
 
 

@@ -12,8 +12,7 @@ from models import STRATEGIES, TASKS, fitted, holed, simulated
 from sklearn.datasets import load_iris
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.inspection.rules import Rules
-from tritree.inspection.values import Values
+from tritree.inspection.captions import NodeText, SplitText
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -112,7 +111,7 @@ def overlap(a, b):
 def test_every_node_shows_its_value_its_rows_and_its_question(task):
     tree = tree_of(task=task)
     ax, nodes = tree.plot(), tree.to_dict()["nodes"]
-    values = Values(tree.to_dict(), range(len(nodes)), 4)
+    values = NodeText(tree.to_dict(), range(len(nodes)), 4)
     found = boxes(ax)
     assert sorted(found) == list(range(len(nodes)))
     for number, node in enumerate(nodes):
@@ -128,7 +127,7 @@ def test_every_node_shows_its_value_its_rows_and_its_question(task):
 def test_conditions_are_above_the_nodes_they_lead_to(missing):
     tree = tree_of(missing)
     ax, nodes = tree.plot(), tree.to_dict()["nodes"]
-    rules, found = Rules(nodes, 4), boxes(ax)
+    rules, found = SplitText(nodes, 4), boxes(ax)
     for node in nodes:
         if node["split"] is not None:
             for side, condition in zip(("left", "right"), rules.conditions(node["split"]), strict=True):
@@ -286,15 +285,15 @@ def test_daughter_that_is_not_grown_has_its_condition_and_no_box():
 def test_detached_tree_says_what_branches_answer_that_were_not_grown():
     tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, np.where(STEP < 80, 1.0, 3.0)).detach()
     ax = tree.plot()
-    assert words(ax)[:3] == ["missing", "not grown:", "answers 2.200"]
-    assert "not grown before detach() answers with the value of its node" in caption(ax)
+    assert words(ax)[:3] == ["missing", "not grown:", "predicts 2.200"]
+    assert "not grown before detach() predicts the value of its node" in caption(ax)
     assert_readable(ax)
 
 
 def test_detached_tree_of_classes_with_long_names_can_be_read():
     y = np.where(STEP < 80, "a class that has a very long name", "another such class, just as long")
     ax = TrinaryTreeClassifier(max_depth=1).fit(TWO_COLUMNS, y).detach().plot()
-    assert "not grown: answers" in " ".join(words(ax))
+    assert "not grown: predicts" in " ".join(words(ax))
     assert_readable(ax)
 
 
@@ -356,15 +355,15 @@ def test_fractional_shows_the_part_of_a_missing_row_on_either_side():
     assert texts == ["< 49.5 and 25% of missing", "≥ 49.5 and 75% of missing"]
 
 
-def test_stand_ins_are_named_as_far_as_there_is_room():
+def test_surrogates_are_named_as_far_as_there_is_room():
     X = np.column_stack([STEP, -STEP, STEP + 1, STEP * 2])
     ax = TrinaryTreeRegressor(missing="surrogate", max_depth=1).fit(X, STEP < 80).plot()
     assert inside(ax, boxes(ax)[0])[-2:] == ["x0", "or x1, x2, x3"]
-    assert "the first of these columns that is observed decides" in caption(ax)
+    assert "surrogates; where the value is missing, the first that is observed decides" in caption(ax)
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame(X, columns=["a", "a name that has no room in a box", "b", "c"])
     ax = TrinaryTreeRegressor(missing="surrogate", max_depth=1).fit(X, STEP < 80).plot()
-    assert inside(ax, boxes(ax)[0])[-2:] == ["a", "or 3 stand-ins"]
+    assert inside(ax, boxes(ax)[0])[-2:] == ["a", "or 3 surrogates"]
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -379,15 +378,15 @@ def test_weights_are_shown_if_there_are_any(task):
 
 def test_bars_are_the_spread_of_the_responses():
     tree = tree_of("mia")
-    ax, told = tree.plot(), tree.to_dict(spread=True)
+    ax, told = tree.plot(), tree.to_dict(distribution=True)
     bars = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
     assert len(bars) == len(boxes(ax)) == tree.n_nodes_
     for number, box in boxes(ax).items():
         [bar] = [bar for bar in bars if box.contains(bar.get_data().edges[0], bar.get_data().baseline)]
         heights = bar.get_data().baseline - bar.get_data().values
-        shares = np.array(told["nodes"][number]["spread"])
+        shares = np.array(told["nodes"][number]["distribution"])
         np.testing.assert_allclose(heights / heights.max(), shares / shares.max(), atol=1e-6)
-    assert "distribution of the response" in caption(ax)
+    assert "distribution of the target" in caption(ax)
 
 
 def test_response_whose_spread_is_not_known_has_its_standard_deviation():
@@ -399,7 +398,7 @@ def test_response_whose_spread_is_not_known_has_its_standard_deviation():
     assert sqrt(root["loss"] / root["weight"]) == pytest.approx(deviation)
     assert not any(isinstance(patch, StepPatch) for patch in ax.patches)
     low, high = (f"{root['value'][0] + sign * deviation:.3f}" for sign in (-1, 1))
-    assert f"from {low} to {high}: standard deviation of the response" in caption(ax)
+    assert f"from {low} to {high}: standard deviation of the target" in caption(ax)
 
 
 def test_bar_of_classes_has_their_shares():
@@ -417,7 +416,7 @@ def test_bar_of_classes_has_their_shares():
 
 
 def test_classes_beyond_the_colours_share_grey():
-    y = (STEP // (N / 12)).astype(int)
+    y = (STEP // (N / 15)).astype(int)
     ax = TrinaryTreeClassifier(missing="mia", max_depth=3, min_samples_leaf=5).fit(STEP[:, None], y).plot()
     assert "3 other classes" in words(ax)
     assert_readable(ax)
@@ -476,8 +475,8 @@ def test_caption_can_be_left_out():
     texts = {
         caption: " ".join(t.get_text() for t in tree.plot(caption=caption).texts) for caption in (True, False)
     }
-    assert "trinary tree, mean response" in texts[True]
-    assert "trinary tree, mean response" not in texts[False]
+    assert "trinary tree, regression" in texts[True]
+    assert "trinary tree, regression" not in texts[False]
     assert "x0" in texts[False]
 
 

@@ -265,7 +265,7 @@ def test_tree_without_a_split_has_no_bars_and_says_why() -> None:
     ax = TrinaryTreeRegressor(max_depth=0).fit([[1.0], [2.0]], [3.0, 5.0]).plot_importance()
     ax.figure.canvas.draw()
     assert len(ax.patches) == 0
-    assert "no column lowers it" in ax.get_xlabel()
+    assert "no column reduces it" in ax.get_xlabel()
 
 
 def test_names_of_important_columns_are_no_formulas() -> None:
@@ -299,7 +299,7 @@ def test_matplotlib_stays_unimported_until_something_is_drawn() -> None:
         "import sys, tritree\n"
         "tritree.plot_missing, tritree.inspection.missing_patterns.summarise_missing([[1.0, None]])\n"
         "tree = tritree.TrinaryTreeRegressor(max_depth=1).fit([[1.0], [2.0]], [1.0, 2.0])\n"
-        "tree.to_dot(), tree.reliance_on_missing_([[None]])\n"
+        "tree.to_dot(), tree.missing_reliance([[None]])\n"
         "assert not any(name.startswith('matplotlib') for name in sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -37,19 +37,19 @@ def test_whole_drawing_of_a_tree_that_has_grown_on_demand():
     tree.predict([[np.nan, 0.0]])
     assert tree.to_text() == "\n".join(
         [
-            "trinary tree, mean response: 5 nodes, 3 leaves, 2 grown on demand, 2 branches not grown yet",
-            "● leaf   share: of the rows above   "
+            "trinary tree, regression: 5 nodes, 3 leaves, 2 grown on demand, 2 branches not grown yet",
+            "● leaf   fraction: of the parent's rows   "
             "┄ third branch: all rows of the node, for those whose value is missing",
-            "a branch that is not grown yet grows when a row to predict needs it; grow_all() grows them all",
+            "a branch not grown yet is grown when a row needs it; grow_all() grows them all",
             "",
-            "                              rows  share   mean",
-            "all rows                       200         2.200",
-            "├─ x0 < 79.5                    80    40%  1.000  ●",
-            "├─ x0 ≥ 79.5                   120    60%  3.000  ●",
-            "╰┄ x0 missing, x1 takes over   200   100%  2.200",
-            "   ├─ x1 < 1.5                 100    50%  1.400  ●",
-            "   ├─ x1 ≥ 1.5                not grown yet",
-            "   ╰┄ x1 missing              not grown yet",
+            "                        rows  fraction   mean",
+            "all rows                 200            2.200",
+            "├─ x0 < 79.5              80       40%  1.000  ●",
+            "├─ x0 ≥ 79.5             120       60%  3.000  ●",
+            "╰┄ x0 missing, then x1   200      100%  2.200",
+            "   ├─ x1 < 1.5           100       50%  1.400  ●",
+            "   ├─ x1 ≥ 1.5          not grown yet",
+            "   ╰┄ x1 missing        not grown yet",
         ]
     )
 
@@ -57,7 +57,7 @@ def test_whole_drawing_of_a_tree_that_has_grown_on_demand():
 def test_third_branch_without_another_column_says_so():
     tree = TrinaryTreeRegressor(max_depth=1).fit(STEP[:, None], STEP)
     tree.predict([[np.nan]])
-    assert any("x0 missing, no other column helps" in line for line in drawn(tree))
+    assert any("x0 missing, no further split" in line for line in drawn(tree))
 
 
 def test_branch_that_is_not_grown_says_so():
@@ -103,9 +103,9 @@ def test_fractional_shows_weights_that_add_up_where_rows_count_twice():
     X = np.where(np.arange(N) % 10 == 0, np.nan, STEP)[:, None]
     tree = TrinaryTreeRegressor(missing="fractional", max_depth=1).fit(X, (STEP < 50).astype(float))
     text = tree.to_text()
-    assert "a row whose value is missing counts on both sides in rows, and by its parts in weight" in text
+    assert "a row whose value is missing counts on both sides in rows, and by its fractions in weight" in text
     assert "are weighted" not in text
-    assert re.search(r"rows +weight +share +mean$", text, re.MULTILINE)
+    assert re.search(r"rows +weight +fraction +mean$", text, re.MULTILINE)
     cells = [re.findall(r" ([\d.]+) +([\d.]+) +(\d+)% ", line)[0] for line in drawn(tree)[1:]]
     rows, weights, shares = (sum(map(float, column)) for column in zip(*cells, strict=True))
     assert (rows, weights, shares) == (N + N // 10, N, 100)
@@ -124,7 +124,7 @@ def test_detached_tree_says_what_its_ungrown_branches_answer():
     tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, np.where(STEP < 80, 1.0, 3.0)).detach()
     text = draw_text(described(tree, detached=True))
     assert "1 branch not grown before detach()" in text.splitlines()[0]
-    assert re.search(r"x0 missing +not grown: answers 2\.200$", text, re.MULTILINE)
+    assert re.search(r"x0 missing +not grown: predicts 2\.200$", text, re.MULTILINE)
     with pytest.warns(UngrownBranchWarning):
         np.testing.assert_allclose(tree.predict([[np.nan, 0.0]]), 2.2)
     assert "yet" not in text
@@ -133,7 +133,7 @@ def test_detached_tree_says_what_its_ungrown_branches_answer():
 def test_detached_tree_of_classes_answers_with_the_best_class():
     tree = TrinaryTreeClassifier(max_depth=1).fit(TWO_COLUMNS, np.where(STEP < 80, "low", "high")).detach()
     text = draw_text(described(tree, detached=True))
-    assert re.search(r"x0 missing +not grown: answers high, 60\.0%$", text, re.MULTILINE)
+    assert re.search(r"x0 missing +not grown: predicts high, 60\.0%$", text, re.MULTILINE)
 
 
 def test_surrogates_are_listed_in_their_order():
@@ -208,14 +208,14 @@ def test_classes_show_the_best_and_all_shares():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
     text = TrinaryTreeClassifier(max_depth=2).fit(X, names[y]).to_text()
-    assert re.search(r"rows +share +class +setosa +versicolor +virginica$", text, re.MULTILINE)
+    assert re.search(r"rows +fraction +class +setosa +versicolor +virginica$", text, re.MULTILINE)
     assert re.search(r"x2 < 2.45 +50 +33% +setosa +100.0% +0.0% +0.0% +●$", text, re.MULTILINE)
 
 
 def test_many_classes_show_the_best_alone():
     X, y = STEP[:, None], (STEP // 20).astype(int)
     text = TrinaryTreeClassifier(max_depth=1).fit(X, y).to_text()
-    assert re.search(r"rows +share +class +its share$", text, re.MULTILINE)
+    assert re.search(r"rows +fraction +class +probability$", text, re.MULTILINE)
 
 
 def test_tree_of_one_node_is_one_line_without_a_share_of_what_is_above():
@@ -229,7 +229,7 @@ def test_tree_of_one_node_is_one_line_without_a_share_of_what_is_above():
 
 
 def test_legend_tells_how_to_grow_what_is_not_grown():
-    how = "a branch that is not grown yet grows when a row to predict needs it; grow_all() grows them all"
+    how = "a branch not grown yet is grown when a row needs it; grow_all() grows them all"
     tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, STEP)
     assert tree.to_text().splitlines()[2] == how
     assert how not in tree.grow_all().to_text()

@@ -64,7 +64,7 @@ def export(
     else:
         if spread and not hasattr(tree, "fit"):
             raise UserError("trees of boosting have no distribution of targets; leave out --spread")
-        data = f"{to_json(tree.to_dict(**({'spread': True} if spread else {})), indent=None)}\n".encode()
+        data = f"{to_json(tree.to_dict(distribution=spread), indent=None)}\n".encode()
     write_output(data, file, output, f"the {'tree' if form == 'json' else 'model'} as {form.upper()}")
 
 

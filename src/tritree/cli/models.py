@@ -69,7 +69,8 @@ def select_tree(model: Any, number: int | None) -> Any:
         raise UserError(f"the model has {model.n_trees_:,} trees; name one with --tree, from 0 to {last}")
     if number > last:
         raise UserError(f"there is no tree {number}; the trees are numbered from 0 to {last}")
-    return model.member(number)
+    trees = model.estimators_
+    return trees.flat[number] if model_kind(model) == "boosting" else trees[number]
 
 
 def make_estimator(kind: str, task: str, options: Mapping[str, Any]) -> Any:

@@ -100,7 +100,7 @@ def show(
 def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *, has_number: bool) -> bytes:
     """Return the file that shows a tree, with hints that name options of the command line."""
     from tritree.cli.output import figure_bytes
-    from tritree.inspection.words import Hints, use_hints
+    from tritree.inspection.captions import Hints, use_hints
 
     grow_rows = "--rows TABLE grows those that rows need"
     hints = Hints(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tritree.encoder import TableEncoder
     from tritree.estimators.reaching_rows import Value
-    from tritree.inspection.arrays import TreeArrays
+    from tritree.inspection.tree_arrays import TreeArrays
 
 __all__ = [
     "BinnedRows",
@@ -409,9 +409,9 @@ class BoostingModel(GrowingModel):
 
     def trees(self) -> Iterable[TreeArrays]:
         """Return the arrays of each tree as it is now."""
-        from tritree.estimators.boosting.trees import Trees
+        from tritree.inspection.tree_arrays import EnsembleArrays
 
-        return Trees(self.core)
+        return EnsembleArrays(self.core)
 
     def predict(
         self, columns: _core.Columns, n_rows: int, n_threads: int, iterations: tuple[int, int] | None = None

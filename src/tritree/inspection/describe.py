@@ -1,11 +1,12 @@
-"""One plain dict of a grown tree: the only thing that views read, so that they cannot disagree."""
+"""Description of a tree as one plain dict: views read nothing else, so they cannot disagree."""
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from tritree.inspection.tree_arrays import UNGROWN, Branch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,26 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.encoder import ColumnEncoder, TableEncoder
-    from tritree.inspection.arrays import TreeArrays
+    from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = ["add_spread", "describe"]
-
-UNGROWN = -2
-
-
-class Branch(IntEnum):
-    """Where a split sends the rows whose value is missing, by the core's numbers."""
-
-    LEFT = 0
-    RIGHT = 1
-    THIRD = 2
-    BOTH = 3
-    SURROGATES = 4
-
-    @property
-    def word(self) -> str:
-        """Return the branch in the words of a description."""
-        return self.name.lower()
+__all__ = ["add_distribution", "describe"]
 
 
 def describe(
@@ -44,25 +28,24 @@ def describe(
     n_grown: int,
     detached: bool = False,
 ) -> dict[str, Any]:
-    """Return the tree as plain data.
+    """Return a tree as plain data.
 
-    ``detached`` tells that the training rows are gone, so that a branch that is not grown answers with the value of
-    its node.
+    ``detached`` means that the training rows are gone, so that an ungrown branch predicts the value of its node.
 
     ``nodes`` is a list indexed by node number. A node has ``depth``, ``rows``, ``weight``, ``loss``, ``value`` (a
-    list: the mean, or the class shares) and ``split``, which is None in a leaf. A split has
+    list: the mean, or the class probabilities) and ``split``, which is None in a leaf. A split has
 
     - ``column`` and ``name``; ``rule`` is "threshold" (with ``threshold``; left is below it), "order" (ordered
       categories: ``left`` and ``right`` list them), "categories" (``left`` and ``right`` list those seen in the node)
       or "missing" (missing against observed: missing goes to ``missing_to``, observed to the other side);
     - ``missing_to``: "left", "right", "third", "both" or "surrogates"; ``larger``: "left" or "right";
-      ``share``: the share of a missing row that goes left under "both";
-    - ``surrogates``: splits of the same shape, best first, each with ``below``, the branch that their left stands for.
+      ``share``: the fraction of a row with a missing value that goes left under "both";
+    - ``surrogates``: splits of the same form, best first, each with ``below``: the branch that their left side means.
 
-    ``left``, ``right`` and ``third`` of a node are node numbers, None where there is no such branch and "ungrown"
-    where it has not been grown.
+    ``left``, ``right`` and ``third`` of a node are node numbers, None if there is no such branch and "ungrown" if it
+    has not been grown.
 
-    `add_spread` adds how the responses are spread.
+    `add_distribution` adds the distribution of the target.
     """
     names = encoder.feature_names or [f"x{j}" for j in range(len(encoder.columns))]
     columns = [_describe_column(name, learned) for name, learned in zip(names, encoder.columns, strict=True)]
@@ -83,19 +66,21 @@ def describe(
     }
 
 
-def add_spread(tree: dict[str, Any], numbers: Sequence[int], spread: Mapping[str, NDArray[Any]]) -> None:
-    """Add to a description how the responses of the training rows are spread in some of its nodes.
+def add_distribution(
+    tree: dict[str, Any], numbers: Sequence[int], spread: Mapping[str, NDArray[Any]]
+) -> None:
+    """Add to a description the distribution of the target in some nodes.
 
-    The tree gets ``edges``, those of the bins of the response, beyond which lie few and which the outermost bins take;
-    None in classification, where a node's value says it all. Each of the nodes gets ``spread``, the share of its weight
-    per bin, None where that is not known: of nodes grown on demand, once the training rows are gone.
+    The tree gets ``edges``, the bin edges; the outermost bins also hold the few values beyond them. They are None in
+    classification, where the value of a node is its distribution. Each of the nodes gets ``distribution``, the fraction
+    of its weight per bin; None if it is unknown: for nodes grown on demand, once the training rows are gone.
     """
     edges = spread["edges"].tolist()
     tree["edges"] = edges or None
     if not edges:
         return
-    for number, shares in zip(numbers, spread["shares"].reshape(len(numbers), -1), strict=True):
-        tree["nodes"][number]["spread"] = None if np.isnan(shares[0]) else shares.astype(float).tolist()
+    for number, bins in zip(numbers, spread["shares"].reshape(len(numbers), -1), strict=True):
+        tree["nodes"][number]["distribution"] = None if np.isnan(bins[0]) else bins.astype(float).tolist()
 
 
 def _describe_column(name: str, learned: ColumnEncoder) -> dict[str, Any]:
@@ -143,7 +128,7 @@ def _describe_surrogate(tree: TreeArrays, i: int, columns: list[dict[str, Any]])
 
 
 def _sets(words: NDArray[np.uint64], begin: int, count: int) -> tuple[list[int], list[int]]:
-    """Return the category numbers that go left and those that go right."""
+    """Return the numbers of the categories that go left, and of those that go right."""
     if not count:
         return [], []
     bits = np.unpackbits(words[begin : begin + 2 * count].view(np.uint8), bitorder="little").reshape(2, -1)

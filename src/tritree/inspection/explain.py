@@ -1,316 +1,487 @@
-"""Why a row gets its prediction: its path, turn by turn, and what each turn has moved."""
+"""Explanations of predictions: the path of a row through a tree, or the contributions of columns over many trees."""
 
 from __future__ import annotations
 
+import html
 from dataclasses import asdict, dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from tritree.encoder import MISSING as NO_CATEGORY
-from tritree.inspection.formatting import as_label, as_percent, number_format
-from tritree.inspection.rules import WIDEST_LABEL, Rules, name_of
-from tritree.inspection.telling import signed, told_as_html, told_as_text
+from tritree.inspection.captions import WIDEST_LABEL, SplitText, name_of, terms_of
+from tritree.inspection.formatting import as_label, as_name, as_percent, count, number_format, pad, width_of
+from tritree.inspection.rows import ABSENT, MISSING, NEVER_SEEN, OBSERVED
+from tritree.inspection.traversal import other_side
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from tritree.columns import TypedColumn
-    from tritree.encoder import ColumnEncoder
+    from tritree.inspection.contributions import Contributions
+    from tritree.inspection.rows import Cell
+    from tritree.inspection.traversal import PathStep
 
-__all__ = ["Cell", "Explanation", "Turn", "explain_row", "read_cells", "side_of"]
+__all__ = ["EnsembleExplanation", "Explanation", "Predictions", "Step", "explain_path", "explain_rows"]
 
-OBSERVED, MISSING, ABSENT = "observed", "missing", "column absent"
-NEVER_SEEN, NOT_HERE = "never seen in training", "never seen in this node"
+_NOT_IN_NODE = "never seen in this node"
+_MAX_COLUMNS = 20  # columns listed one by one
+_WIDEST_NAME = 30
+
+
+class _Printed:
+    """An explanation as text and in a notebook: a headline, a table with its headings, and a summary."""
+
+    def _report(self) -> tuple[str, list[list[str]], str]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        headline, table, summary = self._report()
+        widths = [max(width_of(line[i]) for line in table) for i in range(len(table[0]))]
+        lines = [
+            "  ".join(pad(cell, widths[i], right=i > 0) for i, cell in enumerate(line)).rstrip()
+            for line in table
+        ]
+        return "\n".join([headline, "", *lines, "", summary])
+
+    def _repr_html_(self) -> str:
+        headline, table, summary = self._report()
+        cell = '<{0} style="text-align:{1};padding:0.1em 0.8em 0.1em 0;white-space:nowrap">{2}</{0}>'
+        rows = [
+            "".join(
+                cell.format("td" if r else "th", "right" if i else "left", html.escape(text))
+                for i, text in enumerate(line)
+            )
+            for r, line in enumerate(table)
+        ]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return (
+            f'<div style="overflow-x:auto"><p><b>{html.escape(headline)}</b></p>'
+            f"<table>{body}</table><p>{html.escape(summary)}</p></div>"
+        )
+
+
+def _signed(value: float, text_of: Callable[[float], str]) -> str:
+    """Return a contribution with its sign; nothing if it rounds to zero."""
+    size = text_of(abs(value))
+    return "" if size == text_of(0.0) else f"{'+' if value > 0 else '-'}{size}"
+
+
+def _value_text(value: Any) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else as_label(value, WIDEST_LABEL)
+
+
+# ------------------------------------------------------------------------------------------------------------ one tree
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """What a row has in a column."""
+class Step:
+    """A step on the path of a row, from a node to one of its children."""
 
-    #: "observed", "missing", "column absent" or "never seen in training".
-    state: str
-    #: The value as the user knows it; None where there is none.
-    value: Any = None
-    #: What a threshold is compared with: the value itself, or its place in the order of ordered categories.
-    number: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A turn on a row's path."""
-
-    #: The node where it is taken, and the one that it leads to; None if that was not grown.
+    #: The node, and the child; None if the branch is not grown.
     node: int
     to: int | None
-    #: The column that the node splits, and what the row has there: its state and its value.
+    #: The column of the node's split, and the row's value: its state and the value itself.
     column: str
     state: str
     value: Any
     #: "left", "right" or "third".
     branch: str
-    #: Why, in words.
+    #: Why the row takes the branch, in words.
     reason: str
-    #: The column that decided: another one if it stood in for a missing value.
+    #: The column that decides: that of a surrogate, where one replaces a missing value.
     decided_by: str
-    #: How much of the row takes the turn: less than 1 where it goes both ways.
-    weight: float
-    #: Training rows behind the branch.
+    #: Fraction of the row that takes the step: less than 1 where a row goes both ways.
+    fraction: float
+    #: Number of training rows of the child.
     rows: int
-    #: What the node says, and what the branch says: the mean, or the class shares.
+    #: Values of the node and of the child: the mean, or the class probabilities.
     before: tuple[float, ...]
     after: tuple[float, ...]
 
     @property
-    def moved(self) -> tuple[float, ...]:
-        """Return by how much the turn has moved the prediction."""
+    def contribution(self) -> tuple[float, ...]:
+        """Contribution of the step to the prediction."""
         return tuple(
-            self.weight * (after - before) for before, after in zip(self.before, self.after, strict=True)
+            self.fraction * (after - before) for before, after in zip(self.before, self.after, strict=True)
         )
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """Why a row gets its prediction; printed, it tells the path in words.
+class Explanation(_Printed):
+    """Explanation of a prediction by one tree; ``print`` shows the path in words.
 
     Attributes
     ----------
     prediction : object
-        The predicted number, or the predicted class.
+        The predicted number or class.
     value : tuple of float
-        The predicted number, or the shares of the classes.
-    start : tuple of float
-        What the root says: where the path starts.
-    start_rows : int
-        The training rows behind it.
-    turns : tuple of Turn
-        The path.
+        The predicted number, or the class probabilities.
+    base_value : tuple of float
+        The value of the root, where the path starts.
+    root_rows : int
+        Number of training rows of the root.
+    path : tuple of Step
+        The steps from the root to a leaf.
     contributions : dict
-        By column, how far its turns have moved the value. The start and all contributions add up to the value.
+        The contribution of each column. The base value and all contributions add up to the value.
     classes : tuple or None
-        The classes, in the order of the shares.
+        The classes, in the order of the probabilities.
+    value_name : str
+        What the value is: "mean", "value" for a boosted tree.
     """
 
     prediction: Any
     value: tuple[float, ...]
-    start: tuple[float, ...]
-    start_rows: int
-    turns: tuple[Turn, ...]
+    base_value: tuple[float, ...]
+    root_rows: int
+    path: tuple[Step, ...]
     contributions: dict[str, tuple[float, ...]]
     classes: tuple[Any, ...] | None = None
+    value_name: str = "mean"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain data."""
-        return asdict(self) | {"turns": [asdict(turn) | {"moved": turn.moved} for turn in self.turns]}
+        path = [asdict(step) | {"contribution": step.contribution} for step in self.path]
+        return asdict(self) | {"path": path}
 
-    def __str__(self) -> str:
-        return told_as_text(*self._told())
-
-    def _repr_html_(self) -> str:
-        return told_as_html(*self._told())
-
-    def _told(self) -> tuple[str, list[list[str]], str]:
-        """Return the headline, the path as a table with its headings, and what each column has moved."""
-        best = 0 if self.classes is None else self.classes.index(self.prediction)
+    def _report(self) -> tuple[str, list[list[str]], str]:
+        k, name = self._explained()
         if self.classes is None:
-            seen = [self.start[0], self.value[0], *(turn.after[0] for turn in self.turns)]
-            what, say = "mean", number_format(seen, 4)
-            headline = f"predicts {say(self.value[0])}"
+            text_of = number_format([self.base_value[0], self.value[0], *(s.after[0] for s in self.path)], 4)
+            headline = f"predicts {text_of(self.value[0])}"
         else:
-            label = as_label(self.prediction, WIDEST_LABEL)
-            what, say = f"share of {label}", "{:.1%}".format
-            headline = f"predicts {label}, {say(self.value[best])}"
+            text_of = "{:.1%}".format
+            headline = f"predicts {as_label(self.prediction, WIDEST_LABEL)}, {text_of(self.value[k])}"
         table = [
-            ["", "rows", what, "moved by"],
-            ["all rows", f"{self.start_rows:,}", say(self.start[best]), ""],
+            ["", "rows", name, "contribution"],
+            ["all rows", f"{self.root_rows:,}", text_of(self.base_value[k]), ""],
         ]
-        for turn in self.turns:
-            part = "" if turn.weight == 1 else f", {as_percent(turn.weight)} of the row"
-            moved = signed(turn.moved[best], say)
-            table.append([turn.reason + part, f"{turn.rows:,}", say(turn.after[best]), moved])
-        ranked = sorted(self.contributions.items(), key=lambda item: -abs(item[1][best]))
-        parts = [f", {column} {text}" for column, moved in ranked if (text := signed(moved[best], say))]
+        for step in self.path:
+            part = "" if step.fraction == 1 else f", {as_percent(step.fraction)} of the row"
+            contribution = _signed(step.contribution[k], text_of)
+            table.append([step.reason + part, f"{step.rows:,}", text_of(step.after[k]), contribution])
+        ranked = sorted(self.contributions.items(), key=lambda item: -abs(item[1][k]))
+        parts = [f", {column} {text}" for column, c in ranked if (text := _signed(c[k], text_of))]
         return (
             headline,
             table,
-            f"{say(self.start[best])} at the root{''.join(parts)}: {say(self.value[best])}",
+            f"{text_of(self.base_value[k])} at the root{''.join(parts)}: {text_of(self.value[k])}",
         )
 
+    def _explained(self) -> tuple[int, str]:
+        """Return the index of the value that is printed, and its name."""
+        if self.classes is None:
+            return 0, self.value_name
+        label = as_label(self.prediction, WIDEST_LABEL)
+        return self.classes.index(self.prediction), f"probability of {label}"
+
     def plot(self, ax: Any = None) -> Any:
-        """Return an ``Axes`` with what each column has moved, from the root's value to the prediction.
+        """Plot the contributions of the columns, from the value of the root to the prediction; return the ``Axes``.
 
         Needs matplotlib (``pip install tritree[plot]``).
         """
         from tritree.inspection.axes import check_axes
-        from tritree.inspection.plots import plot_explanation
+        from tritree.inspection.plots import draw_contributions
 
         check_axes(ax)
-        return plot_explanation(self, ax)
+        k, name = self._explained()
+        found = {column: values[k] for column, values in self.contributions.items() if values[k]}
+        ranked = sorted(found, key=lambda column: -abs(found[column]))
+        named = [(as_name(column, _WIDEST_NAME), found[column]) for column in ranked]
+        return draw_contributions(named, self.base_value[k], self.value[k], name, "prediction", ax)
 
 
-def read_cells(
-    learned: ColumnEncoder, column: TypedColumn | None, values: NDArray[Any] | None, n_rows: int
-) -> list[Cell]:
-    """Return what the rows of a table have in a column of training, given its values as the core takes them."""
-    if column is None or values is None:
-        return [Cell(ABSENT if column is None else MISSING)] * n_rows
-    cells = []
-    for row, value in enumerate(values.tolist()):
-        if value != value or (learned.categories is not None and value == NO_CATEGORY):
-            cells.append(Cell(MISSING))
-        elif learned.categories is None:
-            cells.append(Cell(OBSERVED, learned.value(column, row), float(value)))
-        else:
-            seen = OBSERVED if value >= 0 else NEVER_SEEN
-            cells.append(Cell(seen, learned.value(column, row)))
-    return cells
-
-
-def explain_row(
-    tree: dict[str, Any], rules: Rules, cells: Sequence[Cell], classes: Sequence[Any] | None
+def explain_path(
+    tree: dict[str, Any], splits: SplitText, cells: Sequence[Cell], path: Sequence[PathStep]
 ) -> Explanation:
-    """Return why a row gets its prediction, given the tree as ``describe`` tells it, grown as far as the row needs."""
-    nodes, turns, ends = tree["nodes"], [], []
-    stack = [(0, 1.0)]
-    while stack:
-        number, weight = stack.pop()
-        node = nodes[number]
-        if node["split"] is None:
-            ends.append((weight, node["value"]))
-            continue
-        for branch, share, decided_by, reason in _ways(node, rules, cells, nodes):
-            to = node[branch] if isinstance(node[branch], int) else None
-            behind = node if to is None else nodes[to]
-            turns.append(_turn(number, to, node, behind, branch, weight * share, cells, decided_by, reason))
-            if to is None:
-                ends.append((weight * share, node["value"]))
-            else:
-                stack.append((to, weight * share))
-    value = tuple(fsum(weight * end[k] for weight, end in ends) for k in range(len(nodes[0]["value"])))
+    """Return the explanation of a prediction, given the description of the tree and the path of the row."""
+    nodes, classes = tree["nodes"], tree["classes"]
+    steps, ends = [], []
+    for step in path:
+        child = nodes[step.node if step.to is None else step.to]
+        if step.to is None or child["split"] is None:
+            ends.append((step.fraction, child["value"]))
+        steps.append(_step(step, nodes, splits, cells, tree["columns"]))
+    if not path:
+        ends.append((1.0, nodes[0]["value"]))
+    value = tuple(fsum(fraction * end[k] for fraction, end in ends) for k in range(len(nodes[0]["value"])))
     best = max(range(len(value)), key=value.__getitem__)
     return Explanation(
         prediction=value[0] if classes is None else classes[best],
         value=value,
-        start=tuple(nodes[0]["value"]),
-        start_rows=nodes[0]["rows"],
-        turns=tuple(turns),
-        contributions=_contributions(turns),
+        base_value=tuple(nodes[0]["value"]),
+        root_rows=nodes[0]["rows"],
+        path=tuple(steps),
+        contributions=_contributions(steps),
         classes=None if classes is None else tuple(classes),
+        value_name=terms_of(tree).value,
     )
 
 
-def _turn(
-    number: int,
-    to: int | None,
-    node: Mapping[str, Any],
-    behind: Mapping[str, Any],
-    branch: str,
-    weight: float,
+def _step(
+    step: PathStep,
+    nodes: Sequence[dict[str, Any]],
+    splits: SplitText,
     cells: Sequence[Cell],
-    decided_by: str,
-    reason: str,
-) -> Turn:
+    columns: Sequence[dict[str, Any]],
+) -> Step:
+    node = nodes[step.node]
+    child = node if step.to is None else nodes[step.to]
     cell = cells[node["split"]["column"]]
-    if to is None:
-        reason += ", which was not grown: the node itself answers"
-    return Turn(
-        node=number,
-        to=to,
+    reason = _reason(step, node, nodes, splits, cells)
+    if step.to is None:
+        reason += ", not grown: the node predicts"
+    return Step(
+        node=step.node,
+        to=step.to,
         column=node["split"]["name"],
         state=cell.state,
         value=cell.value,
-        branch=branch,
+        branch=step.branch,
         reason=reason,
-        decided_by=decided_by,
-        weight=weight,
-        rows=behind["rows"],
+        decided_by=columns[step.decided_by]["name"],
+        fraction=step.fraction,
+        rows=child["rows"],
         before=tuple(node["value"]),
-        after=tuple(behind["value"]),
+        after=tuple(child["value"]),
     )
 
 
-def _contributions(turns: Sequence[Turn]) -> dict[str, tuple[float, ...]]:
+def _contributions(steps: Sequence[Step]) -> dict[str, tuple[float, ...]]:
     terms: dict[str, list[tuple[float, ...]]] = {}
-    for turn in turns:
-        terms.setdefault(turn.decided_by, []).append(turn.moved)
-    return {column: tuple(map(fsum, zip(*moved, strict=True))) for column, moved in terms.items()}
+    for step in steps:
+        terms.setdefault(step.decided_by, []).append(step.contribution)
+    return {column: tuple(map(fsum, zip(*found, strict=True))) for column, found in terms.items()}
 
 
-def _ways(
-    node: dict[str, Any], rules: Rules, cells: Sequence[Cell], nodes: Sequence[dict[str, Any]]
-) -> Iterator[tuple[str, float, str, str]]:
-    """Yield the branches that a row takes: each with its share, the column that decided, and why."""
-    split = node["split"]
-    name, cell = split["name"], cells[split["column"]]
-    side, state = side_of(split, cell)
-    if side is not None:
-        yield side, 1.0, name, f"{_shown(split, cell)} {_condition(rules, split, side)}"
-        return
-    lacking = f"{name_of(split)} is missing" if state == MISSING else f"{_shown(split, cell)}, {state}"
-    missing_to, larger = split["missing_to"], split["larger"]
-    if missing_to == "third":
-        yield "third", 1.0, name, f"{lacking}: third branch{_successor(node, nodes)}"
-    elif missing_to == "both":
-        for side, share in (("left", split["share"]), ("right", 1 - split["share"])):
-            yield (
-                side,
-                share,
-                name,
-                f"{lacking}: {side} with {as_percent(share)} ({_condition(rules, split, side)})",
-            )
-    elif missing_to == "surrogates":
-        for surrogate in split["surrogates"]:
-            stand_in = cells[surrogate["column"]]
-            theirs, _ = side_of(surrogate, stand_in)
-            if theirs is None:
-                continue
-            straight = surrogate["rule"] == "categories" or surrogate["below"] == "left"
-            side = theirs if straight else "right" if theirs == "left" else "left"
-            shown = f"{_shown(surrogate, stand_in)} {_condition(rules, surrogate, theirs)}"
-            yield side, 1.0, surrogate["name"], f"{lacking}: {shown} stands in, {side}"
-            return
-        yield larger, 1.0, name, f"{lacking}, and no stand-in is known: {larger}, the larger side"
-    elif state in (MISSING, ABSENT):
-        yield missing_to, 1.0, name, f"{lacking}: {missing_to}, where its missing values go"
-    else:
-        yield larger, 1.0, name, f"{lacking}: {larger}, the larger side"
+def _reason(
+    step: PathStep,
+    node: Mapping[str, Any],
+    nodes: Sequence[dict[str, Any]],
+    splits: SplitText,
+    cells: Sequence[Cell],
+) -> str:
+    """Return why a row takes a branch, in words."""
+    split, side = node["split"], step.branch
+    cell = cells[split["column"]]
+    if not step.lacks_value:
+        return f"{_observed(split, cell)} {_condition(splits, split, side)}"
+    state = _NOT_IN_NODE if cell.state == OBSERVED else cell.state
+    lacking = f"{name_of(split)} is missing" if state == MISSING else f"{_observed(split, cell)}, {state}"
+    if split["missing_to"] == "third":
+        return f"{lacking}: third branch{_next_split(node, nodes)}"
+    if split["missing_to"] == "both":
+        fraction = split["share"] if side == "left" else 1 - split["share"]
+        return f"{lacking}: {side} with {as_percent(fraction)} ({_condition(splits, split, side)})"
+    if split["missing_to"] == "surrogates":
+        if step.decided_by == split["column"]:
+            return f"{lacking}, and no surrogate is observed: {side}, the larger child"
+        surrogate = next(s for s in split["surrogates"] if s["column"] == step.decided_by)
+        is_reversed = surrogate["rule"] != "categories" and surrogate["below"] == "right"
+        condition = _condition(splits, surrogate, other_side(side) if is_reversed else side)
+        return f"{lacking}: {side} by surrogate {_observed(surrogate, cells[step.decided_by])} {condition}"
+    if cell.is_missing:
+        return f"{lacking}: {side}, the default direction"
+    return f"{lacking}: {side}, the larger child"
 
 
-def side_of(split: dict[str, Any], cell: Cell) -> tuple[str | None, str]:
-    """Return the side of a split on which a cell lies, None if that is not known, and then why."""
-    if cell.state in (MISSING, ABSENT):
-        return None, cell.state
-    if split["rule"] == "missing":
-        return ("right" if split["missing_to"] == "left" else "left"), OBSERVED
-    if split["rule"] == "categories":
-        if cell.state == NEVER_SEEN:
-            return None, NEVER_SEEN
-        side = "left" if cell.value in split["left"] else "right" if cell.value in split["right"] else None
-        return side, OBSERVED if side else NOT_HERE
-    assert cell.number is not None
-    return ("left" if cell.number < split["threshold"] else "right"), OBSERVED
+def _condition(splits: SplitText, split: dict[str, Any], side: str) -> str:
+    return "is observed" if split["rule"] == "missing" else splits.conditions(split)[side != "left"]
 
 
-def _condition(rules: Rules, split: dict[str, Any], side: str) -> str:
-    if split["rule"] == "missing":
-        return "is observed"
-    return rules.conditions(split)[side != "left"]
-
-
-def _shown(split: dict[str, Any], cell: Cell) -> str:
-    """Return a column and the row's value in it."""
+def _observed(split: dict[str, Any], cell: Cell) -> str:
+    """Return a column with the row's value, where there is one and the split compares it."""
     name = name_of(split)
-    if cell.state == ABSENT:
-        return name
-    if split["rule"] == "missing":
-        return name
-    value = f"{cell.value:,.6g}" if isinstance(cell.value, float) else as_label(cell.value, WIDEST_LABEL)
-    return f"{name} = {value}"
+    return (
+        name if cell.state == ABSENT or split["rule"] == "missing" else f"{name} = {_value_text(cell.value)}"
+    )
 
 
-def _successor(node: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> str:
+def _next_split(node: Mapping[str, Any], nodes: Sequence[dict[str, Any]]) -> str:
     if not isinstance(node["third"], int):
-        return ""  # nobody knows
+        return ""  # not grown
     split = nodes[node["third"]]["split"]
-    return ", no other column helps" if split is None else f", {name_of(split)} takes over"
+    return ", no further split" if split is None else f", then {name_of(split)}"
+
+
+# ---------------------------------------------------------------------------------------------------------- many trees
+
+
+@dataclass(frozen=True)
+class EnsembleExplanation(_Printed):
+    """Explanation of a prediction by many trees; ``print`` shows the contribution of each column.
+
+    ``base_value + sum(contributions.values()) + rounding == value`` holds bit for bit: all but the last are multiples
+    of one power of two, so that none of their sums is rounded, whatever their order.
+
+    Attributes
+    ----------
+    prediction : object
+        The predicted number or class.
+    explained_class : object
+        The class that is explained; None in regression.
+    value : float
+        Of boosting the sum over trees: what ``decision_function`` returns for the class (its negative for the first of
+        two classes), or in regression the prediction, or its logarithm if the loss is "poisson" or "gamma". Of a
+        forest the mean over trees: the predicted number, or the probability of the class.
+    output : float
+        The predicted number, or the probability of the explained class.
+    base_value : float
+        Sum or mean of the values of the roots: the same for every row.
+    contributions : dict
+        The contribution of each column: the changes of the value at its splits. At a split whose value is missing, the
+        change is a contribution of the missing column, or of the surrogate that decides. Columns that no split on the
+        paths uses are left out.
+    rounding : float
+        Rounding error of the sum over trees, about 1e-16 of the numbers involved.
+    states : dict
+        The state of the row's value by column: "observed", "missing", "column absent" or "never seen in training".
+    values : dict
+        The row's value by column; None if it is not observed.
+    n_trees_used : dict
+        The number of trees in which a column is used, by column.
+    n_trees : int
+        Number of trees.
+    aggregation : str
+        How the trees are combined: "sum" or "mean".
+    value_name : str
+        What the value is, in words.
+    std : float
+        Standard deviation of the value given the observed columns, where the output depends on it: in boosting with
+        classes, counts or positive targets. The larger it is, the nearer is a probability to those of all rows. 0 if
+        nothing is missing, or if it makes no difference.
+    """
+
+    prediction: Any
+    explained_class: Any
+    value: float
+    output: float
+    base_value: float
+    contributions: dict[str, float]
+    rounding: float
+    states: dict[str, str]
+    values: dict[str, Any]
+    n_trees_used: dict[str, int]
+    n_trees: int
+    aggregation: str
+    value_name: str
+    std: float = 0.0
+
+    @property
+    def missing(self) -> dict[str, float]:
+        """Contributions of the columns that are missing in the row."""
+        return {name: c for name, c in self.contributions.items() if self.states[name] in (MISSING, ABSENT)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain data."""
+        return asdict(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the contributions of the columns, from the base value to the value; return the ``Axes``.
+
+        Needs matplotlib (``pip install tritree[plot]``).
+        """
+        from tritree.inspection.axes import check_axes
+        from tritree.inspection.plots import draw_contributions
+
+        check_axes(ax)
+        listed, rest = self._ranked()
+        bars = [(self._named(name), contribution) for name, contribution in listed if contribution]
+        if rest:
+            bars.append((count(len(rest), "other column"), sum(rest.values())))
+        end = f"{self.aggregation} over trees"
+        return draw_contributions(bars, self.base_value, self.value, self.value_name, end, ax)
+
+    def _ranked(self) -> tuple[list[tuple[str, float]], dict[str, float]]:
+        """Return the columns with the largest contributions, and the others."""
+        ranked = sorted(self.contributions.items(), key=lambda item: -abs(item[1]))
+        return ranked[:_MAX_COLUMNS], dict(ranked[_MAX_COLUMNS:])
+
+    def _named(self, name: str) -> str:
+        """Return a column with the row's value."""
+        shown, state = as_name(name, _WIDEST_NAME), self.states[name]
+        if state == MISSING:
+            return f"{shown} is missing"
+        if state == ABSENT:
+            return f"{shown}, {ABSENT}"
+        never_seen = f", {NEVER_SEEN}" if state == NEVER_SEEN else ""
+        return f"{shown} = {_value_text(self.values[name])}{never_seen}"
+
+    def _report(self) -> tuple[str, list[list[str]], str]:
+        listed, rest = self._ranked()
+        is_probability = self.explained_class is not None and self.aggregation == "mean"
+        numbers = [self.base_value, self.value, *self.contributions.values()]
+        text_of = "{:.1%}".format if is_probability else number_format(numbers, 4)
+        table = [["", "trees", "contribution"], ["all rows", f"{self.n_trees:,}", text_of(self.base_value)]]
+        for name, contribution in listed:
+            table.append([self._named(name), f"{self.n_trees_used[name]:,}", _signed(contribution, text_of)])
+        if rest:
+            table.append([f"… {count(len(rest), 'more column')}", "", _signed(sum(rest.values()), text_of)])
+        if self.explained_class is not None:
+            output = f"{self.output:.1%}"
+        elif self.output == self.value:
+            output = text_of(self.value)
+        else:
+            output = number_format([self.output], 4)(self.output)
+        meaning = "" if self.output == self.value else f": {output}"
+        std = f" ± {text_of(self.std)}" if self.std else ""
+        return self._headline(output), table, f"{self.value_name} {text_of(self.value)}{std}{meaning}"
+
+    def _headline(self, output: str) -> str:
+        if self.explained_class is None:
+            return f"predicts {output}"
+        label = as_label(self.prediction, WIDEST_LABEL)
+        if self.explained_class == self.prediction:
+            return f"predicts {label}, {output}"
+        return f"predicts {label}; probability of {as_label(self.explained_class, WIDEST_LABEL)}: {output}"
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predictions of rows, and which output is explained."""
+
+    #: The classes; None in regression.
+    classes: list[Any] | None
+    #: The predicted numbers or classes.
+    predictions: Sequence[Any]
+    #: The predicted numbers, or the probabilities of all classes, one column each.
+    outputs: NDArray[np.float64]
+    #: The number of the class that is explained, 0 in regression.
+    chosen: NDArray[np.intp]
+
+
+def explain_rows(
+    contributions: Contributions,
+    cells: Sequence[Sequence[Cell]],
+    names: Sequence[str],
+    predictions: Predictions,
+    *,
+    n_trees: int,
+    aggregation: str,
+    value_names: Sequence[str],
+    std: NDArray[np.float64] | None = None,
+) -> list[EnsembleExplanation]:
+    """Return the explanations of rows; ``value_names`` are the names of the sums or means, one per class."""
+    found = []
+    for row, k in enumerate(predictions.chosen.tolist()):
+        used = contributions.n_trees_used[row].nonzero()[0].tolist()
+        found.append(
+            EnsembleExplanation(
+                prediction=predictions.predictions[row],
+                explained_class=None if predictions.classes is None else predictions.classes[k],
+                value=float(contributions.total[row]),
+                output=float(predictions.outputs[row, k]),
+                base_value=float(contributions.base_value[row]),
+                contributions={names[j]: float(contributions.by_column[row, j]) for j in used},
+                rounding=float(contributions.rounding[row]),
+                states={names[j]: cells[row][j].state for j in used},
+                values={names[j]: cells[row][j].value for j in used},
+                n_trees_used={names[j]: int(contributions.n_trees_used[row, j]) for j in used},
+                n_trees=n_trees,
+                aggregation=aggregation,
+                value_name=value_names[k],
+                std=0.0 if std is None else float(std[row]),
+            )
+        )
+    return found

@@ -1,4 +1,4 @@
-"""The tree as one page for a browser: nothing is fetched, and nothing in it can run but its own code."""
+"""Interactive page of a tree: one HTML file that fetches nothing and runs no code but its own."""
 
 from __future__ import annotations
 
@@ -13,42 +13,51 @@ from math import isfinite
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.explain import NEVER_SEEN
+from tritree.inspection.captions import WIDEST_LABEL, NodeText, SplitText, best_class, headline, terms_of
+from tritree.inspection.colours import PAGE_COLOURS, NodeColours
 from tritree.inspection.formatting import as_label, as_name, number_format
-from tritree.inspection.rules import WIDEST_LABEL, Rules
+from tritree.inspection.rows import NEVER_SEEN
 from tritree.inspection.text import draw_text
-from tritree.inspection.values import Values, best_of, headline
-from tritree.inspection.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tritree.inspection.explain import Cell
+    from tritree.inspection.rows import Cell
 
 __all__ = [
     "MAX_NODES",
     "MAX_ROWS",
     "NOTEBOOK_NODES",
     "draw_html",
-    "framed",
+    "in_frame",
     "name_rows",
     "page_data",
     "policy_hash",
 ]
 
-#: Nodes that a page shows unless more are asked for.
+#: Default maximum number of nodes.
 MAX_NODES = 2_000
-#: Nodes that a page within a notebook shows: each output is kept in the notebook.
+#: Maximum number of nodes in a notebook, which stores every output.
 NOTEBOOK_NODES = 300
-
-#: Rows that a page lists to start from.
+#: Maximum number of rows to start from.
 MAX_ROWS = 1_000
 
-_SCRIPTS = ("walk.js", "layout.js", "drawing.js", "panel.js", "main.js")
-_FRAME_HEIGHT = 480  # pixels of a page within a notebook
-_UNSEEN = -2  # a category that training never saw
+_SCRIPTS = (
+    "traversal.js",
+    "layout.js",
+    "drawing.js",
+    "panel.js",
+    "folding.js",
+    "card.js",
+    "search.js",
+    "keyboard.js",
+    "pointer.js",
+    "main.js",
+)
+_FRAME_HEIGHT = 480  # pixels in a notebook
+_NEVER_SEEN = -2  # a category that was not seen in training
 _DIGITS = 4
-_LINES = 200  # of the text for those who run no scripts
+_LINES = 200  # of the text shown without scripts
 
 
 def draw_html(
@@ -65,7 +74,7 @@ def draw_html(
     folder = files("tritree.inspection") / "page"
     script = "".join((folder / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
-    style = (folder / "page.css").read_text(encoding="utf-8")
+    style = Template((folder / "page.css").read_text(encoding="utf-8")).substitute(PAGE_COLOURS)
     return Template((folder / "page.html").read_text(encoding="utf-8")).substitute(
         title=html.escape(data["title"]),
         text=html.escape(draw_text(tree, max_nodes=_LINES)),
@@ -80,7 +89,7 @@ def draw_html(
 
 
 def name_rows(rows: Any, n_rows: int) -> list[str]:
-    """Return what a page calls the rows that it lists; a ValueError says that they are too many."""
+    """Return the names of rows in a page; raise a ValueError if there are too many."""
     if n_rows > MAX_ROWS:
         raise ValueError(
             f"a page lists at most {MAX_ROWS:,} rows, got {n_rows:,}; choose some, such as rows[:{MAX_ROWS}]"
@@ -91,21 +100,21 @@ def name_rows(rows: Any, n_rows: int) -> list[str]:
     return [f"row {label}" for label in labels]
 
 
-def framed(page: str, plain: str) -> str:
-    """Return a page as a part of a notebook: in a frame of its own, so that neither can disturb the other."""
+def in_frame(page: str, title: str) -> str:
+    """Return a page as the output of a notebook: in a frame, so that neither can affect the other."""
     return (
-        f'<iframe title="{html.escape(plain)}" sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
+        f'<iframe title="{html.escape(title)}" sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
         f'style="width:100%;height:{_FRAME_HEIGHT}px;border:1px solid #8886;border-radius:8px" loading="lazy"></iframe>'
     )
 
 
 def policy_hash(text: str) -> str:
-    """Return what a page's policy says of the one script, or style, that may be used."""
+    """Return the hash by which the content security policy allows a script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _inlined(data: Any) -> str:
-    """Return data as JSON that no user's text can end, or be taken for anything else in."""
+    """Return data as JSON that can be embedded in a script element: no text in it can end the element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -113,27 +122,28 @@ def _inlined(data: Any) -> str:
 def page_data(
     tree: dict[str, Any], numbers: Sequence[int], rows: Sequence[tuple[str, Sequence[Cell]]], loss: str
 ) -> dict[str, Any]:
-    """Return what the page knows: the nodes by their place in it, with their words, and the rows to start from."""
+    """Return the data of the page: the nodes, numbered by their place in it, and the rows to start from."""
     columns = [_Column(column, j) for j, column in enumerate(tree["columns"])]
     nodes = _PageNodes(tree, numbers, columns)
     described = nodes.described()
     edges, values = tree.get("edges"), [tree["nodes"][number]["value"][0] for number in numbers]
-    say = number_format(values, _DIGITS)
+    text_of = number_format(values, _DIGITS)
     for column in columns:
-        column.learn(described, [cells[column.number] for _, cells in rows])
+        column.set_range(described, [cells[column.number] for _, cells in rows])
     return {
         "title": headline(tree),
         "missing": tree["missing"],
-        "words": asdict(words_of(tree)),
+        "terms": asdict(terms_of(tree)),
         "loss": loss.replace("_", " "),
         "classes": None
         if tree["classes"] is None
         else [as_label(label, WIDEST_LABEL) for label in tree["classes"]],
+        "colours": nodes.class_colours(),
         "detached": tree["detached"],
-        "ends": [say(edges[0]), say(edges[-1])] if edges else None,
+        "ends": [text_of(edges[0]), text_of(edges[-1])] if edges else None,
         "columns": [column.described() for column in columns],
-        "asked": nodes.asked(),
-        "typical": [column.usual for column in columns],
+        "used": nodes.used_columns(),
+        "typical": [column.typical for column in columns],
         "rows": [
             {
                 "name": name,
@@ -146,7 +156,7 @@ def page_data(
 
 
 class _Column:
-    """A column of the page: how its values are given, and which one to start with."""
+    """A column of the page: how its values are entered, and a typical value to start from."""
 
     def __init__(self, column: dict[str, Any], number: int) -> None:
         self.number = number
@@ -156,68 +166,68 @@ class _Column:
             "order" if column["order"] is not None else "numeric" if self.labels is None else "categories"
         )
         self._places = {label: place for place, label in enumerate(self.labels or ())}
-        self.usual: float | None = None
+        self.typical: float | None = None
         self._span: list[float] | None = None
 
     def places(self, labels: Sequence[Any]) -> list[int]:
-        """Return the numbers of some categories."""
+        """Return the positions of categories."""
         return [self._places[label] for label in labels]
 
-    def learn(self, nodes: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> None:
-        """Take a value to start with from the splits, one in their middle; and what a slider should reach."""
+    def set_range(self, nodes: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> None:
+        """Take a typical value from the splits, in the middle of the thresholds, and the range of a slider."""
         splits = [node["split"] for node in nodes if node["split"] is not None]
         splits += [surrogate for split in splits for surrogate in split["surrogates"]]
         mine = [split for split in splits if split["column"] == self.number and split["rule"] != "missing"]
         if not mine:
             return
         if self.kind == "categories":
-            self.usual = mine[0][mine[0].get("larger", "left")][0]
+            self.typical = mine[0][mine[0].get("larger", "left")][0]
             return
         thresholds = sorted({split["threshold"] for split in mine})
         middle = thresholds[len(thresholds) // 2]
-        room = _room(thresholds)
-        self.usual = _rounded(middle, room) if self.labels is None else int(middle)
-        low, high = thresholds[0] - room, thresholds[-1] + room
+        margin = _margin(thresholds)
+        self.typical = _rounded(middle, margin) if self.labels is None else int(middle)
+        low, high = thresholds[0] - margin, thresholds[-1] + margin
         if thresholds[0] >= 0:
-            low = max(low, 0.0)  # what is counted or measured is seldom less
+            low = max(low, 0.0)  # counts and measurements are rarely negative
         seen = [cell.number for cell in cells if cell.number is not None]
         low, high = min([low, *seen]), max([high, *seen])
         if self.labels is None and isfinite(low) and isfinite(high):
-            self._span = [_rounded(low, room), _rounded(high, room)]
+            self._span = [_rounded(low, margin), _rounded(high, margin)]
 
     def described(self) -> dict[str, Any]:
-        """Return the column as the page reads it; ``range`` is where a slider goes."""
+        """Return the column as the page reads it; ``range`` is that of a slider."""
         return {
             "name": self.name,
             "shown": as_name(self.name, 30),
             "kind": self.kind,
             "labels": None if self.labels is None else [str(label) for label in self.labels],
             "range": self._span,
-            "usual": self.usual,
+            "typical": self.typical,
         }
 
     def cell(self, cell: Cell) -> float | None:
-        """Return what a row has in the column, as the page has it."""
+        """Return the value of a row as the page reads it."""
         if cell.state == NEVER_SEEN:
-            return _UNSEEN
+            return _NEVER_SEEN
         if self.kind == "categories":
             return self._places.get(cell.value)
         return cell.number
 
 
-def _room(thresholds: Sequence[float]) -> float:
-    """Return how far beyond the thresholds a value may lie to be of interest: as far as they are apart."""
+def _margin(thresholds: Sequence[float]) -> float:
+    """Return how far a slider goes beyond the thresholds: as far as these are apart."""
     if len(thresholds) == 1:
         return abs(thresholds[0]) / 2 or 1.0
     widest = max(high - low for low, high in pairwise(thresholds))
     return max(widest, thresholds[-1] / 4 - thresholds[0] / 4)
 
 
-def _rounded(value: float, room: float) -> float:
-    """Return a value with few digits, moved by no more than a thousandth of some room."""
+def _rounded(value: float, margin: float) -> float:
+    """Return a value rounded to few digits, changed by at most a thousandth of the margin."""
     for digits in range(3, 17):
         rounded = float(f"{value:.{digits}g}")
-        if abs(rounded - value) <= room / 1000:
+        if abs(rounded - value) <= margin / 1000:
             return rounded
     return value
 
@@ -230,14 +240,20 @@ class _PageNodes:
         self._numbers = numbers
         self._columns = columns
         self._places = {number: place for place, number in enumerate(numbers)}
-        self._rules = Rules(tree["nodes"], _DIGITS)
-        self._values = Values(tree, list(numbers), _DIGITS)
+        self._splits = SplitText(tree["nodes"], _DIGITS)
+        self._values = NodeText(tree, list(numbers), _DIGITS)
+        self._colours = NodeColours(tree, [tree["nodes"][number] for number in numbers])
 
     def described(self) -> list[dict[str, Any]]:
         return [self._node(number) for number in self._numbers]
 
-    def asked(self) -> list[int]:
-        """Return the columns that the nodes ask for, the first asked first."""
+    def class_colours(self) -> list[str] | None:
+        """Return the colour of each class; None in regression."""
+        classes = self._tree["classes"]
+        return None if classes is None else [self._colours.of_class(k) for k in range(len(classes))]
+
+    def used_columns(self) -> list[int]:
+        """Return the columns that splits and surrogates use, in the order of their first use."""
         found: dict[int, None] = {}
         for number in self._numbers:
             split = self._tree["nodes"][number]["split"]
@@ -249,32 +265,33 @@ class _PageNodes:
         node = self._tree["nodes"][number]
         kept = {key: node[key] for key in ("depth", "rows", "weight", "loss", "value") if key in node}
         page: dict[str, Any] = kept | {"name": str(number), "shown": self._shown(node), "split": None}
+        page["strength"] = round(self._colours.strength(node), 2)
         page |= {
             key: None for key in ("weight", "loss") if key in node and not isfinite(node[key])
         }  # JSON has no number for it
         page |= {branch: self._child(node[branch]) for branch in ("left", "right", "third")}
-        if node.get("spread"):
-            page["spread"] = [round(share, 4) for share in node["spread"]]
+        if node.get("distribution"):
+            page["distribution"] = [round(fraction, 4) for fraction in node["distribution"]]
         if node["split"] is not None:
             page["split"] = self._split(node["split"])
-            page["said"] = dict(self._rules.branches(node))
-            page["conditions"] = dict(zip(("left", "right"), self._rules.sides(node["split"]), strict=True))
+            page["rules"] = dict(self._splits.branches(node))
+            page["conditions"] = dict(zip(("left", "right"), self._splits.sides(node["split"]), strict=True))
             page["full"] = dict(self._in_full(node["split"]))
             if node["split"]["surrogates"]:
-                page["stand_ins"] = self._rules.surrogates(node["split"])
+                page["surrogates"] = self._splits.surrogates(node["split"])
         return page
 
     def _shown(self, node: dict[str, Any]) -> str:
         if self._tree["classes"] is None:
             return self._values.mean(node)
-        return f"{self._values.best(node)} {node['value'][best_of(node)]:.1%}"
+        return f"{self._values.best(node)} {node['value'][best_class(node)]:.1%}"
 
     def _child(self, child: int | str | None) -> int | str | None:
         return self._places.get(child, "left out") if isinstance(child, int) else child
 
     def _split(self, split: dict[str, Any]) -> dict[str, Any]:
-        kept = ("column", "rule", "missing_to", "larger", "share", "threshold", "below", "gain")
-        page = {key: split[key] for key in kept if key in split}
+        fields = ("column", "rule", "missing_to", "larger", "share", "threshold", "below", "gain")
+        page = {key: split[key] for key in fields if key in split}
         if split["rule"] == "categories":
             column = self._columns[split["column"]]
             page |= {side: column.places(split[side]) for side in ("left", "right")}
@@ -283,8 +300,8 @@ class _PageNodes:
         return page
 
     def _in_full(self, split: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield what holds on either side, every category named."""
-        name, conditions = str(split["name"]), self._rules.conditions(split)
+        """Yield the conditions of both sides, with every category."""
+        name, conditions = str(split["name"]), self._splits.conditions(split)
         for side, condition in zip(("left", "right"), conditions, strict=True):
             if split["rule"] == "categories":
                 condition = "is " + ", ".join(str(label) for label in split[side])

@@ -1,4 +1,4 @@
-"""Where the boxes of a tree go: daughters below their node, the third branch to its right at the same height."""
+"""Layout of the boxes of a tree: children below their node, the third branch to its right at the same height."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_NODES", "Item", "Place", "arrange"]
 
-#: Nodes that are drawn unless more are asked for: those of a binary tree of depth 4, which a screen can show.
+#: Default maximum number of nodes: those of a binary tree of depth 4, which fit on a screen.
 MAX_NODES = 31
 
-# The room that a block takes: its leftmost and rightmost point per level, its top level first.
+# The extent of a block: its leftmost and rightmost point per level, its top level first.
 _Outline = list[tuple[float, float]]
 
 
 @dataclass(slots=True)
 class Item:
-    """What is to be placed: how far it reaches to either side of its centre, and the numbers of its branches."""
+    """A box to place: its extent to either side of its centre, and the numbers of its branches."""
 
     to_left: float
     to_right: float
@@ -29,40 +29,40 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The centre of an item, from the left end of the picture, and its level, the root's being 0."""
+    """The centre of an item, measured from the left edge, and its level; the root is at level 0."""
 
     x: float
     level: int
 
 
 def arrange(items: Sequence[Item], gap: float) -> list[Place]:
-    """Return a place for each item; ``items[0]`` is the root, and each other is a branch of one item.
+    """Return a place for each item; ``items[0]`` is the root, and each other item is a branch of one item.
 
-    A block is an item with all that hangs on it, and is moved as a whole::
+    A block is an item with everything below and beside it, and is moved as a whole::
 
         item ┄┄┄┄┄┄┄┄┄ aside         level 0
          ╭─┴─╮          ╭─┴─╮
         left right     left right    level 1
 
-    Blocks are as near as the gap allows at every level. An item is centred above its daughters. On every level the
-    items have the order of a walk through the tree, so that no two branches cross.
+    Blocks are as close as the gap allows at every level. An item is centred above its children. On every level the
+    items are in depth-first order, so that no two branches cross.
     """
-    order = _walk(items)
-    moves = [0.0] * len(items)  # from the centre of the item that a block hangs on to its own
+    order = _depth_first(items)
+    shifts = [0.0] * len(items)  # from the centre of the parent to that of the item
     outlines: list[_Outline] = [[] for _ in items]
     for number in reversed(order):
-        outlines[number] = _block(items[number], outlines, moves, gap)
+        outlines[number] = _block(items[number], outlines, shifts, gap)
     places = [Place(-min(left for left, _ in outlines[0]), 0)] * len(items)
     for number in order:
         item, place = items[number], places[number]
         for child in item.below:
-            places[child] = Place(place.x + moves[child], place.level + 1)
+            places[child] = Place(place.x + shifts[child], place.level + 1)
         if item.aside is not None:
-            places[item.aside] = Place(place.x + moves[item.aside], place.level)
+            places[item.aside] = Place(place.x + shifts[item.aside], place.level)
     return places
 
 
-def _walk(items: Sequence[Item]) -> list[int]:
+def _depth_first(items: Sequence[Item]) -> list[int]:
     """Return the numbers of the items, each before its branches; a ladder may be too long for recursion."""
     order, stack = [], [0]
     while stack:
@@ -75,31 +75,31 @@ def _walk(items: Sequence[Item]) -> list[int]:
     return order
 
 
-def _block(item: Item, outlines: list[_Outline], moves: list[float], gap: float) -> _Outline:
-    """Return the outline of an item's block, having moved its branches next to each other."""
+def _block(item: Item, outlines: list[_Outline], shifts: list[float], gap: float) -> _Outline:
+    """Place the branches of an item next to each other, and return the outline of its block."""
     outline: _Outline = []
     for child in item.below:
-        moves[child] = _nearest(outline, outlines[child], gap)
-        outline = _join(outline, outlines[child], moves[child])
-    middle = (moves[item.below[0]] + moves[item.below[-1]]) / 2 if item.below else 0.0
+        shifts[child] = _nearest(outline, outlines[child], gap)
+        outline = _join(outline, outlines[child], shifts[child])
+    middle = (shifts[item.below[0]] + shifts[item.below[-1]]) / 2 if item.below else 0.0
     for child in item.below:
-        moves[child] -= middle
-        outlines[child] = []  # it is part of this one now
+        shifts[child] -= middle
+        outlines[child] = []  # part of this outline now
     outline = [(-item.to_left, item.to_right), *((a - middle, b - middle) for a, b in outline)]
     if item.aside is not None:
-        moves[item.aside] = _nearest(outline, outlines[item.aside], gap)
-        outline = _join(outline, outlines[item.aside], moves[item.aside])
+        shifts[item.aside] = _nearest(outline, outlines[item.aside], gap)
+        outline = _join(outline, outlines[item.aside], shifts[item.aside])
         outlines[item.aside] = []
     return outline
 
 
 def _nearest(outline: _Outline, other: _Outline, gap: float) -> float:
-    """Return how far the other block must be moved to be to the right of the first, on every level they share."""
+    """Return the shift that puts the other block to the right of the first, on every level they share."""
     return max((b - c + gap for (_, b), (c, _) in zip(outline, other, strict=False)), default=0.0)
 
 
-def _join(outline: _Outline, other: _Outline, move: float) -> _Outline:
-    """Return the outline of two blocks together, the other being to the right and moved there."""
-    shared = [(a, d + move) for (a, _), (_, d) in zip(outline, other, strict=False)]
-    rest = outline[len(shared) :] or [(c + move, d + move) for c, d in other[len(shared) :]]
+def _join(outline: _Outline, other: _Outline, shift: float) -> _Outline:
+    """Return the outline of two blocks, the other one shifted to the right."""
+    shared = [(a, d + shift) for (a, _), (_, d) in zip(outline, other, strict=False)]
+    rest = outline[len(shared) :] or [(c + shift, d + shift) for c, d in other[len(shared) :]]
     return shared + rest

@@ -1,4 +1,4 @@
-"""Which nodes of a tree a view has room for: those nearest to the root."""
+"""Selection of the nodes that a view shows: those nearest to the root, or those that most rows need."""
 
 from __future__ import annotations
 
@@ -10,66 +10,66 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["BRANCHES", "Choice", "choose", "choose_by_holes", "grown"]
+__all__ = ["BRANCHES", "Selection", "grown", "select_by_missing", "select_nodes"]
 
 BRANCHES = ("left", "right", "third")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """What is drawn of a tree: nodes, those of them whose branches are drawn, and what the others are left out for."""
+class Selection:
+    """The nodes drawn, those of them whose branches are drawn, and the limits that exclude the others."""
 
     drawn: list[int]
     open: set[int]
     limits: set[str]
 
 
-def choose(nodes: list[dict[str, Any]], max_depth: int | None, max_nodes: int | None) -> Choice:
-    """Return the nodes nearest to the root, a third branch one step from its node; all branches of a node or none."""
-    choice = Choice([0], set(), set())
+def select_nodes(nodes: list[dict[str, Any]], max_depth: int | None, max_nodes: int | None) -> Selection:
+    """Return the nodes nearest to the root, with all branches of a node or none; a third branch is one step away."""
+    selection = Selection([0], set(), set())
     queue = deque([0])
     while queue:
         number = queue.popleft()
         children = grown(nodes[number])
         if max_depth is not None and any(nodes[child]["depth"] > max_depth for child in children):
-            choice.limits.add("max_depth")
+            selection.limits.add("max_depth")
             continue
-        if max_nodes is not None and len(choice.drawn) + len(children) > max_nodes:
-            choice.limits.add("max_nodes")
+        if max_nodes is not None and len(selection.drawn) + len(children) > max_nodes:
+            selection.limits.add("max_nodes")
             break
-        choice.open.add(number)
-        choice.drawn.extend(children)
+        selection.open.add(number)
+        selection.drawn.extend(children)
         queue.extend(children)
-    # those still waiting are drawn, and what has nothing to hide needs no note that it does
-    choice.open.update(number for number in queue if not grown(nodes[number]))
-    return choice
+    # nodes still in the queue are drawn; those without children hide nothing
+    selection.open.update(number for number in queue if not grown(nodes[number]))
+    return selection
 
 
 def grown(node: dict[str, Any]) -> list[int]:
-    """Return the numbers of a node's branches, those that are grown."""
+    """Return the numbers of the grown children of a node."""
     return [node[branch] for branch in BRANCHES if isinstance(node[branch], int)]
 
 
-def choose_by_holes(
-    nodes: list[dict[str, Any]], max_nodes: int | None, wanted: Iterable[int] = ()
+def select_by_missing(
+    nodes: list[dict[str, Any]], max_nodes: int | None, first: Iterable[int] = ()
 ) -> list[int]:
-    """Return the nodes that rows with the fewest missing values come to, a child after its parent.
+    """Return the nodes that rows with the fewest missing values reach, children after their parents.
 
-    Nodes with no third branch above them come first, nearest to the root, then those with one, and so on; but the
-    ``wanted`` nodes and all above them come before any other. So the nodes answer rows with up to so many holes.
+    Nodes with no third branch above them precede those with one, and so on; within a group, those nearest to the root
+    come first. The nodes ``first`` and all above them precede all others.
     """
-    above = {child: number for number, node in enumerate(nodes) for child in grown(node)}
-    first: set[int] = set()
-    for number in wanted:
-        while number not in first:
-            first.add(number)
-            number = above.get(number, 0)
-    chosen: list[int] = []
-    heap = [(0, 0, 0, 0)]  # not wanted, third branches above, steps from the root, number
-    while heap and (max_nodes is None or len(chosen) < max_nodes):
+    parent = {child: number for number, node in enumerate(nodes) for child in grown(node)}
+    preferred: set[int] = set()
+    for number in first:
+        while number not in preferred:
+            preferred.add(number)
+            number = parent.get(number, 0)
+    selected: list[int] = []
+    heap = [(False, 0, 0, 0)]  # not preferred, third branches above, steps from the root, number
+    while heap and (max_nodes is None or len(selected) < max_nodes):
         _, thirds, steps, number = heappop(heap)
-        chosen.append(number)
+        selected.append(number)
         for child in grown(nodes[number]):
-            further = thirds + (child == nodes[number]["third"])
-            heappush(heap, (child not in first, further, steps + 1, child))
-    return chosen
+            n_thirds = thirds + (child == nodes[number]["third"])
+            heappush(heap, (child not in preferred, n_thirds, steps + 1, child))
+    return selected

@@ -1,13 +1,14 @@
-"""A tree as a standard ONNX model, which other programs run without Python.
+"""Export of a tree as an ONNX model, which other programs run without Python.
 
-The tree ensemble of ONNX has nodes that ask "is x < t?", and NaN is not. A split becomes a search among its bounds:
-each yes leads on to what lies below a bound, and the last no, which is all that is left for a missing value, to where
-the split sends what is missing. The ensemble finds the number of the leaf, and a table behind it the leaf's values: so
-they keep their double precision, which the ensemble's own output does not have.
+The nodes of a tree ensemble of ONNX compare "x < t", which is false for NaN. A split becomes a search among its bounds:
+each true branch leads to what lies below a bound, and the last false branch, which only a missing value reaches, to
+where the split sends missing values. The ensemble finds the number of the leaf, and a table behind it the values of the
+leaf, which thus keep their double precision; the output of the ensemble itself is in single precision.
 
-Several answers lead to one node, which onnxruntime allows for the sake of LightGBM's categories: any number of yeses,
-and one no if that is the first to be followed. It follows noes first, so that the order of the questions here is the
-right one. Every node must be reached, and paths must not be long, because it follows them by recursion.
+Several branches lead to one node, which onnxruntime allows for the sake of LightGBM's categories: any number of true
+branches, and one false branch if that is followed first. It follows false branches first, so the order of the
+comparisons here is the right one. Every node must be reachable, and paths must not be long, because it follows them by
+recursion.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from tritree.inspection.traversal import missing_branch, observed_side, unknown_branch
 
 try:
     from onnx import TensorProto, checker, helper, numpy_helper
@@ -37,34 +40,34 @@ if TYPE_CHECKING:
 __all__ = [
     "Column",
     "Graph",
-    "TreeLines",
+    "TreeComparisons",
     "add_classes",
     "add_inputs",
     "add_leaves",
     "add_numbers",
     "as_model",
     "draw_onnx",
-    "refuse_both_ways",
+    "refuse_fractional",
 ]
 
 #: The versions of the operators used; ai.onnx.ml 3 is the first whose thresholds are doubles.
 _OPSETS = {"": 15, "ai.onnx.ml": 3}
 _IR_VERSION = 8
-#: A text that is none of the categories of training
+#: A text that is not a category of training.
 _NEVER_SEEN = -2.0
 #: Leaves are numbered by the ensemble in single precision.
-_MOST_LEAVES = 2**24
-#: onnxruntime loads a path of questions by recursion; in a stack of 8 MB, 12,000 of them made it crash.
-_MOST_STEPS = 1_000
-#: A search of more bounds is halved.
-_MOST_IN_A_ROW = 8
+_MAX_LEAVES = 2**24
+#: onnxruntime loads a path of comparisons by recursion; with a stack of 8 MB, 12,000 of them made it crash.
+_MAX_STEPS = 1_000
+#: A search among more bounds is binary.
+_MAX_LINEAR = 8
 
 
 def draw_onnx(description: dict[str, Any]) -> ModelProto:
-    """Return a grown tree, as ``describe`` tells it, as an ONNX model."""
-    refuse_both_ways(description["missing"], "to_dict()")
+    """Return a tree as an ONNX model, given its description."""
+    refuse_fractional(description["missing"], "to_dict()")
     columns = [Column(position, **about) for position, about in enumerate(description["columns"])]
-    lines = TreeLines(description["nodes"], columns)
+    lines = TreeComparisons(description["nodes"], columns)
     graph = Graph()
     leaf = add_leaves(graph, add_inputs(graph, columns), [lines])
     leaf = graph.add("Reshape", [leaf, graph.constant("all rows", np.array([-1], dtype=np.int64))], "leaf")
@@ -73,8 +76,8 @@ def draw_onnx(description: dict[str, Any]) -> ModelProto:
         table = graph.constant("values", values[:, 0])
         add_numbers(graph, graph.add("Gather", [table, leaf], "value of the leaf"))
     else:
-        shares = graph.add("Gather", [graph.constant("values", values), leaf], "probabilities")
-        add_classes(graph, description["classes"], shares)
+        probabilities = graph.add("Gather", [graph.constant("values", values), leaf], "probabilities")
+        add_classes(graph, description["classes"], probabilities)
     return as_model(graph)
 
 
@@ -84,12 +87,12 @@ def add_numbers(graph: Graph, numbers: str) -> None:
     graph.output(graph.add("Reshape", [numbers, shape], "prediction"), TensorProto.DOUBLE, ["rows"])
 
 
-def refuse_both_ways(missing: str, instead: str) -> None:
-    """Raise a ValueError if the strategy of a tree cannot be expressed."""
+def refuse_fractional(missing: str, instead: str) -> None:
+    """Raise a ValueError if ONNX cannot express the strategy of a tree."""
     if missing == "fractional":
         raise ValueError(
-            "a tree with missing='fractional' follows both branches of a split where a value is missing, which a tree "
-            f"ensemble of ONNX cannot do; use another strategy, or {instead} and a program of your own"
+            "a tree with missing='fractional' follows both branches of a split if a value is missing, which a tree "
+            f"ensemble of ONNX cannot do; use another strategy, or {instead} and your own code"
         )
 
 
@@ -117,8 +120,8 @@ def add_inputs(graph: Graph, columns: list[Column]) -> str:
     return graph.add("Concat", numbers, "X", axis=1)
 
 
-def add_leaves(graph: Graph, matrix: str, trees: Sequence[TreeLines]) -> str:
-    """Add what finds the leaves of rows; return the name of their numbers, one column per tree."""
+def add_leaves(graph: Graph, matrix: str, trees: Sequence[TreeComparisons]) -> str:
+    """Add the operator that finds the leaves of rows; return the name of their numbers, one column per tree."""
     found = graph.add(
         "TreeEnsembleRegressor", [matrix], "leaf number", domain="ai.onnx.ml", **_attributes(trees)
     )
@@ -161,20 +164,20 @@ class Column:
 
     @cached_property
     def is_text(self) -> bool:
-        """Whether the model is given text, which it looks up among the labels."""
+        """Whether the input is text, which is looked up among the labels."""
         return bool(self.labels) and isinstance(self.labels[0], str)
 
     @cached_property
     def missing(self) -> str:
-        """The text that stands for a missing one, which ONNX does not have: an empty one, if that is no label."""
+        """The text that stands for a missing value: the empty string, unless that is a label."""
         text = ""
         while text in self.labels:
             text += "_"
         return text
 
     def add_input(self, graph: Graph, names: set[str]) -> str:
-        """Add the column to the inputs of the model; return its name, that of no other column."""
-        name = self.name or f"x{self.position}"  # what has an empty name is not there, to ONNX
+        """Add the column to the inputs of the model; return its unique name."""
+        name = self.name or f"x{self.position}"  # ONNX ignores inputs with an empty name
         while not self.name and name in names:
             name += "_"
         if self.is_text:
@@ -182,7 +185,7 @@ class Column:
         return graph.input(name, TensorProto.DOUBLE, 1, "NaN is missing")
 
     def add_number(self, graph: Graph, name: str) -> str:
-        """Add what turns text into its position among the labels; return the name of the numbers."""
+        """Add the lookup of text among the labels; return the name of the positions."""
         if not self.is_text:
             return name
         found = graph.add(
@@ -197,17 +200,17 @@ class Column:
         return graph.add("Cast", [found], f"{name} as a number", to=TensorProto.DOUBLE)
 
     def bounds(self, split: dict[str, Any]) -> list[tuple[float, str]]:
-        """Return which side of a split lies below which value, in ascending order."""
+        """Return upper bounds in ascending order, each with the side of the values below it."""
         if split["rule"] == "missing":
-            observed = "right" if split["missing_to"] == "left" else "left"
+            observed = observed_side(split)
             if self.is_text or not self.order:
                 return [(math.inf, observed)]
-            sides = dict.fromkeys(self.order, observed)  # another number is missing, as another text is
+            sides = dict.fromkeys(self.order, observed)  # other numbers are missing, like other text
         elif split["rule"] == "threshold" or (split["rule"] == "order" and self.is_text):
             return [(float(split["threshold"]), "left"), (math.inf, "right")]
         else:
             sides = dict.fromkeys(split["left"], "left") | dict.fromkeys(split["right"], "right")
-        other = "missing" if self.order else "unseen"
+        other = "missing" if self.order else "unknown"
         if self.is_text:  # labels are numbered, and nothing lies between them
             found = [
                 (-0.5, other),
@@ -223,17 +226,17 @@ class Column:
 
 @dataclass(slots=True)
 class _Line:
-    """A question of the ensemble, or a leaf of it."""
+    """A comparison of the ensemble, or a leaf."""
 
     column: int = 0
     bound: float = 0.0
-    yes: Hashable = None
-    no: Hashable = None  # None is the next line
+    if_true: Hashable = None
+    if_false: Hashable = None  # None is the next line
     leaf: int | None = None
 
 
-class TreeLines:
-    """The lines of a tree in ONNX's tree ensemble, and the values of its leaves."""
+class TreeComparisons:
+    """A tree as comparisons of ONNX's tree ensemble, and the values of its leaves."""
 
     def __init__(self, nodes: list[dict[str, Any]], columns: list[Column]) -> None:
         self._columns = columns
@@ -245,9 +248,9 @@ class TreeLines:
                 self._add_leaf(number, node["value"])
             else:
                 self._add_split(number, node)
-        if len(self.values) > _MOST_LEAVES:
+        if len(self.values) > _MAX_LEAVES:
             raise ValueError(
-                f"the tree has {len(self.values):,} leaves; an ONNX model holds at most {_MOST_LEAVES:,}"
+                f"the tree has {len(self.values):,} leaves; an ONNX model holds at most {_MAX_LEAVES:,}"
             )
 
     def _add_leaf(self, key: Hashable, value: list[float]) -> None:
@@ -263,33 +266,32 @@ class TreeLines:
             for branch in ("left", "right", "third")
         }
         larger = to[split["larger"]]
-        # whom to ask where a value is missing, and where nobody knows
-        asked = [*((number, k) for k in range(len(split["surrogates"]))), larger]
-        to["surrogates"] = asked[0]
-        to["missing"] = to[split["missing_to"]]
-        to["unseen"] = larger if split["missing_to"] in ("left", "right") else to["missing"]
+        # the surrogates in their order, then the larger child
+        fallbacks = [*((number, k) for k in range(len(split["surrogates"]))), larger]
+        to["surrogates"] = fallbacks[0]
+        to["missing"], to["unknown"] = to[missing_branch(split)], to[unknown_branch(split)]
         self._add_search(number, split, to)
-        for (here, onward), surrogate in zip(pairwise(asked), split["surrogates"], strict=True):
-            sides = {"left": to["left"], "right": to["right"], "unseen": onward, "missing": onward}
+        for (here, onward), surrogate in zip(pairwise(fallbacks), split["surrogates"], strict=True):
+            sides = {"left": to["left"], "right": to["right"], "unknown": onward, "missing": onward}
             if surrogate["rule"] != "categories" and surrogate["below"] == "right":
                 sides |= {"left": to["right"], "right": to["left"]}
             self._add_search(here, surrogate, sides)
-        for branch in ungrown:  # the tree is detached: the node itself answers
+        for branch in ungrown:  # of a detached tree: the node predicts
             self._add_leaf((number, branch), node["value"])
 
     def _add_search(self, key: Hashable, split: dict[str, Any], to: dict[str, Any]) -> None:
-        """Add the questions that send a value, or a missing one, where the split does."""
+        """Add the comparisons that send a value, or a missing one, where the split does."""
         self._heads[key] = len(self._lines)
         column = split["column"]
         bounds = [(bound, to[side]) for bound, side in self._columns[column].bounds(split)]
-        # a bound between two parts that go the same way is none; NaN lies behind the last
+        # drop bounds between values with the same destination; NaN comes after the last
         parts = pairwise([*bounds, (math.nan, to["missing"])])
         self._search(column, [here for here, behind in parts if here[1] != behind[1]], to["missing"])
 
     def _search(self, column: int, bounds: Sequence[tuple[float, Hashable]], otherwise: Hashable) -> None:
-        if len(bounds) <= _MOST_IN_A_ROW:
+        if len(bounds) <= _MAX_LINEAR:
             self._lines += [_Line(column, bound, to) for bound, to in bounds]
-            self._lines[-1].no = otherwise
+            self._lines[-1].if_false = otherwise
             return
         middle = len(bounds) // 2
         lower, nowhere = object(), object()
@@ -297,20 +299,20 @@ class TreeLines:
         self._search(column, bounds[middle:], otherwise)
         self._heads[lower] = len(self._lines)
         self._search(column, bounds[:middle], nowhere)
-        # the last no of these is never said, but must lead to a line of its own
+        # the last false branch is never taken, but must lead to a line of its own
         self._heads[nowhere] = len(self._lines)
         self._lines.append(_Line(leaf=0))
 
     def attributes(self, tree: int) -> dict[str, Any]:
-        """Return the part of a tree, by its number, in the attributes of the operator."""
+        """Return the attributes of the operator for this tree, given its number."""
         lines, heads = self._lines, self._heads
         leaves = [i for i, line in enumerate(lines) if line.leaf is not None]
-        yes = [heads[line.yes] if line.leaf is None else 0 for line in lines]
-        no = [
-            0 if line.leaf is not None else i + 1 if line.no is None else heads[line.no]
+        if_true = [heads[line.if_true] if line.leaf is None else 0 for line in lines]
+        if_false = [
+            0 if line.leaf is not None else i + 1 if line.if_false is None else heads[line.if_false]
             for i, line in enumerate(lines)
         ]
-        _check_steps(yes, no)
+        _check_steps(if_true, if_false)
         return {
             "nodes_treeids": [tree] * len(lines),
             "nodes_nodeids": list(range(len(lines))),
@@ -318,8 +320,8 @@ class TreeLines:
             "nodes_featureids": [line.column for line in lines],
             "nodes_values_as_tensor": [line.bound for line in lines],
             "nodes_missing_value_tracks_true": [0] * len(lines),
-            "nodes_truenodeids": yes,
-            "nodes_falsenodeids": no,
+            "nodes_truenodeids": if_true,
+            "nodes_falsenodeids": if_false,
             "target_treeids": [tree] * len(leaves),
             "target_nodeids": leaves,
             "target_ids": [tree] * len(leaves),
@@ -327,7 +329,7 @@ class TreeLines:
         }
 
 
-def _attributes(trees: Sequence[TreeLines]) -> dict[str, Any]:
+def _attributes(trees: Sequence[TreeComparisons]) -> dict[str, Any]:
     """Return the attributes of the operator that finds the leaf of each tree."""
     parts = [tree.attributes(number) for number, tree in enumerate(trees)]
     joined: dict[str, Any] = {name: [item for part in parts for item in part[name]] for name in parts[0]}
@@ -336,34 +338,34 @@ def _attributes(trees: Sequence[TreeLines]) -> dict[str, Any]:
     return {"n_targets": len(trees)} | joined
 
 
-def _check_steps(yes: list[int], no: list[int]) -> None:
-    """Raise a ValueError if a path is so long that onnxruntime would crash; answers lead to later lines, or to 0."""
-    steps = [0] * len(yes)
-    for line, ways in enumerate(zip(yes, no, strict=True)):
-        for to in ways:
+def _check_steps(if_true: list[int], if_false: list[int]) -> None:
+    """Raise a ValueError if a path is so long that onnxruntime would crash; branches lead to later lines, or to 0."""
+    steps = [0] * len(if_true)
+    for line, branches in enumerate(zip(if_true, if_false, strict=True)):
+        for to in branches:
             steps[to] = max(steps[to], steps[line] + 1)
     longest = max(steps[1:], default=0)
-    if longest > _MOST_STEPS:
+    if longest > _MAX_STEPS:
         raise ValueError(
-            f"the tree asks up to {longest:,} questions on the way to a leaf; onnxruntime crashes where they are many, "
-            f"so that a model may have {_MOST_STEPS:,}: fit with a lower max_depth or a higher min_samples_leaf"
+            f"the tree has up to {longest:,} comparisons on the path to a leaf, and onnxruntime crashes with many; "
+            f"at most {_MAX_STEPS:,} are exported: fit with a lower max_depth or a higher min_samples_leaf"
         )
 
 
 class Graph:
-    """The graph of an ONNX model while it is put together; whatever is added gets a name of its own."""
+    """Builder of the graph of an ONNX model; everything added gets a unique name."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = set()
+        self._names: set[str] = set()
         self._nodes: list[NodeProto] = []
         self._constants: list[TensorProto] = []
         self._inputs: list[ValueInfoProto] = []
         self._outputs: list[ValueInfoProto] = []
 
     def _name(self, name: str) -> str:
-        while name in self._taken:
+        while name in self._names:
             name += "_"
-        self._taken.add(name)
+        self._names.add(name)
         return name
 
     def input(self, name: str, kind: int, width: int, note: str) -> str:
@@ -385,7 +387,7 @@ class Graph:
         return name
 
     def output(self, name: str, kind: int, shape: list[Any]) -> None:
-        """Make what was added an output of the model."""
+        """Make a value an output of the model."""
         self._outputs.append(helper.make_tensor_value_info(name, kind, shape))
 
     def build(self) -> GraphProto:

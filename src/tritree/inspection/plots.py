@@ -1,4 +1,4 @@
-"""Views drawn with matplotlib, each on an ``Axes`` that is given or made."""
+"""Bar charts of contributions and importances, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -7,66 +7,49 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.ticker import PercentFormatter
 
 from tritree.inspection.axes import plt
-from tritree.inspection.formatting import as_label, as_name, as_percent, count, number_format
-from tritree.inspection.rules import WIDEST_LABEL
+from tritree.inspection.formatting import as_name, as_percent, count, number_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tritree.inspection.explain import Explanation
+__all__ = ["draw_contributions", "draw_importance"]
 
-__all__ = ["WIDEST_NAME", "draw_importance", "plot_explanation", "plot_moves"]
-
-_UP, _DOWN, _LEVEL = (
-    "#4477aa",
-    "#cc6677",
-    "#888888",
-)  # told apart by every kind of sight, on white and on black
-WIDEST_NAME = 30
-_LINE = 0.3  # inches from one column to the next
+# distinguishable with colour blindness, on white and on black
+_UP, _DOWN, _NEUTRAL = "#4477aa", "#cc6677", "#888888"
+_WIDEST_NAME = 30
+_LINE = 0.3  # inches per column
 
 
-def plot_explanation(explanation: Explanation, ax: Any) -> Any:
-    """Draw how each column has moved the value, from the root's to the prediction; return the ``Axes``."""
-    best = 0 if explanation.classes is None else explanation.classes.index(explanation.prediction)
-    label = as_label(explanation.prediction, WIDEST_LABEL)
-    what = "mean" if explanation.classes is None else f"share of {label}"
-    moved = {column: shares[best] for column, shares in explanation.contributions.items() if shares[best]}
-    ranked = sorted(moved, key=lambda column: -abs(moved[column]))
-    named = [(as_name(column, WIDEST_NAME), moved[column]) for column in ranked]
-    return plot_moves(named, explanation.start[best], explanation.value[best], what, "prediction", ax)
-
-
-def plot_moves(
-    moved: Sequence[tuple[str, float]], start: float, value: float, what: str, end: str, ax: Any
+def draw_contributions(
+    contributions: Sequence[tuple[str, float]], start: float, value: float, label: str, end: str, ax: Any
 ) -> Any:
-    """Draw moves, each with its name, on the way from a start to a value; return the ``Axes``."""
+    """Draw named contributions as a waterfall from a base value to a value; return the ``Axes``."""
     if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.36 * (len(moved) + 2)), layout="constrained")
-    say = number_format([start, value, *(step for _, step in moved)], 3)
+        _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.36 * (len(contributions) + 2)), layout="constrained")
+    text_of = number_format([start, value, *(step for _, step in contributions)], 3)
     at = start
-    ax.axvline(at, color=_LEVEL, linewidth=0.8, linestyle=":")
-    for place, (_, step) in enumerate(moved, start=1):
+    ax.axvline(at, color=_NEUTRAL, linewidth=0.8, linestyle=":")
+    for place, (_, step) in enumerate(contributions, start=1):
         ax.barh(place, step, left=at, height=0.6, color=_UP if step > 0 else _DOWN)
         ax.annotate(
-            f"{'+' if step > 0 else ''}{say(step)}",
+            f"{'+' if step > 0 else ''}{text_of(step)}",
             (at + max(step, 0), place),
             xytext=(4, 0),
             textcoords="offset points",
             verticalalignment="center",
         )
         at += step
-        ax.plot([at, at], [place - 0.3, place + 1.3], color=_LEVEL, linewidth=0.8)
-    for place, at in ((0, start), (len(moved) + 1, value)):
-        ax.plot(at, place, marker="D", color=_LEVEL)
+        ax.plot([at, at], [place - 0.3, place + 1.3], color=_NEUTRAL, linewidth=0.8)
+    for place, at in ((0, start), (len(contributions) + 1, value)):
+        ax.plot(at, place, marker="D", color=_NEUTRAL)
         ax.annotate(
-            say(at), (at, place), xytext=(8, 0), textcoords="offset points", verticalalignment="center"
+            text_of(at), (at, place), xytext=(8, 0), textcoords="offset points", verticalalignment="center"
         )
-    names = ["all rows", *(name for name, _ in moved), end]
+    names = ["all rows", *(name for name, _ in contributions), end]
     ax.set_yticks(range(len(names)), names, parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.set_xlabel(what, parse_math=False)
-    ax.use_sticky_edges = False  # bars end within the frame
+    ax.set_xlabel(label, parse_math=False)
+    ax.use_sticky_edges = False  # leave space around the bars
     ax.margins(x=0.15)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -78,28 +61,28 @@ def draw_importance(names: Sequence[str], importances: Sequence[float], ax: Any,
     drawn = [column for column in ranked[:max_columns] if importances[column] > 0]
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 1.1 + _LINE * max(len(drawn), 2)), layout="constrained")
-    shares = [importances[column] for column in drawn]
-    ax.set_axisbelow(True)  # a grid, where the style has one
-    bars = ax.barh(range(len(drawn)), shares, height=0.6, color=_UP)
-    ax.bar_label(bars, [as_percent(share) for share in shares], padding=4)
-    shown = [as_name(names[column], WIDEST_NAME) for column in drawn]
+    fractions = [importances[column] for column in drawn]
+    ax.set_axisbelow(True)  # below: a grid, if the style has one
+    bars = ax.barh(range(len(drawn)), fractions, height=0.6, color=_UP)
+    ax.bar_label(bars, [as_percent(fraction) for fraction in fractions], padding=4)
+    shown = [as_name(names[column], _WIDEST_NAME) for column in drawn]
     ax.set_yticks(range(len(drawn)), shown, parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(len(drawn), 1) - 0.4, -0.6)
-    ax.set_xlim(0, 1.15 * max(shares, default=1.0))
+    ax.set_xlim(0, 1.15 * max(fractions, default=1.0))
     ax.xaxis.set_major_formatter(PercentFormatter(1))
-    ax.set_xlabel("share of the reduction of the training loss" + _rest(importances, drawn))
+    ax.set_xlabel("fraction of the reduction of the training loss" + _rest(importances, drawn))
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def _rest(importances: Sequence[float], drawn: Sequence[int]) -> str:
-    """Return a line about the columns that are not drawn."""
+    """Return a note on the columns that are not drawn."""
     n_rest = len(importances) - len(drawn)
     if not n_rest:
         return ""
     if not drawn:
-        return "\nno column lowers it"
+        return "\nno column reduces it"
     rest = sum(importances) - sum(importances[column] for column in drawn)
-    much = f"{as_percent(rest)} in all" if rest > 1e-9 else "nothing"
-    return f"\n… {count(n_rest, 'more column')}: {much}"
+    total = f"{as_percent(rest)} in total" if rest > 1e-9 else "nothing"
+    return f"\n… {count(n_rest, 'more column')}: {total}"

@@ -1,26 +1,41 @@
-"""The tree as text: one line per node, its branches below it, its numbers in columns to the right."""
+"""Text view of a tree: one line per node, its branches below, numbers in columns on the right."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.formatting import as_percent, pad, width_of
-from tritree.inspection.node_selection import Choice, choose
-from tritree.inspection.rules import Rules
-from tritree.inspection.values import Values, headline, hidden, left_out, remarks
-from tritree.inspection.words import is_boosted, words_of
+import numpy as np
+
+from tritree.inspection.captions import (
+    NodeText,
+    SplitText,
+    headline,
+    hidden_nodes,
+    is_boosted,
+    notes,
+    omitted_nodes,
+    terms_of,
+)
+from tritree.inspection.formatting import as_name, as_percent, count, pad, width_of
+from tritree.inspection.node_selection import Selection, select_nodes
 from tritree.validation import check_int
 
-__all__ = ["MAX_NODES", "draw_text", "headline"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
-#: Nodes that are drawn unless more are asked for.
+    from tritree.inspection.tree_arrays import TreeArrays
+
+__all__ = ["MAX_NODES", "draw_summary", "draw_text"]
+
+#: Default maximum number of nodes.
 MAX_NODES = 1_000
+_MAX_COLUMNS = 10  # of a summary
 
 
 @dataclass(slots=True)
 class _Line:
-    """A line: the drawing and the rule on the left, cells of numbers on the right."""
+    """A line: branches and rule on the left, cells of numbers on the right."""
 
     text: str
     cells: list[str] = field(default_factory=list)
@@ -34,47 +49,82 @@ def draw_text(
     max_nodes: int | None = MAX_NODES,
     digits: int = 4,
 ) -> str:
-    """Return a description of `describe` drawn as text.
+    """Return the text of a tree, given its description by `describe`.
 
-    Nodes down to ``max_depth`` are drawn, and no more than ``max_nodes``, those nearest to the root; None draws
-    everything. Values have ``digits`` significant digits; for thresholds see `ThresholdFormat`.
+    Nodes down to ``max_depth`` are drawn, and at most ``max_nodes``, those nearest to the root; None draws everything.
+    Values have ``digits`` significant digits; for thresholds see `ThresholdFormat`.
     """
     check_int("max_depth", max_depth, 0, or_none="draws every depth")
     check_int("max_nodes", max_nodes, 1, or_none="draws everything")
     check_int("digits", digits, 1)
-    choice = choose(tree["nodes"], max_depth, max_nodes)
-    drawing = _Drawing(tree, int(digits), choice)
-    lines = drawing.lines()  # first, because the legend explains what is in them
-    return "\n".join([headline(tree), *drawing.legend(), "", *lines, *left_out(tree, choice)])
+    selection = select_nodes(tree["nodes"], max_depth, max_nodes)
+    drawing = _Drawing(tree, int(digits), selection)
+    lines = drawing.lines()  # first, because the legend depends on them
+    return "\n".join([headline(tree), *drawing.legend(), "", *lines, *omitted_nodes(tree, selection)])
+
+
+def draw_summary(summary: dict[str, Any], trees: Iterable[TreeArrays], names: Sequence[str]) -> str:
+    """Return a summary of many trees: their size, and the columns with the most splits."""
+    n_trees = n_nodes = n_leaves = depth = 0
+    n_splits, n_used = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
+    for tree in trees:
+        column = tree.column[tree.column >= 0]
+        n_trees, n_nodes, n_leaves = (
+            n_trees + 1,
+            n_nodes + len(tree.column),
+            n_leaves + len(tree.column) - len(column),
+        )
+        depth = max(depth, int(tree.depth.max()))
+        n_splits += np.bincount(column, minlength=len(names))
+        n_used[np.unique(column)] += 1
+    target = "regression" if summary["classes"] is None else f"{len(summary['classes'])} classes"
+    kind = "forest" if summary["aggregation"] == "mean" else "boosting"
+    parts = [f"{summary['aggregation']} of {count(n_trees, 'tree')}", f"depth up to {depth}"]
+    parts += [count(n_nodes, "node"), count(n_leaves, "leaf", "leaves")]
+    if summary["n_grown"]:
+        parts.append(f"{summary['n_grown']:,} grown on demand")
+    lines = [f"{summary['missing']} {kind}, {target}: {', '.join(parts)}", ""]
+    ranked = [j for j in np.argsort(-n_splits, kind="stable").tolist() if n_splits[j]]
+    table = [["", "splits", "trees"]]
+    table += [[as_name(names[j], 30), f"{n_splits[j]:,}", f"{n_used[j]:,}"] for j in ranked[:_MAX_COLUMNS]]
+    widths = [max(width_of(line[i]) for line in table) for i in range(3)]
+    lines += ["  ".join(pad(cell, widths[i], right=i > 0) for i, cell in enumerate(line)) for line in table]
+    if len(ranked) > _MAX_COLUMNS:
+        lines.append(f"… {count(len(ranked) - _MAX_COLUMNS, 'more column')}")
+    return "\n".join(lines)
 
 
 class _Drawing:
     """The lines of one tree."""
 
-    def __init__(self, tree: dict[str, Any], digits: int, choice: Choice) -> None:
+    def __init__(self, tree: dict[str, Any], digits: int, selection: Selection) -> None:
         self._tree = tree
         self._nodes = tree["nodes"]
         self._classes = tree["classes"]
-        self._open = choice.open
-        self._has_shares = len(choice.drawn) > 1  # of the rows above: the root has none above it
-        self._rules = Rules(self._nodes, digits)
-        self._values = Values(tree, choice.drawn, digits)
-        self._words = words_of(tree)
+        self._open = selection.open
+        self._has_fractions = (
+            len(selection.drawn) > 1
+        )  # of the rows of the parent, which the root does not have
+        self._splits = SplitText(self._nodes, digits)
+        self._values = NodeText(tree, selection.drawn, digits)
+        self._size = "weight" if self._values.has_weights else "rows"
+        self._terms = terms_of(tree)
 
     def legend(self) -> list[str]:
-        """Return what the signs and numbers mean that are not plain; the lines must have been drawn."""
-        above = "weight" if self._values.has_weights else "rows"
-        signs = ["● leaf"]
-        if self._has_shares:
-            signs.append(f"share: of the {above} above")
+        """Return the legend of symbols and numbers; the lines must have been drawn."""
+        symbols = ["● leaf"]
+        if self._has_fractions:
+            symbols.append(f"fraction: of the parent's {self._size}")
         if any(node["third"] is not None for node in self._nodes):
-            signs.append(f"┄ third branch: {self._words.third}")
+            symbols.append(f"┄ third branch: {self._terms.third}")
         if any(node["split"] is not None and node["split"]["surrogates"] for node in self._nodes):
-            signs.append("┊ for rows whose value is missing: the first of these that is observed decides")
-        return ["   ".join(signs), *remarks(self._tree, self._values, self._rules)]
+            symbols.append(
+                "┊ surrogates: for rows whose value is missing, the first that is observed decides"
+            )
+        return ["   ".join(symbols), *notes(self._tree, self._values, self._splits)]
 
     def lines(self) -> list[str]:
-        """Return the drawing, its numbers aligned under their headings."""
+        """Return the lines, with numbers aligned under their headings."""
         headings = self._headings()
         drawn = [_Line("", headings), *self._draw()]
         text_width = max(width_of(line.text) for line in drawn if line.cells or line.note)
@@ -91,9 +141,9 @@ class _Drawing:
         return result
 
     def _draw(self) -> list[_Line]:
-        """Return a line per node, depth first; a stack, because a ladder may be as long as the table is wide."""
+        """Return a line per node, depth first; not recursive, because a ladder may be as long as the table is wide."""
         lines: list[_Line] = []
-        # the root stands for the node above it, which nobody asks for
+        # the root stands in for its own parent, which is not used
         stack: list[tuple[Any, str, str, str, dict[str, Any]]] = [(0, "all rows", "", "", self._nodes[0])]
         while stack:
             number, rule, branch, indent, parent = stack.pop()
@@ -106,11 +156,11 @@ class _Drawing:
             if split is None:
                 continue
             if number not in self._open:
-                lines[-1].note = hidden(self._nodes, number)
+                lines[-1].note = hidden_nodes(self._nodes, number)
                 continue
             if split["surrogates"]:
-                lines.append(_Line(indent + "┊  " + self._rules.surrogates(split)))
-            below = [(name, text) for name, text in self._rules.branches(node) if node[name] is not None]
+                lines.append(_Line(indent + "┊  " + self._splits.surrogates(split)))
+            below = [(name, text) for name, text in self._splits.branches(node) if node[name] is not None]
             for i, (name, text) in reversed(list(enumerate(below))):
                 last = i == len(below) - 1
                 corner = ("╰" if last else "├") + ("┄ " if name == "third" else "─ ")
@@ -122,23 +172,22 @@ class _Drawing:
         counts = ["rows"]
         if self._values.has_weights:
             counts.append("weight")
-        if self._has_shares:
-            counts.append("share")
+        if self._has_fractions:
+            counts.append("fraction")
         if self._classes is None:
-            return [*counts, self._words.value]
-        return [*counts, "class", *(self._values.classes or ["its share"])]
+            return [*counts, self._terms.value]
+        return [*counts, "class", *(self._values.classes or ["probability"])]
 
-    def _cells(self, node: dict[str, Any], above: dict[str, Any]) -> list[str]:
+    def _cells(self, node: dict[str, Any], parent: dict[str, Any]) -> list[str]:
         values = self._values
         cells = [values.rows(node)]
         if values.has_weights:
             cells.append(values.weight(node))
-        if self._has_shares:
-            size = "weight" if values.has_weights else "rows"
-            # a third branch of boosting is fitted to some of the rows, which are no part of those that go there
-            is_sample = is_boosted(self._tree) and node["depth"] == above["depth"]
-            is_known = node is not above and above[size] and not is_sample
-            cells.append(as_percent(node[size] / above[size]) if is_known else "")
+        if self._has_fractions:
+            # a third branch of boosting is fitted to a sample of the rows of its node
+            is_sample = is_boosted(self._tree) and node["depth"] == parent["depth"]
+            is_known = node is not parent and parent[self._size] and not is_sample
+            cells.append(as_percent(node[self._size] / parent[self._size]) if is_known else "")
         if self._classes is None:
             return [*cells, values.mean(node)]
-        return [*cells, values.best(node), *values.shares(node)]
+        return [*cells, values.best(node), *values.probabilities(node)]

@@ -1,10 +1,10 @@
-// The tree as SVG: only what is in sight is in the document, and from afar only boxes are, so that thousands of
-// nodes move smoothly.
+// The tree as SVG. Only what is visible is in the document, and only boxes when zoomed out, so that thousands of nodes
+// move smoothly.
 
 const SVG = "http://www.w3.org/2000/svg";
-const BELOW = 28; // room below a box for the pill that unfolds its daughters
-const FAR = 0.38; // below this scale texts cannot be made out,
-const READABLE = 0.65; // and from here on they can be read with ease
+const BELOW = 28; // space below a box for the pill that unfolds its children
+const FAR = 0.38; // below this scale text is illegible,
+const READABLE = 0.65; // and from here on it is easy to read
 
 /** Return an SVG element with attributes and children; texts are never read as markup. */
 function svg(name, attributes = {}, ...children) {
@@ -14,12 +14,12 @@ function svg(name, attributes = {}, ...children) {
   return element;
 }
 
-const wholeNumbers = new Intl.NumberFormat("en-US"); // made once, because that takes longer than a thousand numbers
+const wholeNumbers = new Intl.NumberFormat("en-US"); // created once, because that takes longer than formatting a thousand numbers
 const counted = (number) => wholeNumbers.format(number);
 const countedRows = (number) => `${counted(number)} row${number === 1 ? "" : "s"}`;
 
 const pen = document.createElement("canvas").getContext("2d");
-/** Return a text that is at most so many pixels wide, its end left out if need be. */
+/** Return a text truncated to a width in pixels. */
 function fitted(text, width, weight = 400, size = 12) {
   pen.font = `${weight} ${size}px system-ui, sans-serif`;
   if (pen.measureText(text).width <= width) return text;
@@ -32,28 +32,25 @@ function fitted(text, width, weight = 400, size = 12) {
   return text.slice(0, low).replace(/[\s,…]+$/, "") + "…";
 }
 
-/** Return the outline of bars, one per share, within a rectangle. */
-function barsPath(shares, x, y, width, height) {
-  const most = Math.max(...shares) || 1, step = width / shares.length;
-  return shares.map((share, i) => {
-    const tall = (share / most) * height;
+/** Return the outline of bars, one per fraction, within a rectangle. */
+function barsPath(fractions, x, y, width, height) {
+  const most = Math.max(...fractions) || 1, step = width / fractions.length;
+  return fractions.map((fraction, i) => {
+    const tall = (fraction / most) * height;
     return `M${(x + i * step).toFixed(1)} ${y + height}v${(-tall).toFixed(1)}h${(step - 1).toFixed(1)}v${tall.toFixed(1)}z`;
   }).join("");
 }
 
-const classColour = (k) => `var(--class-${k % 8})`;
-
 class Drawing {
   constructor(tree, on) {
     this.tree = tree;
-    this.on = on; // what to call: select(item), toggle(item, "daughters" | "third")
+    this.on = on; // what to call: select(item), toggle(item, "children" | "third")
     this.svg = document.getElementById("tree");
     this.world = document.getElementById("world");
     this.view = { x: 0, y: 0, scale: 1 };
     this.items = [];
     this.made = new Map();
     this.edges = {}; // as they are drawn
-    this.range = extremes(tree.nodes.map((node) => node.value[0]));
     new ResizeObserver(() => this.paint()).observe(this.svg);
   }
 
@@ -193,7 +190,7 @@ class Drawing {
 
   /** Draw the edges within sight; long dotted lines are cut there, because each of their dots takes time. */
   drawEdges({ left, right, top, bottom }) {
-    const paths = { solid: "", dotted: "", way: "", "third-way": "" };
+    const paths = { solid: "", dotted: "", taken: "", "third-taken": "" };
     const inside = (x) => Math.min(right, Math.max(left, x));
     for (const item of this.items) {
       const { above } = item, third = item.branch === "third";
@@ -201,26 +198,26 @@ class Drawing {
       if (item.y + BOX.height < top || above.y > bottom) continue;
       if (third) {
         const y = item.y + BOX.height / 2;
-        paths[item.on ? "third-way" : "dotted"] += `M${inside(above.x + BOX.width / 2)} ${y}H${inside(item.x - BOX.width / 2)}`;
+        paths[item.on ? "third-taken" : "dotted"] += `M${inside(above.x + BOX.width / 2)} ${y}H${inside(item.x - BOX.width / 2)}`;
       } else {
         const begin = above.y + BOX.height, bend = (begin + item.y) / 2;
-        paths[item.on ? "way" : "solid"] += `M${above.x} ${begin}C${above.x} ${bend} ${item.x} ${bend} ${item.x} ${item.y}`;
+        paths[item.on ? "taken" : "solid"] += `M${above.x} ${begin}C${above.x} ${bend} ${item.x} ${bend} ${item.x} ${item.y}`;
       }
     }
     for (const [id, d] of Object.entries(paths))
       if (this.edges[id] !== d) document.getElementById(id).setAttribute("d", (this.edges[id] = d));
   }
 
-  /** Return the condition that leads into an item: above a daughter; to the left of a third branch, and folds it. */
+  /** Return the condition that leads into an item: above a child; left of a third branch, where it folds it. */
   condition(item) {
-    if (item.branch === "third") return this.pill(item.above, "third", "missing ◂", -GAP.third / 2, BOX.height / 2, 70, item.said);
+    if (item.branch === "third") return this.pill(item.above, "third", "missing ◂", -GAP.third / 2, BOX.height / 2, 70, item.rule);
     const text = fitted(item.condition, BOX.width + 6, item.on ? 600 : 400, 11.5);
-    return svg("text", { class: "condition", x: BOX.width / 2, y: -7 }, text, svg("title", {}, item.said));
+    return svg("text", { class: "condition", x: BOX.width / 2, y: -7 }, text, svg("title", {}, item.rule));
   }
 
   element(item, far) {
     const { width, height } = BOX, x = item.x - width / 2, { y } = item;
-    const names = ["node", item.on && "on", item.found && "found", item.chosen && "chosen", item.ghost && "ghost"];
+    const names = ["node", item.on && "on", item.found && "found", item.chosen && "chosen", item.placeholder && "placeholder"];
     const g = svg("g", {
       class: names.filter(Boolean).join(" "), role: "treeitem",
       tabindex: item.current ? 0 : -1, "aria-level": item.level + 1, "aria-label": item.label, "data-key": item.key,
@@ -230,16 +227,16 @@ class Drawing {
     // from afar there are thousands, and corners and coordinates of their own would take most of the time of a frame
     const box = svg("rect", { class: "box", width, height, ...(far ? { x, y } : { rx: 8 }) });
     if (!far) g.setAttribute("transform", `translate(${x} ${y})`);
-    if (!item.ghost) box.style.fill = this.fill(item.node);
+    if (!item.placeholder) box.style.fill = this.fill(item.node);
     g.append(box);
     g.addEventListener("click", () => this.on.select(item));
-    g.addEventListener("dblclick", () => this.on.toggle(item, "daughters"));
+    g.addEventListener("dblclick", () => this.on.toggle(item, "children"));
     if (far) return g;
     if (item.above) g.append(this.condition(item));
-    if (item.ghost) g.append(svg("text", { x: width / 2, y: height / 2 + 4, "text-anchor": "middle" }, item.ghost));
+    if (item.placeholder) g.append(svg("text", { x: width / 2, y: height / 2 + 4, "text-anchor": "middle" }, item.placeholder));
     else this.fillBox(g, item);
     g.append(svg("title", {}, item.label));
-    if (item.below) g.append(this.pill(item, "daughters", `▾ ${item.below}`, width / 2, height + 13, 20 + 8 * String(item.below).length, `${item.below} nodes below are folded`));
+    if (item.below) g.append(this.pill(item, "children", `▾ ${item.below}`, width / 2, height + 13, 20 + 8 * String(item.below).length, `${item.below} nodes below are folded`));
     if (item.hasPill) g.append(this.pill(item, "third", item.pill, width + 6 + 32, height / 2, 64, item.pillTitle));
     return g;
   }
@@ -252,21 +249,21 @@ class Drawing {
     g.append(svg("text", { class: "value", x: 8, y: 17 }, fitted(this.tree.classes ? this.tree.classes[bestOf(node.value)] : node.shown, room, 700)));
     const bottom = node.split ? 44 : 58;
     this.glyph(g, node, { x: 8, y: 24, width: width - 16, height: bottom - 24 });
-    if (node.split) g.append(svg("text", { class: "ask", x: 8, y: 59 }, fitted(`${this.tree.columns[node.split.column].shown} ?`, width - 16, 500)));
+    if (node.split) g.append(svg("text", { class: "column", x: 8, y: 59 }, fitted(`${this.tree.columns[node.split.column].shown} ?`, width - 16, 500)));
   }
 
-  /** Draw the response's bins, or the classes' shares. */
+  /** Draw the distribution of the target, or the class probabilities. */
   glyph(g, node, { x, y, width, height }) {
     if (!this.tree.classes) {
-      if (node.spread) g.append(svg("path", { class: "bar", d: barsPath(node.spread, x, y, width, height) }));
+      if (node.distribution) g.append(svg("path", { class: "bar", d: barsPath(node.distribution, x, y, width, height) }));
       return;
     }
     let at = x;
-    node.value.forEach((share, k) => {
-      if (share <= 0) return;
-      const bar = svg("rect", { x: at, y: y + height / 2 - 6, width: share * width, height: 12 });
-      bar.style.fill = classColour(k);
-      at += share * width;
+    node.value.forEach((p, k) => {
+      if (p <= 0) return;
+      const bar = svg("rect", { x: at, y: y + height / 2 - 6, width: p * width, height: 12 });
+      bar.style.fill = this.tree.colours[k];
+      at += p * width;
       g.append(bar);
     });
   }
@@ -285,15 +282,8 @@ class Drawing {
   }
 
   fill(node) {
-    const { classes } = this.tree;
-    if (classes) {
-      const best = bestOf(node.value), floor = 1 / classes.length;
-      const pure = Math.max(0, (node.value[best] - floor) / (1 - floor || 1));
-      return `color-mix(in oklab, ${classColour(best)} ${(10 + 45 * pure).toFixed(0)}%, var(--low))`;
-    }
-    const [low, high] = this.range;
-    const share = high > low ? (node.value[0] / 2 - low / 2) / (high / 2 - low / 2) || 0 : 0.3; // halves cannot overflow
-    return `color-mix(in oklab, var(--high) ${(100 * share).toFixed(0)}%, var(--low))`;
+    const colour = this.tree.classes ? this.tree.colours[bestOf(node.value)] : "var(--high)";
+    return `color-mix(in oklab, ${colour} ${Math.round(100 * node.strength)}%, var(--low))`;
   }
 }
 

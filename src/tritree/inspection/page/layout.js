@@ -1,10 +1,10 @@
-// Where the boxes lie: daughters one level below their node, the third branch to its right at the same height.
+// Layout of the boxes: children one level below their node, the third branch to its right at the same height.
 
 const BOX = { width: 152, height: 66 };
 const GAP = { x: 16, y: 62, third: 78 };
-const PILL = 72; // room to the right of a box for a third branch that is folded
+const PILL = 72; // space to the right of a box for a folded third branch
 
-/** Return for each item its centre x and level, given the items top down, each with its shown children. */
+/** Set the centre x and the level of each item, given the items top down, each with its shown children. */
 function arrange(items) {
   for (let i = items.length - 1; i >= 0; i--) items[i].block = blockOf(items[i]);
   for (const item of items) {
@@ -16,7 +16,7 @@ function arrange(items) {
   }
 }
 
-/** Return the outline of an item with all that hangs on it, level by level, and how far its children are from it. */
+/** Return the outline of an item and its descendants, level by level, and the shifts of its children. */
 function blockOf(item) {
   const { left, right, third } = item.children;
   const half = BOX.width / 2;
@@ -25,20 +25,20 @@ function blockOf(item) {
   if (left && right) {
     const apart = distance(left.block.outline, right.block.outline, GAP.x);
     shifts.push([left, -apart / 2], [right, apart / 2]);
-    const below = merged(moved(left.block.outline, -apart / 2), moved(right.block.outline, apart / 2));
+    const below = merged(shifted(left.block.outline, -apart / 2), shifted(right.block.outline, apart / 2));
     outline = outline.concat(below);
   }
   if (third) {
     const apart = Math.max(distance(outline, third.block.outline, GAP.x), BOX.width + GAP.third);
     shifts.push([third, apart]);
-    outline = merged(outline, moved(third.block.outline, apart));
+    outline = merged(outline, shifted(third.block.outline, apart));
   }
   return { outline, shifts };
 }
 
-const moved = (outline, by) => outline.map(([from, to]) => [from + by, to + by]);
+const shifted = (outline, by) => outline.map(([from, to]) => [from + by, to + by]);
 
-/** Return how far the second outline must be moved to lie clear to the right of the first. */
+/** Return the shift that puts the second outline to the right of the first. */
 function distance(first, second, gap) {
   let apart = 0;
   for (let i = 0; i < Math.min(first.length, second.length); i++)

@@ -1,4 +1,4 @@
-// The side panel: one row, cell by cell, what it is predicted, and why.
+// The side panel: the values of one row, its prediction and its path.
 
 /** Return an HTML element with properties and children; texts are never read as markup. */
 function html(name, properties = {}, ...children) {
@@ -11,7 +11,7 @@ function html(name, properties = {}, ...children) {
   return element;
 }
 
-const asPercent = (share) => `${(100 * share).toFixed(1)}%`;
+const asPercent = (fraction) => `${(100 * fraction).toFixed(1)}%`;
 
 class Panel {
   constructor(tree, on) {
@@ -35,15 +35,15 @@ class Panel {
     document.getElementById("picker").hidden = false;
   }
 
-  /** Make inputs for the columns that the tree asks for; the others when they are wanted. */
+  /** Make inputs for the columns that the tree uses; for the others when their list is opened. */
   makeCells() {
-    const { columns, asked } = this.tree;
-    const others = columns.map((_, j) => j).filter((j) => !asked.includes(j));
-    document.getElementById("cells").append(...asked.map((j) => this.makeCell(j)));
+    const { columns, used } = this.tree;
+    const others = columns.map((_, j) => j).filter((j) => !used.includes(j));
+    document.getElementById("cells").append(...used.map((j) => this.makeCell(j)));
     if (!others.length) return;
     const details = document.getElementById("unused");
     details.hidden = false;
-    details.querySelector("summary").textContent = `${others.length} ${others.length === 1 ? "column that this page never asks" : "columns that this page never asks"}`;
+    details.querySelector("summary").textContent = `${others.length} ${others.length === 1 ? "column" : "columns"} not used by the tree`;
     details.addEventListener("toggle", () => {
       const place = document.getElementById("unused-cells");
       if (!place.childElementCount) place.append(...others.map((j) => this.makeCell(j)));
@@ -57,21 +57,21 @@ class Panel {
     const missing = html("button", { type: "button", textContent: "missing", "aria-pressed": "false", "aria-label": `${column.name} is missing` });
     const parts = { cell: html("div", { className: "cell" }, name, input, missing), name, input, missing };
     parts.cell.dataset.column = j;
-    // what is no number yet, such as "-" or "1e", is neither a value nor missing
+    // an incomplete number, such as "-" or "1e", is neither a value nor missing
     const read = () => (input.validity.badInput ? NaN : input.value === "" ? null : Number(input.value));
     input.addEventListener("input", () => this.change(j, read()));
-    if (column.labels) input.addEventListener("change", () => this.change(j, read())); // some tools know no other event
+    if (column.labels) input.addEventListener("change", () => this.change(j, read())); // some tools fire no other event
     input.addEventListener("blur", () => this.showCell(j));
     missing.addEventListener("click", () => {
-      const cell = this.row[j] === null ? this.last[j] ?? column.usual : null;
-      if (cell === null && this.row[j] === null) input.focus(); // no value is known, so one must be given
+      const cell = this.row[j] === null ? this.last[j] ?? column.typical : null;
+      if (cell === null && this.row[j] === null) input.focus(); // no value is known: let the reader enter one
       else this.change(j, cell);
     });
     if (column.range && column.range[0] < column.range[1]) {
       const [min, max] = column.range;
       const step = max / 200 - min / 200;
-      const digits = Math.min(17, Math.ceil(Math.log10(Math.max(-min, max) / step)) + 1); // as many as tell steps apart
-      parts.slider = html("input", { type: "range", min, max, step, "aria-label": `${column.name}, by sliding` });
+      const digits = Math.min(17, Math.ceil(Math.log10(Math.max(-min, max) / step)) + 1); // enough to distinguish steps
+      parts.slider = html("input", { type: "range", min, max, step, "aria-label": `${column.name}, slider` });
       parts.slider.addEventListener("input", () => this.change(j, Number(Number(parts.slider.value).toPrecision(digits))));
       parts.cell.append(parts.slider);
     }
@@ -84,11 +84,11 @@ class Panel {
     const column = this.tree.columns[j];
     const options = column.labels.map((label, k) => html("option", { value: k, textContent: label }));
     options.unshift(html("option", { value: "", textContent: "(missing)" }));
-    if (column.kind === "categories") options.push(html("option", { value: UNSEEN, textContent: "(never seen in training)" }));
+    if (column.kind === "categories") options.push(html("option", { value: NEVER_SEEN, textContent: "(never seen in training)" }));
     return html("select", { id }, ...options);
   }
 
-  /** Take up one of the rows to start from. */
+  /** Start from one of the rows. */
   take(number) {
     this.picked = number;
     this.last = [...this.starts[number].cells];
@@ -121,28 +121,29 @@ class Panel {
     cell.classList.toggle("missing", value === null);
     missing.setAttribute("aria-pressed", value === null);
     const text = value === null ? "" : String(value);
-    // what is being typed is left as it is: "1." and "1.0" are the same number
+    // keep what is being typed: "1." and "1.0" are the same number
     if (text === "" || input.value === "" || Number(input.value) !== value) input.value = text;
-    if (slider) slider.value = value ?? this.tree.columns[j].usual;
+    if (slider) slider.value = value ?? this.tree.columns[j].typical;
   }
 
-  /** Show what the row is predicted, and the turns that lead there. */
-  answer(found) {
+  /** Show the prediction of the row, and its path. */
+  showPrediction(found) {
     const { classes } = this.tree;
     const best = bestOf(found.value);
-    const box = document.getElementById("answer");
+    const box = document.getElementById("prediction");
     box.dataset.value = JSON.stringify(found.value);
-    box.replaceChildren(html("div", { className: "from", textContent: this.tree.words.answer }));
-    box.append(html("div", { className: "said", textContent: classes ? classes[best] : this.say(found) }));
-    box.append(html("div", { className: "from", textContent: this.behind(found) }));
-    if (classes) box.append(this.shares(found.value));
+    box.replaceChildren(html("div", { className: "from", textContent: this.tree.terms.prediction }));
+    box.append(html("div", { className: "value", textContent: classes ? classes[best] : this.valueText(found) }));
+    box.append(html("div", { className: "from", textContent: this.support(found) }));
+    if (classes) box.append(this.probabilities(found.value));
     for (const warning of this.warnings(found)) box.append(html("p", { className: "warn" }, ...warning));
     this.showPath(found, classes ? best : 0);
-    const asked = new Set(found.turns.map((turn) => this.tree.nodes[turn.node].split.column));
-    for (const [j, { name }] of this.cells) name.classList.toggle("asked", asked.has(j));
+    const used = new Set(found.steps.map((step) => this.tree.nodes[step.node].split.column));
+    for (const [j, { name }] of this.cells) name.classList.toggle("used", used.has(j));
   }
 
-  behind({ ends }) {
+  /** Return the number of training rows behind the prediction. */
+  support({ ends }) {
     const { nodes } = this.tree;
     if (ends.length > 1) return `from ${ends.length} leaves, weighted`;
     const rows = nodes[ends[0].node].rows;
@@ -150,18 +151,19 @@ class Panel {
   }
 
   warnings({ ends }) {
-    const cut = ends.find((end) => end.cut);
-    if (!cut) return [];
-    if (this.tree.detached && cut.cut === "ungrown") return [["A branch on the way was never grown, so its node answers, as predict does."]];
-    const code = html("code", { textContent: cut.cut === "ungrown" ? `${this.tree.words.owner}.${this.tree.words.grow}` : "max_nodes" });
-    const remedy = cut.cut === "ungrown"
-      ? [" is not grown yet, so its node answers here; predict would grow it. In Python, ", code, ` ${this.tree.words.grows}: then make this page again.`]
-      : [" is not in this page, so its node answers here; predict knows it. Make this page again with a larger ", code, ", or with this row among ", html("code", { textContent: "rows" }), "."];
-    return [["A branch on the way", ...remedy]];
+    const end = ends.find((end) => end.absent);
+    if (!end) return [];
+    const isUngrown = end.absent === "ungrown";
+    if (this.tree.detached && isUngrown) return [["A branch on the path was never grown, so its node predicts, as in predict."]];
+    const code = html("code", { textContent: isUngrown ? `${this.tree.terms.owner}.${this.tree.terms.grow}` : "max_nodes" });
+    const remedy = isUngrown
+      ? [" is not grown yet, so its node predicts here; predict would grow it. In Python, ", code, ` ${this.tree.terms.grows}: then make this page again.`]
+      : [" is not in this page, so its node predicts here; predict uses the branch. Make this page again with a larger ", code, ", or with this row among ", html("code", { textContent: "rows" }), "."];
+    return [["A branch on the path", ...remedy]];
   }
 
-  /** Return a predicted number as text, written like those of the nodes. */
-  say({ ends, value }) {
+  /** Return a predicted number as text, formatted like those of the nodes. */
+  valueText({ ends, value }) {
     if (ends.length === 1) return this.tree.nodes[ends[0].node].shown;
     return this.number(value[0]);
   }
@@ -171,55 +173,56 @@ class Panel {
     return value.toLocaleString("en-US", { minimumFractionDigits: this.decimals, maximumFractionDigits: this.decimals });
   }
 
-  shares(value) {
+  probabilities(value) {
     const { classes } = this.tree;
-    const ranked = value.map((share, k) => [share, k]).sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 8);
-    const lines = ranked.map(([share, k]) => {
+    const ranked = value.map((p, k) => [p, k]).sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 8);
+    const lines = ranked.map(([p, k]) => {
       const fill = html("div", { className: "fill" });
-      fill.style.width = `${100 * share}%`;
-      fill.style.background = classColour(k);
+      fill.style.width = `${100 * p}%`;
+      fill.style.background = this.tree.colours[k];
       return [html("span", { className: "name", textContent: classes[k], title: classes[k] }), html("div", { className: "track" }, fill),
-        html("span", { className: "number", textContent: asPercent(share) })];
+        html("span", { className: "number", textContent: asPercent(p) })];
     });
-    const others = classes.length - ranked.length, theirs = ranked.reduce((rest, [share]) => rest - share, 1);
+    const others = classes.length - ranked.length, remainder = ranked.reduce((rest, [p]) => rest - p, 1);
     if (others) lines.push([html("span", { className: "rest", textContent: `${others} other class${others === 1 ? "" : "es"}` }),
-      html("span", { className: "number", textContent: asPercent(Math.max(0, theirs)) })]);
-    return html("div", { className: "shares" }, ...lines.flat());
+      html("span", { className: "number", textContent: asPercent(Math.max(0, remainder)) })]);
+    return html("div", { className: "probabilities" }, ...lines.flat());
   }
 
-  showPath({ turns }, best) {
-    const lines = turns.map((turn) => {
-      const { nodes } = this.tree, before = nodes[turn.node], after = turn.to === null ? before : nodes[turn.to];
-      const button = html("button", { type: "button", textContent: this.reason(turn) });
-      button.addEventListener("click", () => this.on.focus(turn.to ?? turn.node));
-      const part = turn.weight === 1 ? "" : `${asPercent(turn.weight)} of the row, `;
-      const moved = turn.weight * (after.value[best] - before.value[best]);
+  showPath({ steps }, best) {
+    const lines = steps.map((step) => {
+      const { nodes } = this.tree, before = nodes[step.node], after = step.to === null ? before : nodes[step.to];
+      const button = html("button", { type: "button", textContent: this.reason(step) });
+      button.addEventListener("click", () => this.on.focus(step.to ?? step.node));
+      const part = step.fraction === 1 ? "" : `${asPercent(step.fraction)} of the row, `;
+      const contribution = step.fraction * (after.value[best] - before.value[best]);
       const value = this.tree.classes ? `${asPercent(after.value[best])} ${this.tree.classes[best]}` : after.shown;
-      const step = moved === 0 ? "" : ` (${moved > 0 ? "+" : "−"}${this.tree.classes ? asPercent(Math.abs(moved)) : this.number(Math.abs(moved))})`;
-      const then = html("div", { className: "then", textContent: `${part}${countedRows(after.rows)}, ${value}${step}` });
-      return html("li", { className: turn.branch === "third" ? "third" : "" }, button, then);
+      const size = Math.abs(contribution);
+      const change = size ? ` (${contribution > 0 ? "+" : "−"}${this.tree.classes ? asPercent(size) : this.number(size)})` : "";
+      const then = html("div", { className: "then", textContent: `${part}${countedRows(after.rows)}, ${value}${change}` });
+      return html("li", { className: step.branch === "third" ? "third" : "" }, button, then);
     });
-    const none = html("li", {}, "The tree is a single node: every row gets the same.");
+    const none = html("li", {}, "The tree is a single node: every row has the same prediction.");
     document.getElementById("path").replaceChildren(...(lines.length ? lines : [none]));
   }
 
-  /** Return why a row takes a turn, in words. */
-  reason(turn) {
-    const { nodes, columns } = this.tree, node = nodes[turn.node], { split } = node;
+  /** Return why the row takes a branch, in words. */
+  reason(step) {
+    const { nodes, columns } = this.tree, node = nodes[step.node], { split } = node;
     const name = columns[split.column].shown, cell = this.row[split.column];
-    if (turn.known) return split.rule === "missing" ? `${name} is observed` : `${name} = ${this.shown(split.column)}: ${node.conditions[turn.branch]}`;
-    const lacking = cell === null ? `${name} is missing` : cell === UNSEEN ? `${name} was never seen in training` : `${name} = ${this.shown(split.column)}, never seen in this node`;
-    if (turn.branch === "third") return `${lacking}: third branch, ${this.successor(turn.to)}`;
-    if (split.missing_to === "both") return `${lacking}: ${turn.branch} (${node.conditions[turn.branch]})`;
-    if (turn.by !== split.column) return `${lacking}: ${columns[turn.by].shown} = ${this.shown(turn.by)} stands in, ${turn.branch}`;
-    if (split.missing_to === "surrogates") return `${lacking}, and no stand-in is known: ${turn.branch}, the larger side`;
-    return cell === null ? `${lacking}: ${turn.branch}, where its missing values go` : `${lacking}: ${turn.branch}, the larger side`;
+    if (step.observed) return split.rule === "missing" ? `${name} is observed` : `${name} = ${this.shown(split.column)}: ${node.conditions[step.branch]}`;
+    const lacking = cell === null ? `${name} is missing` : cell === NEVER_SEEN ? `${name} was never seen in training` : `${name} = ${this.shown(split.column)}, never seen in this node`;
+    if (step.branch === "third") return `${lacking}: third branch, ${this.nextSplit(step.to)}`;
+    if (split.missing_to === "both") return `${lacking}: ${step.branch} (${node.conditions[step.branch]})`;
+    if (step.by !== split.column) return `${lacking}: ${step.branch} by surrogate ${columns[step.by].shown} = ${this.shown(step.by)}`;
+    if (split.missing_to === "surrogates") return `${lacking}, and no surrogate is observed: ${step.branch}, the larger child`;
+    return cell === null ? `${lacking}: ${step.branch}, the default direction` : `${lacking}: ${step.branch}, the larger child`;
   }
 
-  successor(to) {
-    if (to === null) return "which is not here";
+  nextSplit(to) {
+    if (to === null) return "which is not in this page";
     const { split } = this.tree.nodes[to];
-    return split ? `${this.tree.columns[split.column].shown} takes over` : "no other column helps";
+    return split ? `then ${this.tree.columns[split.column].shown}` : "no further split";
   }
 
   shown(j) {

@@ -18,23 +18,22 @@ from tritree import (
     TrinaryBoostingRegressor,
     UngrownBranchWarning,
 )
-from tritree.inspection.explain import explain_row
-from tritree.inspection.rows import read_rows
-from tritree.inspection.rules import Rules
 from tritree.validation import BOOSTING_STRATEGIES
 
 
 def total(why: Any) -> float:
-    return why.start + sum(why.contributions.values()) + why.rounding
+    return why.base_value + sum(why.contributions.values()) + why.rounding
 
 
 def explained_sums(model: Any, explained: list[Any], rows: Any) -> Any:
     """Return what the explained sums must be, given what the model says."""
     raw = sums(model, rows)
     if raw.shape[1] == 1:
-        signs = [-1 if why.explained == getattr(model, "classes_", [None])[0] else 1 for why in explained]
+        signs = [
+            -1 if why.explained_class == getattr(model, "classes_", [None])[0] else 1 for why in explained
+        ]
         return raw[:, 0] * (signs if hasattr(model, "classes_") else 1)
-    return raw[np.arange(len(raw)), [model.classes_.tolist().index(why.explained) for why in explained]]
+    return raw[np.arange(len(raw)), [model.classes_.tolist().index(why.explained_class) for why in explained]]
 
 
 @pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
@@ -46,8 +45,8 @@ def test_terms_add_up_to_the_last_bit_in_any_order(kind: str, missing: str, trai
     for why, value in zip(explained, explained_sums(model, explained, ROWS), strict=True):
         moved = list(why.contributions.values())
         random.Random(3).shuffle(moved)
-        assert total(why) == sum(moved, start=why.start) + why.rounding == why.value == value
-        assert abs(why.rounding) <= 1e-15 * (abs(why.start) + sum(map(abs, moved)) + abs(value))
+        assert total(why) == sum(moved, start=why.base_value) + why.rounding == why.value == value
+        assert abs(why.rounding) <= 1e-15 * (abs(why.base_value) + sum(map(abs, moved)) + abs(value))
 
 
 @pytest.mark.parametrize("loss", ["absolute_error", "quantile", "poisson", "gamma"])
@@ -55,10 +54,10 @@ def test_terms_of_every_loss_add_up(loss: str) -> None:
     model = boosted("regression", loss=loss, subsample=0.7)
     for why, predicted in zip(model.explain(ROWS), model.predict(ROWS), strict=True):
         assert total(why) == why.value
-        assert why.prediction == why.answer == predicted
+        assert why.prediction == why.output == predicted
         # of a logarithm that is open by some deviation, half its square is added
-        settled = np.exp(why.value + why.doubt**2 / 2) if loss in ("poisson", "gamma") else why.value
-        assert settled == (pytest.approx(predicted, rel=1e-14) if why.doubt else predicted)
+        settled = np.exp(why.value + why.std**2 / 2) if loss in ("poisson", "gamma") else why.value
+        assert settled == (pytest.approx(predicted, rel=1e-14) if why.std else predicted)
 
 
 @given(
@@ -88,24 +87,22 @@ def test_terms_add_up_whatever_the_numbers(powers: list[int], seed: int, max_ite
 def test_contributions_are_those_of_the_trees_one_by_one(missing: str, training: Any) -> None:
     model = boosted("regression", training, missing=missing)
     explained = model.explain(ROWS)
-    cells = read_rows(model, ROWS).cells
-    expected: list[dict[str, float]] = [{} for _ in cells]
+    expected: list[dict[str, float]] = [{} for _ in explained]
     starts = model._model.core.state(with_background=False)["baseline"][0]
     for number in range(model.n_iter_):
-        tree = model.member(number).to_dict()
-        rules = Rules(tree["nodes"], 4)
-        starts += tree["nodes"][0]["value"][0]
-        for found, row in zip(expected, cells, strict=True):
-            for column, moved in explain_row(tree, rules, row, None).contributions.items():
-                found[column] = found.get(column, 0.0) + moved[0]
+        tree = model.estimators_.flat[number]
+        starts += tree.to_dict()["nodes"][0]["value"][0]
+        for found, of_tree in zip(expected, tree.explain(ROWS), strict=True):
+            for column, contribution in of_tree.contributions.items():
+                found[column] = found.get(column, 0.0) + contribution[0]
     for why, found in zip(explained, expected, strict=True):
         assert why.contributions == pytest.approx(found, abs=1e-12)
-        assert why.start == pytest.approx(starts, abs=1e-12)
+        assert why.base_value == pytest.approx(starts, abs=1e-12)
 
 
 def test_start_is_the_same_for_every_row() -> None:
     model = boosted("regression")
-    assert len({why.start for why in model.explain(ROWS)}) == 1
+    assert len({why.base_value for why in model.explain(ROWS)}) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])
@@ -114,8 +111,8 @@ def test_class_of_interest_is_explained_for_every_row(kind: str) -> None:
     shares = model.predict_proba(ROWS)
     for number, label in enumerate(model.classes_.tolist()):
         explained = model.explain(ROWS, class_of_interest=label)
-        assert {why.explained for why in explained} == {label}
-        assert [why.answer for why in explained] == shares[:, number].tolist()
+        assert {why.explained_class for why in explained} == {label}
+        assert [why.output for why in explained] == shares[:, number].tolist()
         assert [why.prediction for why in explained] == model.predict(ROWS).tolist()
         np.testing.assert_array_equal(
             [total(why) for why in explained], explained_sums(model, explained, ROWS)
@@ -124,7 +121,7 @@ def test_class_of_interest_is_explained_for_every_row(kind: str) -> None:
 
 def test_predicted_class_is_explained_unless_another_is_asked_for() -> None:
     model = boosted("three classes")
-    assert [why.explained for why in model.explain(ROWS)] == model.predict(ROWS).tolist()
+    assert [why.explained_class for why in model.explain(ROWS)] == model.predict(ROWS).tolist()
 
 
 def test_unknown_class_of_interest_is_refused() -> None:
@@ -163,15 +160,15 @@ def test_third_branch_of_a_column_is_its_contribution_and_what_takes_over_has_it
     [why] = model.explain([[np.nan, 9.0]])
     assert list(why.contributions) == ["x0", "x1"]
     assert why.contributions["x1"] == pytest.approx(0.35, abs=1e-4)
-    assert why.n_asked == {"x0": 100, "x1": 100}
+    assert why.n_trees_used == {"x0": 100, "x1": 100}
 
 
 def test_headline_says_what_is_predicted_and_the_summary_what_the_sum_means() -> None:
     [why] = boosted("two classes").explain(TABLE.head(1))
     lines = str(why).splitlines()
-    assert lines[0] == f"predicts {why.prediction}, {why.answer:.1%}"
-    assert lines[-1].startswith(f"the log-odds of {why.explained} ")
-    assert lines[-1].endswith(f": {why.answer:.1%}")
+    assert lines[0] == f"predicts {why.prediction}, {why.output:.1%}"
+    assert lines[-1].startswith(f"the log-odds of {why.explained_class} ")
+    assert lines[-1].endswith(f": {why.output:.1%}")
     [why] = boosted("regression", loss="poisson").explain(TABLE.head(1))
     assert str(why).splitlines()[-1].startswith("the logarithm of the prediction ")
 
@@ -198,7 +195,7 @@ def test_plain_data_survives_json() -> None:
     for why in boosted("two classes").explain(ROWS.head(5)):
         told = json.loads(json.dumps(why.to_dict(), allow_nan=False))
         assert told["contributions"] == why.contributions
-        assert set(told["states"]) == set(told["cells"]) == set(told["contributions"])
+        assert set(told["states"]) == set(told["values"]) == set(told["contributions"])
 
 
 def test_plot_ends_at_the_sum() -> None:
@@ -208,8 +205,8 @@ def test_plot_ends_at_the_sum() -> None:
     shown = [label.get_text() for label in ax.get_yticklabels()]
     assert (shown[0], shown[-1]) == ("all rows", "sum over trees")
     assert len(shown) == 2 + sum(moved != 0 for moved in why.contributions.values())
-    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(why.value - why.start)
-    assert ax.get_xlabel() == why.what
+    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(why.value - why.base_value)
+    assert ax.get_xlabel() == why.value_name
 
 
 # ------------------------------------------------------------------------------------------------------ the edges
@@ -236,7 +233,7 @@ def test_trees_without_splits_have_nothing_to_explain() -> None:
     model = TrinaryBoostingRegressor(max_iter=3).fit(np.zeros((50, 2)), np.arange(50.0))
     [why] = model.explain([[1.0, np.nan]])
     assert why.contributions == {}
-    assert total(why) == why.start + why.rounding == model.predict([[1.0, np.nan]])[0]
+    assert total(why) == why.base_value + why.rounding == model.predict([[1.0, np.nan]])[0]
 
 
 def test_explaining_changes_no_prediction() -> None:
@@ -249,5 +246,5 @@ def test_classes_may_be_numbers() -> None:
     X = np.arange(90.0)[:, None]
     model = TrinaryBoostingClassifier(max_iter=5, min_samples_leaf=5).fit(X, X[:, 0] // 30)
     [why] = model.explain([[80.0]])
-    assert why.explained == 2.0
+    assert why.explained_class == 2.0
     assert str(why).startswith("predicts 2.0, ")

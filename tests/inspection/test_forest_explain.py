@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 from models import STRATEGIES
 
 from tritree import ColumnMatchWarning, TrinaryForestClassifier, TrinaryForestRegressor, UngrownBranchWarning
-from tritree.estimators.forest import adding_up
+from tritree.inspection.traversal import Traversal
 
 
 def total(why: Any) -> float:
-    return why.start + sum(why.contributions.values()) + why.rounding
+    return why.base_value + sum(why.contributions.values()) + why.rounding
 
 
 def place_of(model: Any, why: Any) -> int:
     """Return the number of the class that is explained, 0 in regression."""
-    return model.classes_.tolist().index(why.explained) if hasattr(model, "classes_") else 0
+    return model.classes_.tolist().index(why.explained_class) if hasattr(model, "classes_") else 0
 
 
 @pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
@@ -37,9 +37,9 @@ def test_terms_add_up_to_the_last_bit_in_any_order(kind: str, missing: str, trai
     for why, said in zip(forest.explain(ROWS), answers(forest, ROWS), strict=True):
         moved = list(why.contributions.values())
         random.Random(3).shuffle(moved)
-        assert total(why) == sum(moved, start=why.start) + why.rounding == said[place_of(forest, why)]
-        assert why.value == why.answer == total(why)
-        assert abs(why.rounding) <= 1e-15 * (abs(why.start) + sum(map(abs, moved)) + abs(why.value))
+        assert total(why) == sum(moved, start=why.base_value) + why.rounding == said[place_of(forest, why)]
+        assert why.value == why.output == total(why)
+        assert abs(why.rounding) <= 1e-15 * (abs(why.base_value) + sum(map(abs, moved)) + abs(why.value))
 
 
 @given(
@@ -64,10 +64,10 @@ def averaged(forest: Any, number: int, rows: Any) -> tuple[list[dict[str, float]
     moved: list[dict[str, float]] = [{} for _ in range(len(rows))]
     start = 0.0
     for i in range(forest.n_trees_):
-        for found, why in zip(moved, forest.member(i).explain(rows), strict=True):
+        for found, why in zip(moved, forest.estimators_[i].explain(rows), strict=True):
             for column, shares in why.contributions.items():
                 found[column] = found.get(column, 0.0) + shares[number] / forest.n_trees_
-        start += why.start[number] / forest.n_trees_
+        start += why.base_value[number] / forest.n_trees_
     return moved, start
 
 
@@ -84,29 +84,30 @@ def test_contributions_are_those_of_the_trees_one_by_one(kind: str, missing: str
         found = {column: step for column, step in why.contributions.items() if column in expected}
         assert found == pytest.approx(expected, abs=1e-12)
         assert all(why.contributions[column] == 0 for column in set(why.contributions) - set(expected))
-        assert why.start == pytest.approx(start, abs=1e-12)
+        assert why.base_value == pytest.approx(start, abs=1e-12)
 
 
 def test_rows_in_parts_may_be_led_down_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     forest = grown("regression", HOLED, missing="fractional")
     expected = [why.contributions for why in forest.explain(ROWS)]
-    monkeypatch.setattr(adding_up, "_MOST_PARTS", 40)
+    blocks = Traversal.blocks
+    monkeypatch.setattr(Traversal, "blocks", lambda self, n_rows: blocks(self, n_rows, max_parts=40))
     assert [why.contributions for why in forest.explain(ROWS)] == expected
 
 
 def test_start_is_the_same_for_every_row() -> None:
-    assert len({why.start for why in grown("regression", HOLED).explain(ROWS)}) == 1
+    assert len({why.base_value for why in grown("regression", HOLED).explain(ROWS)}) == 1
 
 
 def test_trees_that_asked_are_counted() -> None:
     forest = grown("regression", HOLED)
     asked: dict[str, int] = {}
     for number in range(forest.n_trees_):
-        [why] = forest.member(number).explain(ROWS.head(1))
-        for column in {turn.column for turn in why.turns}:
+        [why] = forest.estimators_[number].explain(ROWS.head(1))
+        for column in {turn.column for turn in why.path}:
             asked[column] = asked.get(column, 0) + 1
     [why] = forest.explain(ROWS.head(1))
-    assert why.n_asked == asked
+    assert why.n_trees_used == asked
     assert why.n_trees == forest.n_trees_
 
 
@@ -114,10 +115,10 @@ def test_trees_that_asked_are_counted() -> None:
 def test_class_of_interest_is_explained_for_every_row(kind: str) -> None:
     forest = grown(kind, HOLED, class_weight="balanced")
     shares, predicted = forest.predict_proba(ROWS), forest.predict(ROWS).tolist()
-    assert [why.explained for why in forest.explain(ROWS)] == predicted
+    assert [why.explained_class for why in forest.explain(ROWS)] == predicted
     for number, label in enumerate(forest.classes_.tolist()):
         explained = forest.explain(ROWS, class_of_interest=label)
-        assert {why.explained for why in explained} == {label}
+        assert {why.explained_class for why in explained} == {label}
         assert [total(why) for why in explained] == shares[:, number].tolist()
         assert [why.prediction for why in explained] == predicted
 
@@ -150,11 +151,11 @@ def test_stand_in_has_the_contribution_and_the_missing_column_is_named() -> None
     forest = TrinaryForestRegressor(
         n_estimators=5, missing="surrogate", max_depth=1, max_features=1.0, random_state=0
     ).fit(X, x > 0)
-    lacking = forest.member(0).to_dict()["nodes"][0]["split"]["name"]
+    lacking = forest.estimators_[0].to_dict()["nodes"][0]["split"]["name"]
     other = "alike" if lacking == "told" else "told"
     [why] = forest.explain(pd.DataFrame({"told": [2.0], "alike": [2.0]}).assign(**{lacking: np.nan}))
     assert why.missing == {lacking: 0.0}
-    assert why.contributions[other] == pytest.approx(1 - why.start)
+    assert why.contributions[other] == pytest.approx(1 - why.base_value)
 
 
 def test_words_are_those_of_a_mean() -> None:
@@ -163,16 +164,16 @@ def test_words_are_those_of_a_mean() -> None:
     assert lines[0].removeprefix("predicts ") == lines[-1].removeprefix("the mean over trees ")
     [why] = grown("two classes").explain(TABLE.head(1))
     lines = str(why).splitlines()
-    assert lines[0] == f"predicts {why.prediction}, {why.answer:.1%}"
-    assert lines[3].split() == ["all", "rows", "7", f"{why.start:.1%}"]
-    assert lines[-1] == f"the mean share of {why.explained} {why.answer:.1%}"
+    assert lines[0] == f"predicts {why.prediction}, {why.output:.1%}"
+    assert lines[3].split() == ["all", "rows", "7", f"{why.base_value:.1%}"]
+    assert lines[-1] == f"the mean probability of {why.explained_class} {why.output:.1%}"
     assert "<table>" in why._repr_html_()
 
 
 def test_plain_data_survives_json() -> None:
     for why in grown("two classes").explain(ROWS.head(5)):
         told = json.loads(json.dumps(why.to_dict(), allow_nan=False))
-        assert (told["contributions"], told["combined"]) == (why.contributions, "mean")
+        assert (told["contributions"], told["aggregation"]) == (why.contributions, "mean")
 
 
 def test_plot_ends_at_the_mean() -> None:
@@ -181,8 +182,8 @@ def test_plot_ends_at_the_mean() -> None:
     ax = why.plot()
     shown = [label.get_text() for label in ax.get_yticklabels()]
     assert (shown[0], shown[-1]) == ("all rows", "mean over trees")
-    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(why.value - why.start)
-    assert ax.get_xlabel() == f"the mean share of {why.explained}"
+    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(why.value - why.base_value)
+    assert ax.get_xlabel() == f"the mean probability of {why.explained_class}"
 
 
 # ------------------------------------------------------------------------------------------------------ the edges
@@ -211,7 +212,7 @@ def test_trees_without_splits_have_nothing_to_explain() -> None:
     forest = TrinaryForestRegressor(n_estimators=3).fit(np.zeros((50, 2)), np.arange(50.0))
     [why] = forest.explain([[1.0, np.nan]])
     assert why.contributions == {}
-    assert total(why) == why.start + why.rounding == forest.predict([[1.0, np.nan]])[0]
+    assert total(why) == why.base_value + why.rounding == forest.predict([[1.0, np.nan]])[0]
 
 
 def test_explaining_changes_no_prediction() -> None:
@@ -229,4 +230,4 @@ def test_classes_may_be_numbers() -> None:
     X = np.arange(90.0)[:, None]
     forest = TrinaryForestClassifier(n_estimators=5, random_state=0).fit(X, X[:, 0] // 30)
     [why] = forest.explain([[80.0]])
-    assert (why.explained, str(why).splitlines()[0]) == (2.0, "predicts 2.0, 100.0%")
+    assert (why.explained_class, str(why).splitlines()[0]) == (2.0, "predicts 2.0, 100.0%")

@@ -1,14 +1,16 @@
-"""The trees of an ensemble as they are now, each in the arrays that views and walks read."""
+"""Flat arrays of a tree, one entry per node: the form in which views and traversal read every tree.
+
+Single trees and the trees of a forest are handed out by the core in this form (`_core.Tree`); boosted trees are brought
+into it here.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from enum import IntEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-
-from tritree.inspection.describe import UNGROWN, Branch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
 
     from tritree import _core
 
-__all__ = ["MemberTree", "Trees"]
+__all__ = ["UNGROWN", "Branch", "EnsembleArrays", "TreeArrays"]
 
-_LEAF = -1  # in `missing_to`, and where there is no column, branch or parent
+UNGROWN = -2  # a child that has not been grown
+_NONE = -1  # no column, child or parent
+_WORD = 64  # categories per word of a set
 _PER_NODE = (
     "column",
     "begin",
@@ -33,12 +37,25 @@ _PER_NODE = (
     "rows",
     "set",
 )
-_WORD = 64  # categories in a word of a set
 
 
-@dataclass
-class MemberTree:
-    """One of the trees. The fields are those of the core's ``Tree``, and some that boosted trees have besides."""
+class Branch(IntEnum):
+    """Where a split sends rows whose value is missing, numbered as in the core."""
+
+    LEFT = 0
+    RIGHT = 1
+    THIRD = 2
+    BOTH = 3
+    SURROGATES = 4
+
+    @property
+    def word(self) -> str:
+        """The branch as descriptions name it."""
+        return self.name.lower()
+
+
+class TreeArrays(Protocol):
+    """Flat arrays of a tree; `_core.Tree` documents each of them."""
 
     column: NDArray[np.int32]
     threshold: NDArray[np.float64]
@@ -52,22 +69,36 @@ class MemberTree:
     share: NDArray[np.float64]
     depth: NDArray[np.int32]
     rows: NDArray[np.int64]
-    #: As if every row weighed 1, or as much as is there of it; what rows weigh, and the loss of nodes, is not kept.
     weight: NDArray[np.float64]
     loss: NDArray[np.float64]
     value: NDArray[np.float64]
     sets: NDArray[np.uint64]
-    #: By how much a split has lowered the loss.
+    surrogate_begin: NDArray[np.int32]
+    surrogate_column: NDArray[np.int32]
+    surrogate_threshold: NDArray[np.float64]
+    surrogate_below: NDArray[np.int8]
+    surrogate_set_begin: NDArray[np.int64]
+    surrogate_set_words: NDArray[np.int32]
+
+
+class BoostedTreeArrays(TreeArrays):
+    """A boosted tree: the arrays of every tree, and some that only boosted trees have.
+
+    ``weight`` is the number of rows, under "fractional" the sum of their fractions: sample weights and losses are not
+    stored. There are no surrogates.
+    """
+
+    #: Reduction of the loss by each split.
     gain: NDArray[np.float64]
-    #: What the tree adds to the variance of the sum over trees; zeros if that is not measured.
-    doubt: NDArray[np.float64]
-    #: -1 of the root.
+    #: Contribution of the tree to the variance of the sum over trees; zeros if variances are not stored.
+    variance: NDArray[np.float64]
+    #: Parent of each node, -1 for the root.
     parent: NDArray[np.int32]
-    #: Nodes that were there after the fit; the others are those of third branches.
+    #: Number of nodes grown by ``fit``; all others belong to third branches.
     n_fitted: int
 
-    def __post_init__(self) -> None:
-        # there are no surrogates
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
         self.surrogate_begin = np.zeros(len(self.column) + 1, np.int32)
         self.surrogate_column = np.empty(0, np.int32)
         self.surrogate_threshold = np.empty(0)
@@ -75,64 +106,69 @@ class MemberTree:
         self.surrogate_set_begin = np.empty(0, np.int64)
         self.surrogate_set_words = np.empty(0, np.int32)
 
+    def with_variance(self) -> BoostedTreeArrays:
+        """Return the tree with two values per node: its contributions to the sum and to the variance of the sum."""
+        fields = vars(self) | {"value": np.column_stack([self.value, self.variance])}
+        return BoostedTreeArrays(**fields)  # type: ignore[abstract]
 
-class Trees:
-    """The trees of an ensemble at one moment: ``n_outputs`` per round, one after the other."""
+
+class EnsembleArrays:
+    """The trees of a boosted ensemble as they are now: ``n_outputs`` per iteration, one after the other."""
 
     def __init__(self, ensemble: _core.Ensemble) -> None:
         state = ensemble.state(with_background=False)
         self.baseline: list[float] = state["baseline"]
         self.missing: str = state["plan"]["missing"]
         self._arrays: dict[str, NDArray[Any]] = state["trees"]
-        #: Whether nodes know what is left open by what is missing.
-        self.measures_doubt: bool = state["plan"]["measures_doubt"]
-        self._nodes = _ends(self._arrays["n_nodes"])
-        self._words = _ends(self._arrays["n_words"])
+        #: Whether nodes store the variance of the prediction that missing values leave.
+        self.has_variance: bool = state["plan"]["measures_doubt"]
+        self._nodes = _offsets(self._arrays["n_nodes"])
+        self._words = _offsets(self._arrays["n_words"])
         bins = state["rows"]
         self._categorical = bins["categorical"].astype(bool)
         self._n_codes = bins["n_codes"].astype(np.int64)
         n_edges = np.where(self._categorical, 0, np.maximum(self._n_codes - 1, 0))
         self._edges = bins["edges"]
-        self._first_edge = _ends(n_edges)[:-1]
+        self._first_edge = _offsets(n_edges)[:-1]
 
     def __len__(self) -> int:
         return len(self._nodes) - 1
 
-    def __iter__(self) -> Iterator[MemberTree]:
+    def __iter__(self) -> Iterator[BoostedTreeArrays]:
         return (self[number] for number in range(len(self)))
 
     @property
     def n_columns(self) -> int:
-        """Return the number of columns."""
+        """Number of columns."""
         return len(self._n_codes)
 
     @property
     def n_nodes(self) -> int:
-        """Return the number of nodes of all trees."""
+        """Number of nodes of all trees."""
         return int(self._nodes[-1])
 
     def gains(self) -> NDArray[np.float64]:
-        """Return per column by how much its splits have lowered the loss, third branches not counted."""
+        """Return the total gain of the fitted splits of each column, without third branches."""
         arrays, total = self._arrays, np.zeros(self.n_columns)
         for (begin, _), n_fitted in zip(pairwise(self._nodes), arrays["n_fitted"], strict=True):
             own = slice(begin, begin + n_fitted)
-            splits = arrays["missing_to"][own] != _LEAF
+            splits = arrays["missing_to"][own] != _NONE
             column, gain = arrays["column"][own][splits], arrays["gain"][own][splits]
             total += np.bincount(column, gain, minlength=len(total))
         return total
 
-    def __getitem__(self, number: int) -> MemberTree:
+    def __getitem__(self, number: int) -> BoostedTreeArrays:
         own = slice(self._nodes[number], self._nodes[number + 1])
         of = {name: self._arrays[name][own] for name in _PER_NODE}
-        is_leaf, goes_third = of["missing_to"] == _LEAF, of["missing_to"] == Branch.THIRD
+        is_leaf, goes_third = of["missing_to"] == _NONE, of["missing_to"] == Branch.THIRD
         here, column = np.arange(len(is_leaf)), of["column"].astype(np.int32)
-        left, right = (np.where(is_leaf, _LEAF, of[side]).astype(np.int32) for side in ("left", "right"))
-        third = np.where(goes_third, np.where(of["third"] == here, UNGROWN, of["third"]), _LEAF)
+        left, right = (np.where(is_leaf, _NONE, of[side]).astype(np.int32) for side in ("left", "right"))
+        third = np.where(goes_third, np.where(of["third"] == here, UNGROWN, of["third"]), _NONE)
         third = third.astype(np.int32)
         n_words = np.where(is_leaf | ~self._categorical[column], 0, -(-self._n_codes[column] // _WORD))
         parent = _parents(left, right, third)
-        return MemberTree(
-            column=np.where(is_leaf, _LEAF, column).astype(np.int32),
+        return BoostedTreeArrays(  # type: ignore[abstract]
+            column=np.where(is_leaf, _NONE, column).astype(np.int32),
             threshold=self._thresholds(column, of["begin"], is_leaf),
             set_begin=of["set"],
             set_words=n_words.astype(np.int32),
@@ -141,42 +177,42 @@ class Trees:
             third=third,
             missing_to=of["missing_to"],
             larger=of["larger"],
-            share=self._of_parts("share", own, np.zeros(len(here))),
+            share=self._fractional("share", own, np.zeros(len(here))),
             depth=_depths(parent, third),
             rows=of["rows"],
-            weight=self._of_parts("weight", own, of["rows"].astype(np.float64)),
+            weight=self._fractional("weight", own, of["rows"].astype(np.float64)),
             loss=np.full(len(here), np.nan),
             value=of["value"][:, None],
             sets=self._arrays["words"][self._words[number] : self._words[number + 1]],
             gain=of["gain"],
-            doubt=self._arrays["doubt"][own] if self.measures_doubt else np.zeros(len(here)),
+            variance=self._arrays["doubt"][own] if self.has_variance else np.zeros(len(here)),
             parent=parent,
             n_fitted=int(self._arrays["n_fitted"][number]),
         )
 
-    def _of_parts(self, name: str, own: slice, otherwise: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what only trees have whose rows go both ways, or else what holds where every row is whole."""
+    def _fractional(self, name: str, own: slice, otherwise: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return an array that only "fractional" trees have, or its value where rows are never divided."""
         return self._arrays[name][own] if name in self._arrays else otherwise
 
     def _thresholds(
         self, column: NDArray[np.int32], begin: NDArray[Any], is_leaf: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Return the edges below which values go left; -inf is missing against observed."""
+        """Return the bin edges below which values go left; -inf for missing against observed."""
         threshold = np.full(len(column), np.nan)
         of_numbers = ~is_leaf & ~self._categorical[column]
         threshold[of_numbers & (begin == 0)] = -np.inf
-        cut = np.flatnonzero(of_numbers & (begin > 0))
-        threshold[cut] = self._edges[self._first_edge[column[cut]] + begin[cut] - 1]
+        split = np.flatnonzero(of_numbers & (begin > 0))
+        threshold[split] = self._edges[self._first_edge[column[split]] + begin[split] - 1]
         return threshold
 
 
-def _ends(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """Return where parts of these lengths begin, and where the last one ends."""
+def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the offsets of segments of these lengths, and the end of the last."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 def _parents(*branches: NDArray[np.int32]) -> NDArray[np.int32]:
-    parent = np.full(len(branches[0]), _LEAF, dtype=np.int32)
+    parent = np.full(len(branches[0]), _NONE, dtype=np.int32)
     for branch in branches:
         grown = np.flatnonzero(branch >= 0)
         parent[branch[grown]] = grown
@@ -184,12 +220,12 @@ def _parents(*branches: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _depths(parent: NDArray[np.int32], third: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the left and right turns above each node; a third branch is as deep as its node."""
+    """Return the depth of each node; a third branch is as deep as its node."""
     step = np.ones(len(parent), dtype=np.int32)
     step[third[third >= 0]] = 0
     step[0] = 0
     depth, above = np.zeros(len(parent), dtype=np.int32), np.arange(len(parent))
-    while above.any():  # all nodes climb at once; the root stays where it is
+    while above.any():  # all nodes ascend at once, the root stays in place
         depth += step[above]
         above = np.maximum(parent[above], 0)
     return depth

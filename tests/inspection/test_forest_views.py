@@ -30,14 +30,14 @@ WEIGHTS = np.random.default_rng(0).integers(1, 4, len(TABLE)).astype(float)
 
 
 def members_of(forest: Any) -> list[Any]:
-    return [forest.member(number) for number in range(forest.n_trees_)]
+    return [forest.estimators_[number] for number in range(forest.n_trees_)]
 
 
 # ------------------------------------------------------------------------------------------------------ the member
 
 
 def test_member_of_a_forest_without_rows_names_what_the_forest_can_do() -> None:
-    tree = TrinaryForestRegressor(n_estimators=2, random_state=0).fit(TABLE, WEIGHTS).detach().member(0)
+    tree = TrinaryForestRegressor(n_estimators=2, random_state=0).fit(TABLE, WEIGHTS).detach().estimators_[0]
     with pytest.warns(UngrownBranchWarning, match=r"call grow_for\(\) before that, with rows like these"):
         tree.predict(ROWS)
 
@@ -54,11 +54,11 @@ def test_forest_answers_with_the_mean_of_its_members(kind: str, missing: str, tr
 
 def test_member_is_a_tree_with_the_parameters_of_the_forest() -> None:
     parameters = {"missing": "mia", "max_depth": 3, "min_samples_leaf": 9, "unknown_category": "error"}
-    member = grown("regression", **parameters).member(0)
+    member = grown("regression", **parameters).estimators_[0]
     assert type(member) is TrinaryTreeRegressor
     assert parameters.items() <= member.get_params().items()
     assert member.feature_names_in_.tolist() == TABLE.columns.tolist()
-    member = grown("three classes", criterion="gini").member(0)
+    member = grown("three classes", criterion="gini").estimators_[0]
     assert type(member) is TrinaryTreeClassifier
     assert member.criterion == "gini"
     assert member.classes_.tolist() == ["high", "low", "middle"]
@@ -66,19 +66,19 @@ def test_member_is_a_tree_with_the_parameters_of_the_forest() -> None:
 
 def test_members_are_numbered_like_a_list() -> None:
     forest = grown("regression")
-    assert forest.member(-1).to_dict() == forest.member(np.int64(6)).to_dict()
+    assert forest.estimators_[-1].to_dict() == forest.estimators_[np.int64(6)].to_dict()
     for number in (7, -8):
         with pytest.raises(IndexError, match=f"no tree {number}; the model has 7, numbered from 0 to 6"):
-            forest.member(number)
+            forest.estimators_[number]
     with pytest.raises(TypeError):
-        forest.member("first")
+        forest.estimators_["first"]
 
 
 def test_member_has_grown_as_far_as_the_tree_of_the_forest() -> None:
     forest = grown("regression")
-    before = forest.member(1)
+    before = forest.estimators_[1]
     forest.predict(ROWS)
-    after = forest.member(1)
+    after = forest.estimators_[1]
     assert before.n_grown_ == 0
     assert after.n_grown_ == forest._model.cores[1].n_grown > 0
 
@@ -95,7 +95,7 @@ def test_member_has_grown_as_far_as_the_tree_of_the_forest() -> None:
 )
 def test_what_is_done_to_a_member_does_not_change_the_forest(change: Callable[[Any], Any]) -> None:
     forest, other = grown("regression", max_depth=2), grown("regression", max_depth=2)
-    change(forest.member(0))
+    change(forest.estimators_[0])
     assert forest.n_grown_ == 0
     np.testing.assert_array_equal(forest.predict(ROWS), other.predict(ROWS))
 
@@ -103,7 +103,7 @@ def test_what_is_done_to_a_member_does_not_change_the_forest(change: Callable[[A
 @pytest.mark.parametrize("again", [lambda tree: pickle.loads(pickle.dumps(tree)), copy.deepcopy])
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_copies_of_a_member_answer_and_grow_alike(again: Any, missing: str) -> None:
-    member = grown("regression", HOLED, WEIGHTS, missing=missing).member(2)
+    member = grown("regression", HOLED, WEIGHTS, missing=missing).estimators_[2]
     member.predict(ROWS.head(20))  # half grown
     other = again(member)
     assert other.to_text() == member.to_text()
@@ -112,7 +112,7 @@ def test_copies_of_a_member_answer_and_grow_alike(again: Any, missing: str) -> N
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_member_may_be_saved_as_a_tree(missing: str, tmp_path: Path) -> None:
-    member = grown("two classes", HOLED, missing=missing).member(2)
+    member = grown("two classes", HOLED, missing=missing).estimators_[2]
     member.save(tmp_path / "tree.tritree")
     other = load(tmp_path / "tree.tritree")
     assert type(other) is TrinaryTreeClassifier
@@ -120,7 +120,7 @@ def test_member_may_be_saved_as_a_tree(missing: str, tmp_path: Path) -> None:
 
 
 def test_member_that_is_fitted_again_is_a_single_tree() -> None:
-    member = grown("regression").member(0)
+    member = grown("regression").estimators_[0]
     member.fit(TABLE, np.arange(len(TABLE)))
     assert "member" not in member.to_dict()
 
@@ -140,10 +140,10 @@ def test_member_keeps_to_the_limit_of_the_forest_and_says_so(missing: str) -> No
 
 def test_member_of_a_detached_forest_is_detached() -> None:
     forest = grown("regression").grow_for(ROWS).detach()
-    tree = forest.member(0).to_dict()
+    tree = forest.estimators_[0].to_dict()
     assert tree["detached"]
     assert tree["n_grown"] > 0
-    assert "before detach()" in forest.member(0).to_text()
+    assert "before detach()" in forest.estimators_[0].to_text()
 
 
 # ------------------------------------------------------------------------------------------------------- its views
@@ -151,39 +151,41 @@ def test_member_of_a_detached_forest_is_detached() -> None:
 
 def test_every_view_says_which_tree_it_is() -> None:
     pytest.importorskip("matplotlib")
-    member = grown("regression", HOLED).member(2)
-    headline = "tree 2 of 7, trinary forest, mean response: "
+    member = grown("regression", HOLED).estimators_[2]
+    headline = "tree 2 of 7, trinary forest, regression: "
     assert member.to_text().startswith(headline)
     assert headline in member.to_dot()
     assert headline in " ".join(text.get_text() for text in member.plot(max_nodes=9).texts).replace("\n", " ")
     assert f"<title>{headline}" in member.to_html()
     assert member._repr_html_inner().startswith("<iframe")
-    assert grown("three classes").member(0).to_text().startswith("tree 0 of 7, trinary forest, 3 classes: ")
+    assert (
+        grown("three classes").estimators_[0].to_text().startswith("tree 0 of 7, trinary forest, 3 classes: ")
+    )
 
 
 def test_words_are_those_of_a_tree() -> None:
-    text = grown("regression").member(0).to_text()
+    text = grown("regression").estimators_[0].to_text()
     assert "third branch: all rows of the node, for those whose value is missing" in text
     assert "grow_all() grows them all" in text
     assert "step" not in text
 
 
 def test_page_tells_that_one_tree_predicts() -> None:
-    page = grown("regression").member(0).to_html(rows=ROWS.head(3))
+    page = grown("regression").estimators_[0].to_html(rows=ROWS.head(3))
     data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
-    assert (data["words"]["answer"], data["words"]["value"]) == ("Prediction of this tree", "mean")
+    assert (data["terms"]["prediction"], data["terms"]["value"]) == ("Prediction of this tree", "mean")
     assert len(data["rows"]) == 3
 
 
 def test_plain_data_survives_json_and_tells_which_tree_it_is() -> None:
-    member = grown("two classes", HOLED).member(3)
+    member = grown("two classes", HOLED).estimators_[3]
     tree = json.loads(json.dumps(member.to_dict(), allow_nan=False))
     assert tree["task"] == "classification"
-    assert tree["member"] == {"number": 3, "of": 7}
+    assert tree["ensemble"] == {"tree": 3, "n_trees": 7}
 
 
 def test_dot_has_every_node() -> None:
-    member = grown("regression", HOLED).member(1)
+    member = grown("regression", HOLED).estimators_[1]
     graph = read_dot(member.to_dot(max_nodes=None))
     assert len([name for name in graph.nodes if re.fullmatch(r"n\d+", name)]) == member.n_nodes_
 
@@ -194,9 +196,9 @@ def test_views_survive_files_and_pickles(kind: str, missing: str, tmp_path: Path
     forest = grown(kind, HOLED, WEIGHTS, missing=missing)
     forest.predict(ROWS)
     forest.save(tmp_path / "forest.tritree")
-    shown = forest.member(1).to_dict(spread=True)
+    shown = forest.estimators_[1].to_dict(distribution=True)
     for other in (load(tmp_path / "forest.tritree"), pickle.loads(pickle.dumps(forest))):
-        assert other.member(1).to_dict(spread=True) == shown
+        assert other.estimators_[1].to_dict(distribution=True) == shown
         assert other.feature_importances_.tolist() == forest.feature_importances_.tolist()
         assert [str(why) for why in other.explain(ROWS)] == [str(why) for why in forest.explain(ROWS)]
 
@@ -206,17 +208,17 @@ def test_file_without_rows_shows_what_has_grown(tmp_path: Path) -> None:
     forest.save(tmp_path / "forest.tritree", training_rows=False)
     other = load(tmp_path / "forest.tritree")
     assert [str(why) for why in other.explain(ROWS)] == [str(why) for why in forest.explain(ROWS)]
-    assert other.member(0).to_dict()["nodes"] == forest.member(0).to_dict()["nodes"]
+    assert other.estimators_[0].to_dict()["nodes"] == forest.estimators_[0].to_dict()["nodes"]
 
 
 def test_views_of_what_is_not_fitted_say_so() -> None:
     forest = TrinaryForestRegressor()
     asked: list[Callable[[], Any]] = [
-        lambda: forest.member(0),
+        lambda: forest.estimators_[0],
         lambda: forest.explain(TABLE),
         lambda: forest.feature_importances_,
         forest.plot_importance,
-        lambda: forest.reliance_on_missing_(TABLE),
+        lambda: forest.missing_reliance(TABLE),
         forest.to_onnx,
     ]
     for ask in asked:
@@ -270,9 +272,9 @@ def test_importances_are_drawn_largest_first() -> None:
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_reliance_is_the_mean_of_that_of_the_members(missing: str) -> None:
     forest = grown("regression", HOLED, missing=missing)
-    expected = np.mean([member.reliance_on_missing_(ROWS) for member in members_of(forest)], axis=0)
-    np.testing.assert_allclose(forest.reliance_on_missing_(ROWS), expected, rtol=1e-12)
+    expected = np.mean([member.missing_reliance(ROWS) for member in members_of(forest)], axis=0)
+    np.testing.assert_allclose(forest.missing_reliance(ROWS), expected, rtol=1e-12)
 
 
 def test_complete_rows_do_not_rely_on_missing() -> None:
-    assert grown("regression").reliance_on_missing_(TABLE).tolist() == [0.0] * TABLE.shape[1]
+    assert grown("regression").missing_reliance(TABLE).tolist() == [0.0] * TABLE.shape[1]

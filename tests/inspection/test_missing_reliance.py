@@ -11,7 +11,7 @@ import pytest
 from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, estimator, holed, simulated
 
 from tritree import TrinaryTreeRegressor, UngrownBranchWarning
-from tritree.inspection import reliance as reliance_module
+from tritree.inspection import contributions
 
 pd = pytest.importorskip("pandas")
 
@@ -69,12 +69,12 @@ def twin(model: Any, rows: Any) -> Any:
     total = np.zeros(len(columns))
     explained = model.explain(rows)
     for why in explained:
-        above = {turn.to: turn for turn in why.turns if turn.to is not None}
-        for node in {turn.node for turn in why.turns}:
-            out = [turn for turn in why.turns if turn.node == node]
+        above = {turn.to: turn for turn in why.path if turn.to is not None}
+        for node in {turn.node for turn in why.path}:
+            out = [turn for turn in why.path if turn.node == node]
             if not lacks(out[0]) or _met_before(out[0], above):
                 continue
-            total[columns.index(out[0].column)] += sum(turn.weight for turn in out)
+            total[columns.index(out[0].column)] += sum(turn.fraction for turn in out)
     return total / len(explained)
 
 
@@ -92,7 +92,7 @@ def _met_before(turn: Any, above: Any) -> bool:
 @pytest.mark.parametrize("task", TASKS)
 def test_agrees_with_the_explanations(task: str, missing: str, holes: float) -> None:
     model = fitted(task, missing, holes)
-    found = model.reliance_on_missing_(ROWS)
+    found = model.missing_reliance(ROWS)
     assert found.shape == (model.n_features_in_,)
     np.testing.assert_allclose(found, twin(model, ROWS), rtol=0, atol=1e-12)
     assert found.max() > 0.1
@@ -104,7 +104,7 @@ def test_agrees_where_a_column_is_absent(missing: str) -> None:
     rows = ROWS.drop(columns=["number", "city"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        np.testing.assert_allclose(model.reliance_on_missing_(rows), twin(model, rows), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(model.missing_reliance(rows), twin(model, rows), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
@@ -113,7 +113,7 @@ def test_rows_of_a_detached_tree_count_where_they_end(missing: str) -> None:
     model.predict(ROWS.head(5))
     model.detach()
     with pytest.warns(UngrownBranchWarning):
-        found = model.reliance_on_missing_(ROWS)
+        found = model.missing_reliance(ROWS)
     np.testing.assert_allclose(found, twin(model, ROWS), rtol=0, atol=1e-12)
     assert found.sum() > 0
 
@@ -124,14 +124,14 @@ def test_missing_against_observed_takes_an_unseen_category_for_observed(missing:
     model = TrinaryTreeRegressor(missing=missing, max_depth=1).fit(table, np.arange(120) < 60)
     rows = pd.DataFrame({"city": ["Nowhere", None, "Rome", "Oslo"]})
     expected = 0.25 if "mia" in missing else twin(model, rows)[0]
-    assert model.reliance_on_missing_(rows).tolist() == [expected]
+    assert model.missing_reliance(rows).tolist() == [expected]
 
 
 def test_part_that_comes_to_a_column_twice_counts_once() -> None:
     X = np.arange(400.0)[:, None]
     for missing in STRATEGIES:
         model = TrinaryTreeRegressor(missing=missing, max_depth=4).fit(X, X[:, 0])
-        assert model.reliance_on_missing_([[np.nan], [1.0]]).tolist() == [0.5]
+        assert model.missing_reliance([[np.nan], [1.0]]).tolist() == [0.5]
 
 
 def test_fractional_counts_the_parts_that_get_there() -> None:
@@ -141,25 +141,25 @@ def test_fractional_counts_the_parts_that_get_there() -> None:
         np.column_stack([first, second]), 10 * first + first * second
     )
     # a quarter of a row without the first column goes left, where nothing is split
-    np.testing.assert_allclose(model.reliance_on_missing_([[np.nan, np.nan]]), [1.0, 0.75])
+    np.testing.assert_allclose(model.missing_reliance([[np.nan, np.nan]]), [1.0, 0.75])
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_complete_rows_rely_on_nothing(missing: str) -> None:
     X, y = simulated(300, 4)
-    assert estimator("regression", missing=missing).fit(X, y).reliance_on_missing_(X).tolist() == [0.0] * 4
+    assert estimator("regression", missing=missing).fit(X, y).missing_reliance(X).tolist() == [0.0] * 4
 
 
 def test_single_leaf_relies_on_nothing() -> None:
     model = TrinaryTreeRegressor().fit([[1.0, 2.0], [2.0, 3.0]], [3.0, 5.0])
-    assert model.reliance_on_missing_([[np.nan, np.nan]]).tolist() == [0.0, 0.0]
+    assert model.missing_reliance([[np.nan, np.nan]]).tolist() == [0.0, 0.0]
 
 
 def test_what_rows_need_is_grown_as_by_predicting() -> None:
     X, y = simulated(300, 4)
     rows = holed(X[:50])
     asked, predicted = (TrinaryTreeRegressor(max_depth=2).fit(X, y) for _ in range(2))
-    asked.reliance_on_missing_(rows)
+    asked.missing_reliance(rows)
     predicted.predict(rows)
     assert asked.n_nodes_ == predicted.n_nodes_
 
@@ -167,9 +167,9 @@ def test_what_rows_need_is_grown_as_by_predicting() -> None:
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_rows_may_be_led_in_any_number_at_once(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = fitted("regression", missing)
-    together = model.reliance_on_missing_(ROWS)
-    monkeypatch.setattr(reliance_module, "_MOST_MARKS", 100)
-    np.testing.assert_allclose(model.reliance_on_missing_(ROWS), together, rtol=0, atol=1e-12)
+    together = model.missing_reliance(ROWS)
+    monkeypatch.setattr(contributions, "_MAX_MARKS", 100)
+    np.testing.assert_allclose(model.missing_reliance(ROWS), together, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["rows first", "columns first", "float32", "list", "polars"])
@@ -177,7 +177,7 @@ def test_any_table_gives_the_same(kind: str) -> None:
     X, y = simulated(300, 4)
     model = TrinaryTreeRegressor(max_depth=3).fit(X, y)
     rows = holed(np.round(X, 2)).astype("float32").astype(float)
-    expected = model.reliance_on_missing_(rows)
+    expected = model.missing_reliance(rows)
     if kind == "polars":
         table = pytest.importorskip("polars").DataFrame(rows, schema=[str(i) for i in range(4)])
     else:
@@ -189,13 +189,13 @@ def test_any_table_gives_the_same(kind: str) -> None:
         }[kind]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        np.testing.assert_array_equal(model.reliance_on_missing_(table), expected)
+        np.testing.assert_array_equal(model.missing_reliance(table), expected)
 
 
 def test_infinite_value_is_refused_by_name() -> None:
     model = fitted("regression", "trinary")
     with pytest.raises(ValueError, match=r"column 'number' holds inf in row 0"):
-        model.reliance_on_missing_(ROWS.assign(number=np.inf))
+        model.missing_reliance(ROWS.assign(number=np.inf))
 
 
 def test_a_hundred_thousand_rows_take_no_walk_in_python() -> None:
@@ -204,6 +204,6 @@ def test_a_hundred_thousand_rows_take_no_walk_in_python() -> None:
     rows = holed(np.tile(X, (50, 1)), 0.1)
     model.predict(rows)
     begin = time.perf_counter()
-    model.reliance_on_missing_(rows)
+    model.missing_reliance(rows)
     # 0.1 s where nothing else runs; explanations of as many rows take more than a minute
     assert time.perf_counter() - begin < 5

@@ -13,14 +13,12 @@ import numpy as np
 import pytest
 from boosting.tables import HOLED, KINDS, ROWS, TABLE, boosted, sums
 from dots import read_dot
+from reference.traversal import ends as ends_of
+from reference.traversal import path
 from sklearn.exceptions import NotFittedError
 
 from tritree import TrinaryBoostingRegressor, load
-from tritree.estimators.boosting.member import _ends_of
-from tritree.estimators.boosting.trees import Trees
-from tritree.inspection.explain import explain_row
-from tritree.inspection.rows import read_rows
-from tritree.inspection.rules import Rules
+from tritree.inspection.tree_arrays import EnsembleArrays
 from tritree.validation import BOOSTING_STRATEGIES
 
 TEXT_AND_DOT = ("to_text", "to_dot")
@@ -38,11 +36,11 @@ def page_data(page: str) -> Any:
 def test_described_trees_lead_rows_where_the_core_does(missing: str, training: Any) -> None:
     model = boosted("regression", training, missing=missing)
     ends = model.apply(ROWS)
-    cells = read_rows(model, ROWS).cells
+    cells = model._read_cells(ROWS).cells
     for number in range(model.n_iter_):
-        nodes = model.member(number).to_dict()["nodes"]
+        nodes = model.estimators_.flat[number].to_dict()["nodes"]
         for row, end in zip(cells, ends[:, number].tolist(), strict=True):
-            parts = _ends_of(nodes, row)
+            parts = ends_of(nodes, row)
             assert end == max(parts, key=parts.__getitem__)  # the leftmost of equals comes first
             assert sum(parts.values()) == pytest.approx(1)
 
@@ -55,7 +53,7 @@ def test_steps_of_members_add_up_to_the_sum(kind: str) -> None:
     state = model._model.core.state(with_background=False)
     found = np.tile(state["baseline"], (len(ROWS), 1))
     for number in range(ends.shape[1]):
-        nodes = model.member(number).to_dict()["nodes"]
+        nodes = model.estimators_.flat[number].to_dict()["nodes"]
         found[:, number % found.shape[1]] += [nodes[end]["value"][0] for end in ends[:, number]]
     np.testing.assert_array_equal(found, expected)
 
@@ -63,7 +61,7 @@ def test_steps_of_members_add_up_to_the_sum(kind: str) -> None:
 def test_arrays_are_those_of_the_core() -> None:
     model = boosted("regression", HOLED)
     model.predict(ROWS)
-    for number, tree in enumerate(Trees(model._model.core)):
+    for number, tree in enumerate(EnsembleArrays(model._model.core)):
         core = model._model.core.tree(number)
         for name in ("column", "left", "right", "third", "missing_to", "depth", "rows", "gain"):
             np.testing.assert_array_equal(getattr(tree, name), core[name], err_msg=name)
@@ -73,16 +71,16 @@ def test_arrays_are_those_of_the_core() -> None:
 
 def test_plain_data_survives_json_and_tells_the_gain() -> None:
     model = boosted("two classes", HOLED)
-    tree = json.loads(json.dumps(model.member(3).to_dict(), allow_nan=False))
+    tree = json.loads(json.dumps(model.estimators_.flat[3].to_dict(), allow_nan=False))
     assert tree["task"] == "boosting"
-    assert tree["member"] == {"number": 3, "of": 12, "sum": "the log-odds of low"}
+    assert tree["ensemble"] == {"tree": 3, "n_trees": 12, "sum": "the log-odds of low"}
     assert all(node["split"] is None or node["split"]["gain"] > 0 for node in tree["nodes"])
     assert all("loss" not in node and "weight" not in node for node in tree["nodes"])
 
 
 def test_member_shows_what_has_grown_since() -> None:
     model = boosted("regression")
-    member = model.member(0)
+    member = model.estimators_.flat[0]
     before = member.to_dict()
     model.predict(ROWS)
     after = member.to_dict()
@@ -95,22 +93,26 @@ def test_member_shows_what_has_grown_since() -> None:
 
 def test_members_are_numbered_like_a_list() -> None:
     model = boosted("three classes")
-    assert model.member(-1).to_dict()["member"] == {"number": 35, "of": 36, "sum": "the score of middle"}
-    assert model.member(np.int64(1)).to_dict()["member"]["sum"] == "the score of low"
+    assert model.estimators_.flat[-1].to_dict()["ensemble"] == {
+        "tree": 35,
+        "n_trees": 36,
+        "sum": "the score of middle",
+    }
+    assert model.estimators_.flat[np.int64(1)].to_dict()["ensemble"]["sum"] == "the score of low"
     for number in (36, -37):
         with pytest.raises(IndexError, match=f"no tree {number}; the model has 36, numbered from 0 to 35"):
-            model.member(number)
-    with pytest.raises(TypeError):
-        model.member("first")
+            model.to_text(tree=number)
+    with pytest.raises(ValueError, match="tree must be an integer, got 'first'"):
+        model.to_text(tree="first")
 
 
 def test_headline_says_which_tree_and_what_it_adds_to() -> None:
-    headline = boosted("regression", loss="gamma").member(2).to_text().splitlines()[0]
+    headline = boosted("regression", loss="gamma").estimators_.flat[2].to_text().splitlines()[0]
     assert headline.startswith(
-        "tree 2 of 12, trinary_mia boosting, steps in the logarithm of the prediction: "
+        "tree 2 of 12, trinary_mia boosting, contributions to the logarithm of the prediction: "
     )
-    assert repr(boosted("regression").member(2)).startswith(
-        "<tree 2 of 12, trinary_mia boosting, steps in the sum"
+    assert repr(boosted("regression").estimators_.flat[2]).startswith(
+        "<tree 2 of 12, trinary_mia boosting, contributions to the sum"
     )
 
 
@@ -121,10 +123,10 @@ def test_headline_says_which_tree_and_what_it_adds_to() -> None:
 def test_words_are_those_of_boosting(view: str) -> None:
     model = boosted("regression")
     model.predict(ROWS)
-    shown = getattr(model.member(0), view)()
-    assert "step" in shown
+    shown = getattr(model.estimators_.flat[0], view)()
+    assert "value" in shown
     assert "mean" not in shown
-    assert "fitted to what left and right say" in shown
+    assert "fitted to the predictions of left and right" in shown
     assert "all rows of the node" not in shown
     assert "grow_all" not in shown
     assert "grow_for(rows)" in shown
@@ -135,14 +137,14 @@ def test_words_of_a_single_tree_stay_as_they_were() -> None:
 
     text = TrinaryTreeRegressor(max_depth=2).fit(TABLE, np.arange(len(TABLE))).to_text()
     assert "third branch: all rows of the node, for those whose value is missing" in text
-    assert "step" not in text
+    assert "contributions" not in text
 
 
 def test_rows_of_third_branches_have_no_share_because_they_are_a_sample() -> None:
     model = boosted("regression", third_rows=50)
     model.predict(ROWS)
-    lines = model.member(0).to_text().splitlines()
-    thirds = [line for line in lines if "┄ " in line and "takes over" in line]
+    lines = model.estimators_.flat[0].to_text().splitlines()
+    thirds = [line for line in lines if "┄ " in line and "missing, then" in line]
     assert thirds
     assert not any("%" in line for line in thirds)
 
@@ -150,7 +152,7 @@ def test_rows_of_third_branches_have_no_share_because_they_are_a_sample() -> Non
 def test_dot_has_every_node() -> None:
     model = boosted("regression")
     model.predict(ROWS.head(20))
-    member = model.member(1)
+    member = model.estimators_.flat[1]
     graph = read_dot(member.to_dot(max_nodes=None))
     nodes = member.to_dict()["nodes"]
     assert len([name for name in graph.nodes if re.fullmatch(r"n\d+", name)]) == len(nodes)
@@ -160,46 +162,44 @@ def test_figure_shows_steps_and_no_deviation() -> None:
     pytest.importorskip("matplotlib")
     model = boosted("regression")
     model.predict(ROWS.head(20))
-    said = [text.get_text() for text in model.member(0).plot(max_nodes=9).texts]
-    assert any(text.startswith("step ") for text in said)
+    said = [text.get_text() for text in model.estimators_.flat[0].plot(max_nodes=9).texts]
+    assert any(text.startswith("value ") for text in said)
     caption = " ".join(said)
-    assert "the step in orange" in caption
+    assert "the value in orange" in caption
     assert "deviation" not in caption
     assert "mean" not in caption
 
 
 def test_page_speaks_of_steps_and_grows_what_its_rows_need() -> None:
     model = boosted("three classes")
-    page = model.member(4).to_html(rows=ROWS.head(10))
+    page = model.estimators_.flat[4].to_html(rows=ROWS.head(10))
     data = page_data(page)
-    assert data["words"]["value"] == "step"
-    assert data["words"]["answer"] == "Step in the sum"
-    assert data["words"]["grow"] == "grow_for(rows)"
+    assert data["terms"]["value"] == "value"
+    assert data["terms"]["prediction"] == "Contribution to the sum"
+    assert data["terms"]["grow"] == "grow_for(rows)"
     assert len(data["rows"]) == 10
-    sizes = [len(model.member(number).to_dict()["nodes"]) for number in range(9)]
-    fitted = [tree.n_fitted for tree in Trees(model._model.core)][:9]
-    assert sizes[4] > fitted[4]
-    assert sizes[:3] == fitted[:3]  # other rounds have not grown
-    assert sizes[6:] == fitted[6:]
+    fitted = [tree.n_fitted for tree in EnsembleArrays(model._model.core)]
+    assert len(data["nodes"]) > fitted[4]
+    assert model.n_nodes_ == sum(fitted)  # only the copy for the page has grown
 
 
 def test_page_is_written_whole_and_too_many_rows_are_refused(tmp_path: Path) -> None:
     model = boosted("regression")
     place = tmp_path / "tree.html"
-    assert model.member(0).to_html(place) is None
+    assert model.estimators_.flat[0].to_html(place) is None
     assert place.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     with pytest.raises(ValueError, match="at most 1,000 rows"):
-        model.member(0).to_html(rows=np.zeros((1001, 5)))
+        model.estimators_.flat[0].to_html(rows=np.zeros((1001, 5)))
 
 
 def test_page_of_a_detached_model_counts_nothing_as_cut_short() -> None:
     model = boosted("regression").detach()
-    page_data(model.member(0).to_html(rows=ROWS.head(10)))
+    page_data(model.estimators_.flat[0].to_html(rows=ROWS.head(10)))
     assert model.n_ungrown_hits_ == 0
 
 
 def test_notebook_shows_the_page() -> None:
-    assert boosted("regression").member(0)._repr_html_().startswith("<iframe")
+    assert boosted("regression").estimators_.flat[0]._repr_html_().startswith("<iframe")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -208,7 +208,7 @@ def test_views_survive_files_and_pickles(kind: str, tmp_path: Path) -> None:
     model.predict(ROWS)
     model.save(tmp_path / "model.tritree")
     for other in (load(tmp_path / "model.tritree"), pickle.loads(pickle.dumps(model))):
-        assert other.member(1).to_dict() == model.member(1).to_dict()
+        assert other.estimators_.flat[1].to_dict() == model.estimators_.flat[1].to_dict()
         assert other.feature_importances_.tolist() == model.feature_importances_.tolist()
         assert [str(why) for why in other.explain(ROWS)] == [str(why) for why in model.explain(ROWS)]
 
@@ -247,11 +247,11 @@ def test_importances_are_drawn_largest_first() -> None:
 def test_views_of_what_is_not_fitted_say_so() -> None:
     model = TrinaryBoostingRegressor()
     asked: list[Callable[[], Any]] = [
-        lambda: model.member(0),
+        lambda: model.estimators_.flat[0],
         lambda: model.explain(TABLE),
         lambda: model.feature_importances_,
         model.plot_importance,
-        lambda: model.reliance_on_missing_(TABLE),
+        lambda: model.missing_reliance(TABLE),
         model.to_onnx,
     ]
     for ask in asked:
@@ -262,37 +262,31 @@ def test_views_of_what_is_not_fitted_say_so() -> None:
 # ---------------------------------------------------------------------------------------------------- reliance
 
 
-def met_by(tree: dict[str, Any], rules: Rules, row: Any, names: list[str]) -> np.ndarray:
-    """Return per column how much of a row meets a split on it without a usable value."""
-    above: dict[int, set[int]] = {0: set()}  # by node, the columns met on the way to it
-    met = np.zeros(len(names))
-    for turn in explain_row(tree, rules, row, None).turns:
-        split = tree["nodes"][turn.node]["split"]
-        known = split["rule"] != "categories" or turn.value in [*split["left"], *split["right"]]
-        own = above[turn.node]
-        # what is never seen is observed where observed is all that counts
-        if turn.state in ("missing", "column absent") or not known:
-            column = names.index(turn.column)
-            met[column] += 0 if column in own else turn.weight
+def lacking(nodes: list[dict[str, Any]], row: Any) -> np.ndarray:
+    """Return for each column how much of a row reaches a split on it without a usable value."""
+    counted: dict[int, set[int]] = {0: set()}  # by node, the columns counted on the path to it
+    total = np.zeros(TABLE.shape[1])
+    for node, to, _, fraction, lacks_value, _ in path(nodes, row):
+        column, own = nodes[node]["split"]["column"], counted[node]
+        if lacks_value:
+            total[column] += 0 if column in own else fraction
             own = own | {column}
-        if turn.to is not None:
-            above[turn.to] = own
-    return met
+        if to is not None:
+            counted[to] = own
+    return total
 
 
 @pytest.mark.parametrize("missing", BOOSTING_STRATEGIES)
 def test_reliance_counts_rows_and_trees(missing: str) -> None:
     model = boosted("regression", HOLED, missing=missing)
-    found = model.reliance_on_missing_(ROWS)
-    cells, expected = read_rows(model, ROWS).cells, np.zeros(TABLE.shape[1])
-    names = TABLE.columns.tolist()
+    found = model.missing_reliance(ROWS)
+    cells, expected = model._read_cells(ROWS).cells, np.zeros(TABLE.shape[1])
     for number in range(model.n_iter_):
-        tree = model.member(number).to_dict()
-        rules = Rules(tree["nodes"], 4)
+        nodes = model.estimators_.flat[number].to_dict()["nodes"]
         for row in cells:
-            expected += met_by(tree, rules, row, names)
+            expected += lacking(nodes, row)
     np.testing.assert_allclose(found, expected / (len(cells) * model.n_iter_), rtol=0, atol=1e-12)
 
 
 def test_complete_rows_do_not_rely_on_missing() -> None:
-    assert boosted("regression").reliance_on_missing_(TABLE).tolist() == [0.0] * TABLE.shape[1]
+    assert boosted("regression").missing_reliance(TABLE).tolist() == [0.0] * TABLE.shape[1]

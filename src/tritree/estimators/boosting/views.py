@@ -1,0 +1,311 @@
+"""The views of boosting, and of each of its trees."""
+
+from __future__ import annotations
+
+from copy import copy, deepcopy
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tritree.encoder import column_errors
+from tritree.errors import GrowthLimitError
+from tritree.estimators.ensemble_views import EnsembleViews
+from tritree.inspection.captions import WIDEST_LABEL, headline
+from tritree.inspection.contributions import missing_reliance, predict_boosted
+from tritree.inspection.describe import describe
+from tritree.inspection.explain import EnsembleExplanation, Explanation, explain_rows
+from tritree.inspection.formatting import as_label
+from tritree.inspection.html import NOTEBOOK_NODES, in_frame
+from tritree.inspection.tree_arrays import EnsembleArrays
+from tritree.inspection.tree_views import OneTreeViews
+from tritree.validation import check_int, count_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from onnx import ModelProto
+
+    from tritree.estimators.growing_model import BoostingModel
+    from tritree.inspection.rows import Rows
+    from tritree.inspection.tree_arrays import BoostedTreeArrays, TreeArrays
+
+__all__ = ["BoostedTree", "BoostingViews"]
+
+LOG_LOSSES = ("poisson", "gamma")  # whose sums over trees are logarithms
+
+
+class BoostingViews(EnsembleViews):
+    """The views of boosting."""
+
+    _model: BoostingModel
+    _size_parameters = "max_iter, max_depth, max_third_nodes"
+
+    def _values_of(
+        self, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    @property
+    def estimators_(self) -> NDArray[Any]:
+        """The trees, an array of shape (n_iter_, n_outputs) of `BoostedTree`, which have the views of a single tree.
+
+        With more than two classes, each iteration has a tree per class, in the order of ``classes_``; otherwise there
+        is one output.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tritree import TrinaryBoostingClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> model = TrinaryBoostingClassifier(max_iter=5, max_depth=1, max_features=1.0).fit(X, y)
+        >>> model.estimators_.shape
+        (5, 3)
+        >>> print(model.estimators_[0, 2].to_text())
+        tree 2 of 15, trinary_mia boosting, contributions to the score of 2: 3 nodes, 2 leaves, ...
+        ● leaf ...
+        <BLANKLINE>
+                                rows  fraction  value
+        all rows                 150         ...
+        ├─ petal length (cm) ...
+        """
+        check_is_fitted(self)
+        n_outputs = self._model.core.n_outputs
+        trees = np.empty((self._model.n_iterations, n_outputs), dtype=object)
+        for iteration, output in np.ndindex(trees.shape):
+            trees[iteration, output] = self._tree_at(iteration * n_outputs + output)
+        return trees
+
+    def _tree_at(self, number: int) -> BoostedTree:
+        return BoostedTree(self, *divmod(number, self._model.core.n_outputs))
+
+    def _sum_name(self, k: int) -> str:
+        """Return the name of the sum over trees, of a class by its number."""
+        labels = self._labels()
+        if labels is None:
+            return "the logarithm of the prediction" if self._fit_params["loss"] in LOG_LOSSES else "the sum"
+        return f"the {'log-odds' if len(labels) == 2 else 'score'} of {as_label(labels[k], WIDEST_LABEL)}"
+
+    def _summary(self) -> dict[str, Any]:
+        classes = self._labels()
+        task = "regression" if classes is None else "classification"
+        baseline = EnsembleArrays(self._model.core).baseline
+        return {"task": task, "classes": classes, "aggregation": "sum", "baseline": baseline}
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The normalised total gain of the splits on each column; zeros if there are none.
+
+        The gain of a split is the reduction of the loss of its iteration, to second order. Third branches are left
+        out, because they are fitted to predictions.
+        """
+        check_is_fitted(self)
+        return _normalised(EnsembleArrays(self._model.core).gains())
+
+    def explain(self, X: Any, *, class_of_interest: Any = None) -> list[EnsembleExplanation]:
+        """Explain the prediction of each row by the contribution of each column to the sum over trees.
+
+        Each step of a row from a node to a child changes the value; the change is a contribution of the column of the
+        node's split, also if the value is missing. Branches that the rows need are grown, as in ``predict``.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows, with or without missing values.
+        class_of_interest : object, default=None
+            Class to explain, one of ``classes_``. If None, the predicted class of each row. Only for classifiers.
+
+        Returns
+        -------
+        list of EnsembleExplanation
+            One per row. ``print`` shows the contributions. ``base_value + sum(contributions.values()) + rounding`` is
+            the sum over trees, bit for bit: what ``decision_function`` returns, or ``predict`` in regression (its
+            logarithm if ``loss`` is "poisson" or "gamma"). After ± the standard deviation is printed that missing
+            values leave the sum.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryBoostingRegressor
+        >>> X = np.column_stack([np.arange(100.0), np.arange(100) // 10])
+        >>> model = TrinaryBoostingRegressor(max_depth=1, l2_regularization=0, max_features=1.0)
+        >>> model = model.fit(X, X[:, 0] >= 35)
+        >>> [explanation] = model.explain([[np.nan, 9.0]])
+        >>> print(explanation)
+        predicts 1.0000
+        <BLANKLINE>
+                       trees  contribution
+        all rows         100        0.6500
+        x1 = 9           100       +0.3500
+        x0 is missing    100
+        <BLANKLINE>
+        the sum 1.0000
+        >>> total = explanation.base_value + sum(explanation.contributions.values()) + explanation.rounding
+        >>> bool(total == model.predict([[np.nan, 9.0]])[0])
+        True
+        """
+        rows = self._read_cells(X)
+        with column_errors(self._encoder):
+            boosted = predict_boosted(self._model.core, rows.columns, rows.n_rows, count_threads(self.n_jobs))
+        predictions = self._choose_class(self._values_of(boosted.raw, boosted.variance), class_of_interest)
+        n_classes = len(predictions.classes or [0])
+        return explain_rows(
+            boosted.contributions(predictions.chosen, of_classes=predictions.classes is not None),
+            rows.cells,
+            self._feature_names(),
+            predictions,
+            n_trees=self._model.n_iterations,
+            aggregation="sum",
+            value_names=[self._sum_name(k) for k in range(n_classes)],
+            std=boosted.std(predictions.chosen),
+        )
+
+    def _draw_onnx(self) -> ModelProto:
+        from tritree.inspection.onnx_ensemble import draw_onnx_sum
+
+        trees, classes = EnsembleArrays(self._model.core), self._labels()
+        described = (
+            describe(
+                tree.with_variance(), self._encoder, None, missing=trees.missing, n_grown=0, detached=True
+            )
+            for tree in trees
+        )
+        if classes is None:
+            link = "log" if self._fit_params["loss"] in LOG_LOSSES else "identity"
+        else:
+            link = "logit" if len(classes) == 2 else "softmax"
+        return draw_onnx_sum(described, trees.baseline, classes=classes, link=link)
+
+
+class BoostedTree(OneTreeViews):
+    """A tree of boosting, as it is whenever it is accessed, with the views of a single tree.
+
+    The value of a node is a contribution to the sum over trees: of the rows that end there, or the mean of those that
+    go on. A third branch is fitted to the predictions of the left and right branch of its node.
+
+    Attributes
+    ----------
+    iteration : int
+        The boosting iteration, from 0.
+    output : int
+        The number of the class, with more than two classes; else 0.
+    """
+
+    def __init__(self, model: BoostingViews, iteration: int, output: int) -> None:
+        self._boosting, self.iteration, self.output = model, iteration, output
+
+    @property
+    def _number(self) -> int:
+        return self.iteration * int(self._boosting._model.core.n_outputs) + self.output
+
+    def __repr__(self) -> str:
+        return f"<{headline(self.to_dict())}>"
+
+    def _repr_html_(self) -> str:
+        return in_frame(self._draw_page(max_nodes=NOTEBOOK_NODES, compact=True), repr(self))
+
+    def _arrays_now(self) -> BoostedTreeArrays:
+        return EnsembleArrays(self._boosting._model.core)[self._number]
+
+    def _describe(self, arrays: TreeArrays) -> dict[str, Any]:
+        boosted: BoostedTreeArrays = arrays  # type: ignore[assignment]
+        boosting, model = self._boosting, self._boosting._model
+        tree = describe(
+            boosted,
+            boosting._encoder,
+            None,
+            missing=model.missing,
+            n_grown=len(boosted.column) - boosted.n_fitted,
+            detached=model.is_detached,
+        )
+        for node, gain in zip(tree["nodes"], boosted.gain.tolist(), strict=True):
+            del node["loss"]
+            if model.missing != "fractional":
+                del node["weight"]
+            if node["split"] is not None:
+                node["split"]["gain"] = gain
+        is_binary = len(boosting._labels() or ()) == 2
+        name = boosting._sum_name(1 if is_binary else self.output)
+        place = {"tree": self._number, "n_trees": model.n_trees, "sum": name}
+        return tree | {"task": "boosting", "ensemble": place}
+
+    def _add_distribution(self, tree: dict[str, Any], numbers: Sequence[int]) -> None:  # noqa: ARG002
+        tree["edges"] = None  # the targets of an iteration are not kept
+
+    def _page_source(self) -> tuple[Any, str]:
+        return self._boosting, self._boosting._fit_params["loss"]
+
+    def _grown_copy(self, rows: Rows | None, max_nodes: int) -> Self:  # noqa: ARG002
+        if rows is None or self._boosting._model.is_detached:
+            return self
+        grown = copy(self)
+        grown._boosting = copy(self._boosting)
+        grown._boosting._model = deepcopy(self._boosting._model)
+        grown._grow_for(rows)
+        for j in range(len(rows.columns)):
+            grown._grow_for(rows, also_missing=j)
+        return grown
+
+    def _grow_for(self, rows: Rows, also_missing: int | None = None) -> None:
+        """Grow the branches of this iteration that rows need."""
+        if self._boosting._model.is_detached:
+            return
+        columns = [None if j == also_missing else column for j, column in enumerate(rows.columns)]
+        iterations = self.iteration, self.iteration + 1
+        with column_errors(self._boosting._encoder):
+            self._boosting._model.predict(
+                columns, rows.n_rows, count_threads(self._boosting.n_jobs), iterations
+            )
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """Explain the contribution of the tree to each row by its path; see `TrinaryTreeRegressor.explain`."""
+        rows = self._boosting._read_cells(X)
+        self._grow_for(rows)
+        return self._explain_rows(rows)
+
+    def missing_reliance(self, X: Any) -> NDArray[np.float64]:
+        """Return for each column how much the tree relies on its missing branches for these rows.
+
+        See `TrinaryTreeRegressor.missing_reliance`.
+        """
+        rows = self._boosting._read_cells(X)
+        self._grow_for(rows)
+        return missing_reliance(self._arrays_now(), rows.columns, rows.n_rows)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The normalised total gain of the fitted splits of the tree on each column."""
+        tree = self._arrays_now()
+        splits = np.flatnonzero(tree.column[: tree.n_fitted] >= 0)
+        n_columns = len(self._boosting._encoder.columns)
+        gains: NDArray[Any] = np.bincount(tree.column[splits], tree.gain[splits], minlength=n_columns)
+        return _normalised(gains)
+
+    def plot_importance(self, ax: Any = None, *, max_columns: int = 20) -> Any:
+        """Plot ``feature_importances_`` as bars; see `TrinaryTreeRegressor.plot_importance`."""
+        from tritree.inspection.axes import check_axes
+        from tritree.inspection.plots import draw_importance
+
+        check_axes(ax)
+        check_int("max_columns", max_columns, 1)
+        names = self._boosting._feature_names()
+        return draw_importance(names, self.feature_importances_.tolist(), ax, max_columns)
+
+    def to_onnx(self, *, max_nodes: int = 100_000) -> ModelProto:
+        """Return the tree, as far as it is grown, as an ONNX model whose prediction is its contribution to the sum.
+
+        See `TrinaryTreeRegressor.to_onnx`.
+        """
+        from tritree.inspection.onnx import draw_onnx
+
+        check_int("max_nodes", max_nodes, 1)
+        tree = self.to_dict()
+        if (n := len(tree["nodes"])) > max_nodes:
+            raise GrowthLimitError(n, max_nodes, "raise max_nodes, or fit smaller trees (max_depth)")
+        return draw_onnx(tree)
+
+
+def _normalised(gains: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = gains.sum()
+    return gains / total if total > 0 else np.zeros_like(gains)

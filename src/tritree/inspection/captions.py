@@ -1,0 +1,367 @@
+"""Splits, nodes and trees in words and numbers, as all views write them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tritree.inspection.formatting import (
+    ThresholdFormat,
+    as_label,
+    as_name,
+    as_percent,
+    count,
+    number_format,
+    width_of,
+)
+from tritree.inspection.node_selection import grown
+from tritree.inspection.traversal import missing_branch, observed_side, other_side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tritree.inspection.node_selection import Selection
+
+__all__ = [
+    "WIDEST_LABEL",
+    "Hints",
+    "NodeText",
+    "SplitText",
+    "Terms",
+    "best_class",
+    "current_hints",
+    "has_unit_weights",
+    "headline",
+    "hidden_nodes",
+    "is_boosted",
+    "name_of",
+    "notes",
+    "omitted_nodes",
+    "terms_of",
+    "use_hints",
+]
+
+# widths in terminal columns
+WIDEST_LABEL = 20  # of one of several categories
+_WIDEST_NAME = 30  # of a column name
+_WIDEST_SET = 40  # of a list of categories
+_WIDEST_SURROGATE_SET = 16  # of a list in a line of surrogates
+_WIDEST_SURROGATES = 100  # of that line
+_WIDEST_HEADING = 12  # of a class that heads a column of probabilities
+_MAX_CLASSES = 6  # classes up to which all probabilities are shown
+
+
+# -------------------------------------------------------------------------------------------------------------- terms
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms that differ between a single tree, a tree of a forest and a boosted tree."""
+
+    #: The value of a node, if it is one number.
+    value: str
+    #: The value that the tree predicts for a row.
+    prediction: str
+    #: The third branch.
+    third: str
+    #: The method that grows ungrown branches, the object that has it, and what it does.
+    grow: str
+    owner: str
+    grows: str
+
+
+_TREE = Terms(
+    value="mean",
+    prediction="Prediction",
+    third="all rows of the node, for those whose value is missing",
+    grow="grow_all()",
+    owner="tree",
+    grows="grows them all",
+)
+_OF_FOREST = replace(_TREE, prediction="Prediction of this tree")
+_BOOSTED = Terms(
+    value="value",
+    prediction="Contribution to the sum",
+    third="fitted to the predictions of left and right for rows of the node, for those whose value is missing",
+    grow="grow_for(rows)",
+    owner="model",
+    grows="grows those that rows need",
+)
+
+
+def terms_of(tree: dict[str, Any]) -> Terms:
+    """Return the terms for the description of a tree."""
+    if is_boosted(tree):
+        return _BOOSTED
+    return _OF_FOREST if "ensemble" in tree else _TREE
+
+
+def is_boosted(tree: dict[str, Any]) -> bool:
+    """Return whether a description is that of a boosted tree."""
+    return "sum" in tree.get("ensemble", ())
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Remedies that views suggest, in terms of the interface: by default in Python."""
+
+    #: How to grow the ungrown branches of a single tree, and of a tree that grows with its model.
+    grow_tree: str = "grow_all() grows them all"
+    grow_model: str = "grow_for(rows) grows those that rows need"
+    #: How to draw nodes left out because of ``max_nodes`` and ``max_depth``, and all digits of thresholds.
+    max_nodes: str = "max_nodes=None draws everything"
+    max_depth: str = "a larger max_depth draws more"
+    digits: str = "digits=17 shows them in full"
+    #: Why branches of a detached tree are not grown.
+    detached: str = "not grown before detach()"
+
+
+_hints: ContextVar[Hints] = ContextVar("hints", default=Hints())  # noqa: B039 - it is frozen
+
+
+def current_hints() -> Hints:
+    """Return the hints that views give."""
+    return _hints.get()
+
+
+@contextmanager
+def use_hints(hints: Hints) -> Iterator[None]:
+    """Let views that are drawn in the block give these hints."""
+    token = _hints.set(hints)
+    try:
+        yield
+    finally:
+        _hints.reset(token)
+
+
+# ------------------------------------------------------------------------------------------------------------- splits
+
+
+class SplitText:
+    """The splits of a tree in words."""
+
+    def __init__(self, nodes: list[dict[str, Any]], digits: int) -> None:
+        self._nodes = nodes
+        by_column: dict[int, set[float]] = {}
+        for node in nodes:
+            if node["split"] is not None:
+                for split in (node["split"], *node["split"]["surrogates"]):
+                    if split["rule"] == "threshold":
+                        by_column.setdefault(split["column"], set()).add(split["threshold"])
+        self.thresholds = ThresholdFormat(by_column, digits)
+
+    def branches(self, node: dict[str, Any]) -> list[tuple[str, str]]:
+        """Return the branches of an inner node, each with its rule."""
+        split = node["split"]
+        left, right = (f"{name_of(split)} {side}" for side in self.sides(split))
+        if split["missing_to"] == "both" and split["rule"] != "missing":
+            left += f", and {as_percent(split['share'])} of each missing row"
+            right += f", and {as_percent(1 - split['share'])} of each missing row"
+        return [("left", left), ("right", right), ("third", self._third(node))]
+
+    def sides(self, split: dict[str, Any]) -> tuple[str, str]:
+        """Return the rules of the left and right branch, without the name of the column."""
+        left, right = self.conditions(split)
+        if split["rule"] == "missing":
+            return left, right
+        missing_to = missing_branch(split)
+        return left + " or missing" * (missing_to == "left"), right + " or missing" * (missing_to == "right")
+
+    def surrogates(self, split: dict[str, Any]) -> str:
+        """Return the surrogates that decide when the value is missing, in their order, as far as there is space."""
+        begin, end = f"{name_of(split)} missing: by ", f", else {split['larger']}"
+        space = _WIDEST_SURROGATES - width_of(begin + end)
+        n_all = len(split["surrogates"])
+        texts = [self._surrogate(surrogate, _WIDEST_SURROGATE_SET) for surrogate in split["surrogates"]]
+        for n in range(n_all, 0, -1):
+            text = ", ".join(texts[:n]) + _more(n_all - n)
+            if width_of(text) <= space:
+                return begin + text + end
+        # a surrogate with few categories is more useful than a long line
+        return begin + self._surrogate(split["surrogates"][0], 1) + _more(n_all - 1) + end
+
+    def _surrogate(self, surrogate: dict[str, Any], width: int) -> str:
+        """Return a surrogate with the condition for left, of categories also for right: some are in neither set."""
+        below = surrogate["below"]
+        if surrogate["rule"] == "categories":
+            sets = {
+                below: _listed(surrogate["left"], width),
+                other_side(below): _listed(surrogate["right"], width),
+            }
+            return f"{name_of(surrogate)} (left {sets['left']}; right {sets['right']})"
+        return f"{name_of(surrogate)} (left {self.conditions(surrogate)[below != 'left']})"
+
+    def conditions(self, split: dict[str, Any]) -> tuple[str, str]:
+        """Return the conditions on the column for left and right, without missing values."""
+        if split["rule"] == "missing":
+            return ("missing", "observed") if observed_side(split) == "right" else ("observed", "missing")
+        if split["rule"] == "threshold":
+            threshold = self.thresholds.text(split["column"], split["threshold"])
+            return f"< {threshold}", f"≥ {threshold}"
+        if split["rule"] == "order":
+            last, first = (as_label(split[s][i], _WIDEST_SET) for s, i in (("left", -1), ("right", 0)))
+            return f"≤ {last}", f"≥ {first}"
+        return _one_of(split["left"]), _one_of(split["right"])
+
+    def _third(self, node: dict[str, Any]) -> str:
+        name = name_of(node["split"])
+        if not isinstance(node["third"], int):
+            return f"{name} missing"
+        split = self._nodes[node["third"]]["split"]
+        return f"{name} missing, " + ("no further split" if split is None else f"then {name_of(split)}")
+
+
+def name_of(split: dict[str, Any]) -> str:
+    """Return the name of the column of a split."""
+    return as_name(split["name"], _WIDEST_NAME)
+
+
+def _one_of(categories: list[Any]) -> str:
+    if len(categories) == 1:
+        return f"is {as_label(categories[0], _WIDEST_SET)}"
+    return f"in {{{_listed(categories, _WIDEST_SET)}}}"
+
+
+def _listed(categories: list[Any], width: int) -> str:
+    """Return as many categories as fit, and how many more there are."""
+    shown: list[str] = []
+    for category in categories:
+        text = as_label(category, WIDEST_LABEL)
+        if shown and width_of(", ".join([*shown, text])) > width:
+            break
+        shown.append(text)
+    return ", ".join(shown) + _more(len(categories) - len(shown))
+
+
+def _more(n: int) -> str:
+    return f", … {n:,} more" if n else ""
+
+
+# -------------------------------------------------------------------------------------------------------------- nodes
+
+
+class NodeText:
+    """The numbers of the nodes of a tree as text, with common formats, so that they can be compared."""
+
+    def __init__(self, tree: dict[str, Any], drawn: list[int], digits: int) -> None:
+        nodes = [tree["nodes"][number] for number in drawn]
+        self._detached = tree["detached"]
+        self._labels = tree["classes"]
+        #: Whether the weight of some node differs from its number of rows.
+        self.has_weights = not all(map(has_unit_weights, nodes))
+        #: The classes, if all probabilities are shown; None in regression, and with many classes.
+        self.classes: list[str] | None = None
+        if self._labels is not None and len(self._labels) <= _MAX_CLASSES:
+            self.classes = [as_label(label, _WIDEST_HEADING) for label in self._labels]
+        self._mean_text = number_format([node["value"][0] for node in nodes], digits)
+        weights = [node.get("weight", float(node["rows"])) for node in nodes]
+        whole = all(weight.is_integer() and weight < 1e15 for weight in weights)
+        self._weight_text = "{:,.0f}".format if whole else number_format(weights, digits)
+
+    def rows(self, node: dict[str, Any]) -> str:
+        """Return the number of training rows of a node."""
+        return f"{node['rows']:,}"
+
+    def weight(self, node: dict[str, Any]) -> str:
+        """Return the total weight of the training rows of a node."""
+        return self._weight_text(node["weight"])
+
+    def mean(self, node: dict[str, Any]) -> str:
+        """Return the value of a node, in regression."""
+        return self._mean_text(node["value"][0])
+
+    def best(self, node: dict[str, Any]) -> str:
+        """Return the most probable class of a node."""
+        return as_label(self._labels[best_class(node)], WIDEST_LABEL)
+
+    def probabilities(self, node: dict[str, Any]) -> list[str]:
+        """Return the probabilities of all classes, or only the largest if there are many classes."""
+        value = node["value"]
+        return [f"{p:.1%}" for p in (value if self.classes else [value[best_class(node)]])]
+
+    def ungrown(self, node: dict[str, Any]) -> str:
+        """Return the note on an ungrown branch of a node."""
+        if not self._detached:
+            return "not grown yet"
+        if self._labels is None:
+            return f"not grown: predicts {self.mean(node)}"
+        return f"not grown: predicts {self.best(node)}, {node['value'][best_class(node)]:.1%}"
+
+
+def has_unit_weights(node: dict[str, Any]) -> bool:
+    """Return whether the weight of a node equals its number of rows, as far as is known."""
+    return bool(abs(node.get("weight", node["rows"]) - node["rows"]) <= 1e-9 * node["rows"])
+
+
+def best_class(node: dict[str, Any]) -> int:
+    """Return the number of the most probable class, the first one of ties."""
+    value = node["value"]
+    return max(range(len(value)), key=value.__getitem__)
+
+
+# -------------------------------------------------------------------------------------------------------------- trees
+
+
+def headline(tree: dict[str, Any]) -> str:
+    """Return a title: the kind of tree, its size and how far it is grown."""
+    target = "regression" if tree["classes"] is None else f"{len(tree['classes'])} classes"
+    kind = f"{tree['missing']} tree, {target}"
+    if "ensemble" in tree:
+        place = tree["ensemble"]
+        of = f"boosting, contributions to {place['sum']}" if is_boosted(tree) else f"forest, {target}"
+        kind = f"tree {place['tree']} of {place['n_trees']:,}, {tree['missing']} {of}"
+    parts = [count(len(tree["nodes"]), "node"), count(tree["n_leaves"], "leaf", "leaves")]
+    if tree["n_grown"]:
+        parts.append(f"{tree['n_grown']:,} grown on demand")
+    if tree["n_ungrown"]:
+        branches = count(tree["n_ungrown"], "branch", "branches")
+        parts.append(f"{branches} {current_hints().detached if tree['detached'] else 'not grown yet'}")
+    return f"{kind}: {', '.join(parts)}"
+
+
+def notes(tree: dict[str, Any], values: NodeText, splits: SplitText) -> list[str]:
+    """Return notes on weights, ungrown branches and rounded thresholds; all splits must have been formatted."""
+    lines, hints = _notes_on_weights(tree, values), current_hints()
+    if tree["n_ungrown"] and tree["detached"]:
+        lines.append(f"a branch {hints.detached} predicts the value of its node")
+    elif tree["n_ungrown"]:
+        grow = hints.grow_model if is_boosted(tree) else hints.grow_tree
+        lines.append(f"a branch not grown yet is grown when a row needs it; {grow}")
+    if splits.thresholds.rounded:
+        lines.append(f"thresholds with many digits are rounded; {hints.digits}")
+    return lines
+
+
+def _notes_on_weights(tree: dict[str, Any], values: NodeText) -> list[str]:
+    if not values.has_weights:
+        return []
+    lines, is_fractional = [], tree["missing"] == "fractional"
+    if is_fractional:
+        lines.append(
+            "a row whose value is missing counts on both sides in rows, and by its fractions in weight"
+        )
+    if not (is_fractional and has_unit_weights(tree["nodes"][0])):
+        what = "means" if tree["classes"] is None else "class probabilities"
+        lines.append(f"{what} are weighted, rows are counted")
+    return lines
+
+
+def hidden_nodes(nodes: list[dict[str, Any]], number: int) -> str:
+    """Return the note on the nodes below a node whose branches are not drawn."""
+    size, stack = 0, grown(nodes[number])
+    while stack:
+        size += 1
+        stack.extend(grown(nodes[stack.pop()]))
+    return f"… {count(size, 'node')} below"
+
+
+def omitted_nodes(tree: dict[str, Any], selection: Selection) -> list[str]:
+    """Return a line on the nodes that are not drawn and how to see them, if there are any."""
+    n_omitted = len(tree["nodes"]) - len(selection.drawn)
+    if not n_omitted:
+        return []
+    verb = "is" if n_omitted == 1 else "are"
+    remedy = ", ".join(getattr(current_hints(), limit) for limit in sorted(selection.limits))
+    return [f"… {count(n_omitted, 'node')} {verb} left out: {remedy}"]

@@ -1,0 +1,65 @@
+// Traversal: which way a row takes through the tree, as the core decides it. A cell is null (missing), NEVER_SEEN (a
+// category that was not seen in training), or a number: the value itself, the position of an ordered category, or the
+// number of a category.
+
+const NEVER_SEEN = -2;
+const BRANCHES = ["left", "right", "third"];
+const otherSide = (side) => (side === "left" ? "right" : "left");
+
+/** Return the side of a split on which a cell lies; null if it has no usable value. */
+function sideOf(split, cell) {
+  if (cell === null) return null;
+  if (split.rule === "missing") return otherSide(split.missing_to);
+  if (split.rule === "categories") {
+    if (split.left.includes(cell)) return "left";
+    return split.right.includes(cell) ? "right" : null;
+  }
+  return cell < split.threshold ? "left" : "right";
+}
+
+/** Return the branch of the first surrogate that is observed, with its column; null if none is. */
+function askSurrogates(split, row) {
+  for (const surrogate of split.surrogates) {
+    const side = sideOf(surrogate, row[surrogate.column]);
+    if (side === null) continue;
+    const straight = surrogate.rule === "categories" || surrogate.below === "left";
+    return { branch: straight ? side : otherSide(side), by: surrogate.column };
+  }
+  return null;
+}
+
+/** Return the branches that a row takes at a split: each with its fraction, and the column that decides. */
+function branchesTaken(split, row) {
+  const cell = row[split.column];
+  const take = (branch, fraction = 1, by = split.column, observed = false) => ({ branch, fraction, by, observed });
+  const side = sideOf(split, cell);
+  if (side !== null) return [take(side, 1, split.column, true)];
+  if (split.missing_to === "third") return [take("third")];
+  if (split.missing_to === "both") return [take("left", split.share), take("right", 1 - split.share)];
+  if (split.missing_to === "surrogates") {
+    const found = askSurrogates(split, row);
+    return [found ? take(found.branch, 1, found.by) : take(split.larger)];
+  }
+  return [take(cell === null ? split.missing_to : split.larger)];
+}
+
+/** Return the steps of a row, the nodes where it ends (each with the fraction of the row), and its value. */
+function traverse(nodes, row) {
+  const steps = [], ends = [], stack = [[0, 1]];
+  while (stack.length) {
+    const [number, reached] = stack.pop();
+    const node = nodes[number];
+    if (node.split === null) {
+      ends.push({ node: number, fraction: reached, absent: null });
+      continue;
+    }
+    for (const { branch, fraction, by, observed } of branchesTaken(node.split, row)) {
+      const child = node[branch], part = reached * fraction, grown = typeof child === "number";
+      steps.push({ node: number, branch, to: grown ? child : null, fraction: part, by, observed });
+      if (grown) stack.push([child, part]);
+      else ends.push({ node: number, fraction: part, absent: child });
+    }
+  }
+  const value = nodes[0].value.map((_, k) => ends.reduce((sum, end) => sum + end.fraction * nodes[end.node].value[k], 0));
+  return { steps, ends, value };
+}
