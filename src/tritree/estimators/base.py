@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from tritree.estimators.growing_model import GrowingModel
 
 __all__ = ["Rows", "TrinaryClassifier", "TrinaryEstimator", "TrinaryRegressor"]
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -191,18 +189,17 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         columns = encoder.encode(table, type(self).__name__, refuse_unknown=self.unknown_category == "error")
         return columns, table.n_rows, n_threads
 
-    def _call_model(self, method: Callable[[_core.Columns, int, int], T], X: Any) -> T:
+    def _call_model(self, method: str, X: Any) -> Any:
         """Return the result of a method of the model for a table, and warn if rows reached ungrown branches."""
         request = self._encode(X)
         with column_errors(self._encoder):
-            found = method(*request)
+            found = getattr(self._model, method)(*request)
         self._warn_of_ungrown()
         return found
 
     def _predict_values(self, X: Any) -> NDArray[np.float64]:
         """Return the predicted numbers, in one column, or the probability of each class."""
-        check_is_fitted(self)
-        values: NDArray[np.float64] = self._call_model(self._model.predict, X)
+        values: NDArray[np.float64] = self._call_model("predict", X)
         return values
 
     def apply(self, X: Any) -> NDArray[np.int32]:
@@ -236,8 +233,8 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         >>> tree.tree_.value[leaves, 0]
         array([0., 1.])
         """
-        check_is_fitted(self)
-        return self._call_model(self._model.apply, X)
+        nodes: NDArray[np.int32] = self._call_model("apply", X)
+        return nodes
 
     # ---- growth on demand
 

@@ -266,8 +266,8 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
 
     def _raw_predict(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Return the sums over trees, and the variance that missing values leave them, if it is measured."""
-        check_is_fitted(self)
-        return self._call_model(self._model.predict, X)
+        sums: tuple[NDArray[np.float64], NDArray[np.float64] | None] = self._call_model("predict", X)
+        return sums
 
     def _predict_values(self, X: Any) -> NDArray[np.float64]:
         return self._values_of(*self._raw_predict(X))
