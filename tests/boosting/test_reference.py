@@ -13,7 +13,7 @@ from reference.boosting import ReferenceBinaryBoosting, ReferenceBoosting
 from reference.fractional import ReferenceFractionalBoosting
 from sklearn.utils import check_random_state
 
-import tritree.estimators.boosting.base as boosting
+import tritree.estimators.base_boosting as boosting
 from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
 from tritree.validation import BOOSTING_STRATEGIES as STRATEGIES
 

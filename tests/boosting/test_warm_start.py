@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 import tritree
-import tritree.estimators.boosting.base as boosting
+import tritree.estimators.base_boosting as boosting
 from tritree import TrinaryBoostingRegressor
 from tritree.estimators.base import Rows
 

@@ -12,7 +12,7 @@ from boosting.tables import HOLED, ROWS, TABLE, boosted
 from forest.grown import grown
 
 from tritree import TrinaryTreeRegressor
-from tritree.estimators.boosting.views import BoostedTree
+from tritree.estimators.boosting_views import BoostedTree
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("onnx")

@@ -13,7 +13,7 @@ from tritree import _core
 from tritree.encoder import column_errors
 from tritree.errors import DataError, TargetError
 from tritree.estimators.base import Rows, TrinaryEstimator
-from tritree.estimators.boosting.views import BoostingViews
+from tritree.estimators.boosting_views import BoostingViews
 from tritree.estimators.callbacks import CallbackSupport, FitCallbacks, with_callbacks
 from tritree.estimators.early_stopping import (
     EarlyStopping,

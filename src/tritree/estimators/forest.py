@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tritree import _core
 from tritree.errors import warn_caller
 from tritree.estimators.base import TrinaryClassifier, TrinaryEstimator, TrinaryRegressor
-from tritree.estimators.forest.views import ForestViews
+from tritree.estimators.forest_views import ForestViews
 from tritree.estimators.growing_model import BinnedRows, ForestModel, growth_parameters, run_jobs
 from tritree.progress import bar
 from tritree.validation import THIRD_BRANCHES, allowed_values, as_random_state, count_threads

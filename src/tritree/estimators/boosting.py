@@ -8,7 +8,7 @@ import numpy as np
 
 from tritree.errors import TargetError
 from tritree.estimators.base import TrinaryClassifier, TrinaryRegressor
-from tritree.estimators.boosting.base import BaseBoosting
+from tritree.estimators.base_boosting import BaseBoosting
 from tritree.estimators.losses import classification_loss, regression_loss
 from tritree.target import read_classification_target
 from tritree.validation import allowed_values
