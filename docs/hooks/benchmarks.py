@@ -1,17 +1,17 @@
-"""The page about performance ends with what the last full run of the benchmarks wrote, fitted to the site."""
+"""Append the results of the last full benchmark run to the performance page."""
 
 from pathlib import Path
 from typing import Any
 
-_MEASURED = Path(__file__).parents[2] / "benchmarks" / "README.md"
+_BENCHMARKS = Path(__file__).parents[2] / "benchmarks" / "README.md"
 
 
 def on_page_markdown(markdown: str, page: Any, **_: object) -> str:
-    """Return a page; that about performance with the benchmarks' page behind it."""
-    return f"{markdown}\n{_measured()}" if page.file.src_uri == "performance.md" else markdown
+    """Return the page; on the performance page, append the benchmarks."""
+    return f"{markdown}\n{_benchmarks()}" if page.file.src_uri == "performance.md" else markdown
 
 
-def _measured() -> str:
-    """Return the benchmarks' page without its title; two things that it says are said otherwise here."""
-    _, text = _MEASURED.read_text(encoding="utf-8").split("\n", 1)
+def _benchmarks() -> str:
+    """Return benchmarks/README.md without its title, in the Markdown dialect of the site."""
+    _, text = _BENCHMARKS.read_text(encoding="utf-8").split("\n", 1)
     return text.replace("<details>", '<details markdown="1">').replace("\\\n", "  \n")

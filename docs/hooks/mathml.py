@@ -1,4 +1,4 @@
-"""Formulas become MathML while the site is built: browsers show it as it is, and nothing has to be fetched."""
+"""Convert formulas to MathML while the site is built, so that browsers display them without a script."""
 
 import html
 import re
@@ -9,7 +9,7 @@ _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([\(\[])(.*?)\\[\)\]]</
 
 
 def on_page_content(content: str, **_: object) -> str:
-    """Return a page with its formulas as MathML."""
+    """Return the page with its formulas converted to MathML."""
 
     def formula(found: re.Match[str]) -> str:
         display = "inline" if found[2] == "(" else "block"
