@@ -194,7 +194,7 @@ TREES = {
     "three classes": lambda: grown(3),
     "many classes": lambda: grown(9),
     "categories": of_categories,
-    "stand-ins of categories": lambda: of_categories(missing="surrogate"),
+    "surrogates of categories": lambda: of_categories(missing="surrogate"),
     "single node": lambda: grown(max_depth=0),
     "single node of classes": lambda: grown(3, max_depth=0),
     "nothing on demand": lambda: grown(demand=False),

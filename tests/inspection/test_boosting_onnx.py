@@ -82,7 +82,7 @@ def test_every_kind_of_column_and_what_training_never_saw(task: str, missing: st
         np.testing.assert_array_equal(answer[0], model.predict(expected))
 
 
-def test_branch_that_is_not_grown_answers_with_its_node() -> None:
+def test_branch_that_is_not_grown_predicts_its_node() -> None:
     model = TrinaryBoostingRegressor(**QUICK).fit(NUMBERS, SIGNAL)
     exported = model.to_onnx()
     model.detach()

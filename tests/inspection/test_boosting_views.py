@@ -1,4 +1,4 @@
-"""A member tree is shown by all views as it is, in words that are right for boosting."""
+"""A tree tree is shown by all views as it is, in words that are right for boosting."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_described_trees_lead_rows_where_the_core_does(missing: str, training: A
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_steps_of_members_add_up_to_the_sum(kind: str) -> None:
+def test_steps_of_trees_add_up_to_the_sum(kind: str) -> None:
     model = boosted(kind)
     expected = sums(model, ROWS)
     ends = model.apply(ROWS)
@@ -78,20 +78,20 @@ def test_plain_data_survives_json_and_tells_the_gain() -> None:
     assert all("loss" not in node and "weight" not in node for node in tree["nodes"])
 
 
-def test_member_shows_what_has_grown_since() -> None:
+def test_tree_shows_what_has_grown_since() -> None:
     model = boosted("regression")
-    member = model.estimators_.flat[0]
-    before = member.to_dict()
+    tree = model.estimators_.flat[0]
+    before = tree.to_dict()
     model.predict(ROWS)
-    after = member.to_dict()
+    after = tree.to_dict()
     assert before["n_grown"] == 0
     assert after["n_grown"] == len(after["nodes"]) - len(before["nodes"]) > 0
 
 
-# ------------------------------------------------------------------------------------------------ which member
+# ------------------------------------------------------------------------------------------------ which tree
 
 
-def test_members_are_numbered_like_a_list() -> None:
+def test_trees_are_numbered_like_a_list() -> None:
     model = boosted("three classes")
     assert model.estimators_.flat[-1].to_dict()["ensemble"] == {
         "tree": 35,
@@ -152,9 +152,9 @@ def test_rows_of_third_branches_have_no_share_because_they_are_a_sample() -> Non
 def test_dot_has_every_node() -> None:
     model = boosted("regression")
     model.predict(ROWS.head(20))
-    member = model.estimators_.flat[1]
-    graph = read_dot(member.to_dot(max_nodes=None))
-    nodes = member.to_dict()["nodes"]
+    tree = model.estimators_.flat[1]
+    graph = read_dot(tree.to_dot(max_nodes=None))
+    nodes = tree.to_dict()["nodes"]
     assert len([name for name in graph.nodes if re.fullmatch(r"n\d+", name)]) == len(nodes)
 
 

@@ -62,7 +62,7 @@ def test_title_tells_what_the_tree_is_and_how_to_grow_the_rest():
     assert "grow_all()" in title[2]
 
 
-def test_ungrown_branches_are_dashed_and_tell_what_they_answer_once_detached():
+def test_ungrown_branches_are_dashed_and_tell_what_they_predict_once_detached():
     tree = grown_on_demand().detach()
     assert read_dot(tree.to_dot()).nodes["n3_third"] == ["not grown: predicts 2.200"]
     assert tree.to_dot().count("style=dashed") == 2
@@ -85,7 +85,7 @@ def test_weights_are_shown_if_there_are_any():
     assert "means are weighted, rows are counted" in graph.title
 
 
-def test_stand_ins_hang_beside_their_node():
+def test_surrogates_hang_beside_their_node():
     X = np.column_stack([STEP, -STEP])
     tree = TrinaryTreeRegressor(missing="surrogate", max_depth=1).fit(X, (STEP < 80).astype(float))
     graph = read_dot(tree.to_dot())

@@ -66,22 +66,22 @@ def test_path_leads_from_the_root_to_the_leaf_of_the_row(task: str, missing: str
     model = fitted(task, HOLED, missing=missing)
     rows = HOLED.head(100)
     for why, leaf in zip(model.explain(rows), model.apply(rows), strict=True):
-        stops = [turn.node for turn in why.path] + [why.path[-1].to]
+        stops = [step.node for step in why.path] + [why.path[-1].to]
         assert stops[0] == 0
         assert stops[-1] == leaf
-        assert [turn.to for turn in why.path] == stops[1:]
+        assert [step.to for step in why.path] == stops[1:]
 
 
 def test_fractional_row_goes_both_ways_and_all_of_it_arrives() -> None:
     model = fitted("regression", HOLED, missing="fractional")
     [why] = model.explain(pd.DataFrame({name: [None] for name in TABLE}))
-    arrived = {turn.to: turn.fraction for turn in why.path}
-    inner = {turn.node for turn in why.path}
+    arrived = {step.to: step.fraction for step in why.path}
+    inner = {step.node for step in why.path}
     assert sum(weight for node, weight in arrived.items() if node not in inner) == pytest.approx(1)
     assert "of the row" in str(why)
 
 
-def test_missing_value_tells_which_column_takes_over() -> None:
+def test_missing_value_tells_which_column_comes_next() -> None:
     [why] = fitted("regression").explain(TABLE.head(1).assign(number=np.nan))
     first, second = why.path[:2]
     assert (first.column, first.state, first.branch) == ("number", "missing", "third")
@@ -94,22 +94,22 @@ def test_absent_column_and_unseen_category_are_named_as_such() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ColumnMatchWarning)
         [why] = fitted("regression", max_depth=4).explain(rows)
-    states = {turn.column: turn.state for turn in why.path}
+    states = {step.column: step.state for step in why.path}
     assert states["number"] == "column absent"
     assert {states.get("city"), states.get("code")} & {"never seen in training"}
 
 
-def test_stand_in_that_decided_is_named_and_gets_the_term() -> None:
+def test_surrogate_that_decided_is_named_and_gets_the_term() -> None:
     table = pd.DataFrame({"main": np.arange(N, dtype=float), "twin": -np.arange(N, dtype=float)})
     model = TrinaryTreeRegressor(missing="surrogate", max_depth=1).fit(table, table["main"] > 300)
     [why] = model.explain(pd.DataFrame({"main": [np.nan], "twin": [-10.0]}))
-    [turn] = why.path
-    assert (turn.column, turn.decided_by, turn.branch) == ("main", "twin", "left")
+    [step] = why.path
+    assert (step.column, step.decided_by, step.branch) == ("main", "twin", "left")
     assert set(why.contributions) == {"twin"}
-    assert "left by surrogate twin = " in turn.reason
+    assert "left by surrogate twin = " in step.reason
 
 
-def test_branch_that_a_detached_tree_cannot_grow_is_told() -> None:
+def test_branch_that_a_detached_tree_cannot_grow_is_reported() -> None:
     model = fitted("regression").detach()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -118,7 +118,7 @@ def test_branch_that_a_detached_tree_cannot_grow_is_told() -> None:
     assert "not grown: the node predicts" in str(why)
 
 
-def test_text_has_a_line_per_turn_with_its_numbers_aligned() -> None:
+def test_text_has_a_line_per_step_with_its_numbers_aligned() -> None:
     table = np.column_stack([np.arange(100.0), np.arange(100) // 10])
     model = TrinaryTreeRegressor(max_depth=1).fit(table, table[:, 0] >= 35)
     assert str(model.explain([[np.nan, 9.0]])[0]).splitlines() == [
@@ -160,7 +160,7 @@ def test_unknown_category_is_an_error_where_it_is_asked_to_be() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_plot_has_a_bar_per_column_that_moved_something(task: str) -> None:
+def test_plot_has_a_bar_per_column_that_with_a_contribution(task: str) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
@@ -173,7 +173,7 @@ def test_plot_has_a_bar_per_column_that_moved_something(task: str) -> None:
     plt.close(figure)
 
 
-def test_branch_that_was_never_grown_is_not_said_to_be_of_no_help() -> None:
+def test_branch_that_was_never_grown_is_not_said_to_be_without_a_split() -> None:
     model = fitted("regression").detach()
     asked = model.to_dict()["nodes"][0]["split"]["name"]
     with warnings.catch_warnings():

@@ -80,7 +80,7 @@ def test_contributions_are_those_of_the_trees_one_by_one(kind: str, missing: str
     explained = forest.explain(rows, class_of_interest=label)
     moved, start = averaged(forest, place_of(forest, explained[0]), rows)
     for why, expected in zip(explained, moved, strict=True):
-        # a column that was missing and had a stand-in has moved nothing, and is named
+        # a column that was missing and had a surrogate has moved nothing, and is named
         found = {column: step for column, step in why.contributions.items() if column in expected}
         assert found == pytest.approx(expected, abs=1e-12)
         assert all(why.contributions[column] == 0 for column in set(why.contributions) - set(expected))
@@ -104,7 +104,7 @@ def test_trees_that_asked_are_counted() -> None:
     asked: dict[str, int] = {}
     for number in range(forest.n_trees_):
         [why] = forest.estimators_[number].explain(ROWS.head(1))
-        for column in {turn.column for turn in why.path}:
+        for column in {step.column for step in why.path}:
             asked[column] = asked.get(column, 0) + 1
     [why] = forest.explain(ROWS.head(1))
     assert why.n_trees_used == asked
@@ -145,7 +145,7 @@ def test_missing_absent_and_unknown_are_named() -> None:
     assert "number, column absent" in str(why)
 
 
-def test_stand_in_has_the_contribution_and_the_missing_column_is_named() -> None:
+def test_surrogate_has_the_contribution_and_the_missing_column_is_named() -> None:
     x = np.random.default_rng(0).normal(size=200)
     X = pd.DataFrame({"told": x, "alike": x + 0.01})
     forest = TrinaryForestRegressor(

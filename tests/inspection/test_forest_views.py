@@ -1,4 +1,4 @@
-"""A member of a forest is a single tree with all its views, and the forest tells of columns what its trees do."""
+"""A tree of a forest is a single tree with all its views, and the forest tells of columns what its trees do."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from tritree import (
 WEIGHTS = np.random.default_rng(0).integers(1, 4, len(TABLE)).astype(float)
 
 
-def members_of(forest: Any) -> list[Any]:
+def trees_of(forest: Any) -> list[Any]:
     return [forest.estimators_[number] for number in range(forest.n_trees_)]
 
 
-# ------------------------------------------------------------------------------------------------------ the member
+# ------------------------------------------------------------------------------------------------------ the tree
 
 
-def test_member_of_a_forest_without_rows_names_what_the_forest_can_do() -> None:
+def test_tree_of_a_forest_without_rows_names_what_the_forest_can_do() -> None:
     tree = TrinaryForestRegressor(n_estimators=2, random_state=0).fit(TABLE, WEIGHTS).detach().estimators_[0]
     with pytest.warns(UngrownBranchWarning, match=r"call grow_for\(\) before that, with rows like these"):
         tree.predict(ROWS)
@@ -45,26 +45,26 @@ def test_member_of_a_forest_without_rows_names_what_the_forest_can_do() -> None:
 @pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_forest_answers_with_the_mean_of_its_members(kind: str, missing: str, training: Any) -> None:
+def test_forest_predicts_the_mean_of_its_trees(kind: str, missing: str, training: Any) -> None:
     forest = grown(kind, training, WEIGHTS, missing=missing)
-    members = members_of(forest)
-    said = sum(answers(member, ROWS) for member in members) / len(members)
+    trees = trees_of(forest)
+    said = sum(answers(tree, ROWS) for tree in trees) / len(trees)
     np.testing.assert_array_equal(said, answers(forest, ROWS))
 
 
-def test_member_is_a_tree_with_the_parameters_of_the_forest() -> None:
+def test_tree_is_a_tree_with_the_parameters_of_the_forest() -> None:
     parameters = {"missing": "mia", "max_depth": 3, "min_samples_leaf": 9, "unknown_category": "error"}
-    member = grown("regression", **parameters).estimators_[0]
-    assert type(member) is TrinaryTreeRegressor
-    assert parameters.items() <= member.get_params().items()
-    assert member.feature_names_in_.tolist() == TABLE.columns.tolist()
-    member = grown("three classes", criterion="gini").estimators_[0]
-    assert type(member) is TrinaryTreeClassifier
-    assert member.criterion == "gini"
-    assert member.classes_.tolist() == ["high", "low", "middle"]
+    tree = grown("regression", **parameters).estimators_[0]
+    assert type(tree) is TrinaryTreeRegressor
+    assert parameters.items() <= tree.get_params().items()
+    assert tree.feature_names_in_.tolist() == TABLE.columns.tolist()
+    tree = grown("three classes", criterion="gini").estimators_[0]
+    assert type(tree) is TrinaryTreeClassifier
+    assert tree.criterion == "gini"
+    assert tree.classes_.tolist() == ["high", "low", "middle"]
 
 
-def test_members_are_numbered_like_a_list() -> None:
+def test_trees_are_numbered_like_a_list() -> None:
     forest = grown("regression")
     assert forest.estimators_[-1].to_dict() == forest.estimators_[np.int64(6)].to_dict()
     for number in (7, -8):
@@ -74,7 +74,7 @@ def test_members_are_numbered_like_a_list() -> None:
         forest.estimators_["first"]
 
 
-def test_member_has_grown_as_far_as_the_tree_of_the_forest() -> None:
+def test_tree_has_grown_as_far_as_the_tree_of_the_forest() -> None:
     forest = grown("regression")
     before = forest.estimators_[1]
     forest.predict(ROWS)
@@ -86,14 +86,14 @@ def test_member_has_grown_as_far_as_the_tree_of_the_forest() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda member: member.predict(ROWS),
-        lambda member: member.grow_all(),
-        lambda member: member.detach(),
-        lambda member: member.fit(TABLE, np.zeros(len(TABLE))),
-        lambda member: member.to_html(),
+        lambda tree: tree.predict(ROWS),
+        lambda tree: tree.grow_all(),
+        lambda tree: tree.detach(),
+        lambda tree: tree.fit(TABLE, np.zeros(len(TABLE))),
+        lambda tree: tree.to_html(),
     ],
 )
-def test_what_is_done_to_a_member_does_not_change_the_forest(change: Callable[[Any], Any]) -> None:
+def test_what_is_done_to_a_tree_does_not_change_the_forest(change: Callable[[Any], Any]) -> None:
     forest, other = grown("regression", max_depth=2), grown("regression", max_depth=2)
     change(forest.estimators_[0])
     assert forest.n_grown_ == 0
@@ -102,43 +102,43 @@ def test_what_is_done_to_a_member_does_not_change_the_forest(change: Callable[[A
 
 @pytest.mark.parametrize("again", [lambda tree: pickle.loads(pickle.dumps(tree)), copy.deepcopy])
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_copies_of_a_member_answer_and_grow_alike(again: Any, missing: str) -> None:
-    member = grown("regression", HOLED, WEIGHTS, missing=missing).estimators_[2]
-    member.predict(ROWS.head(20))  # half grown
-    other = again(member)
-    assert other.to_text() == member.to_text()
-    np.testing.assert_array_equal(other.predict(ROWS), member.predict(ROWS))
+def test_copies_of_a_tree_answer_and_grow_alike(again: Any, missing: str) -> None:
+    tree = grown("regression", HOLED, WEIGHTS, missing=missing).estimators_[2]
+    tree.predict(ROWS.head(20))  # half grown
+    other = again(tree)
+    assert other.to_text() == tree.to_text()
+    np.testing.assert_array_equal(other.predict(ROWS), tree.predict(ROWS))
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_member_may_be_saved_as_a_tree(missing: str, tmp_path: Path) -> None:
-    member = grown("two classes", HOLED, missing=missing).estimators_[2]
-    member.save(tmp_path / "tree.tritree")
+def test_tree_may_be_saved_as_a_tree(missing: str, tmp_path: Path) -> None:
+    tree = grown("two classes", HOLED, missing=missing).estimators_[2]
+    tree.save(tmp_path / "tree.tritree")
     other = load(tmp_path / "tree.tritree")
     assert type(other) is TrinaryTreeClassifier
-    np.testing.assert_array_equal(other.predict_proba(ROWS), member.predict_proba(ROWS))
+    np.testing.assert_array_equal(other.predict_proba(ROWS), tree.predict_proba(ROWS))
 
 
-def test_member_that_is_fitted_again_is_a_single_tree() -> None:
-    member = grown("regression").estimators_[0]
-    member.fit(TABLE, np.arange(len(TABLE)))
-    assert "member" not in member.to_dict()
+def test_tree_that_is_fitted_again_is_a_single_tree() -> None:
+    tree = grown("regression").estimators_[0]
+    tree.fit(TABLE, np.arange(len(TABLE)))
+    assert "member" not in tree.to_dict()
 
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
-def test_member_keeps_to_the_limit_of_the_forest_and_says_so(missing: str) -> None:
+def test_tree_keeps_to_the_limit_of_the_forest_and_says_so(missing: str) -> None:
     forest = grown("regression", HOLED, missing=missing, max_third_nodes=9)
     with pytest.warns(UngrownBranchWarning):
         expected = forest.predict(ROWS)
-    members = members_of(forest)
+    trees = trees_of(forest)
     with pytest.warns(
         UngrownBranchWarning, match="a tree has its maximum number of nodes; raise max_third_nodes"
     ):
-        said = [member.predict(ROWS) for member in members]
+        said = [tree.predict(ROWS) for tree in trees]
     np.testing.assert_array_equal(np.sum(said, axis=0) / len(said), expected)
 
 
-def test_member_of_a_detached_forest_is_detached() -> None:
+def test_tree_of_a_detached_forest_is_detached() -> None:
     forest = grown("regression").grow_for(ROWS).detach()
     tree = forest.estimators_[0].to_dict()
     assert tree["detached"]
@@ -151,13 +151,13 @@ def test_member_of_a_detached_forest_is_detached() -> None:
 
 def test_every_view_says_which_tree_it_is() -> None:
     pytest.importorskip("matplotlib")
-    member = grown("regression", HOLED).estimators_[2]
+    tree = grown("regression", HOLED).estimators_[2]
     headline = "tree 2 of 7, trinary forest, regression: "
-    assert member.to_text().startswith(headline)
-    assert headline in member.to_dot()
-    assert headline in " ".join(text.get_text() for text in member.plot(max_nodes=9).texts).replace("\n", " ")
-    assert f"<title>{headline}" in member.to_html()
-    assert member._repr_html_inner().startswith("<iframe")
+    assert tree.to_text().startswith(headline)
+    assert headline in tree.to_dot()
+    assert headline in " ".join(text.get_text() for text in tree.plot(max_nodes=9).texts).replace("\n", " ")
+    assert f"<title>{headline}" in tree.to_html()
+    assert tree._repr_html_inner().startswith("<iframe")
     assert (
         grown("three classes").estimators_[0].to_text().startswith("tree 0 of 7, trinary forest, 3 classes: ")
     )
@@ -178,16 +178,16 @@ def test_page_tells_that_one_tree_predicts() -> None:
 
 
 def test_plain_data_survives_json_and_tells_which_tree_it_is() -> None:
-    member = grown("two classes", HOLED).estimators_[3]
-    tree = json.loads(json.dumps(member.to_dict(), allow_nan=False))
+    tree = grown("two classes", HOLED).estimators_[3]
+    tree = json.loads(json.dumps(tree.to_dict(), allow_nan=False))
     assert tree["task"] == "classification"
     assert tree["ensemble"] == {"tree": 3, "n_trees": 7}
 
 
 def test_dot_has_every_node() -> None:
-    member = grown("regression", HOLED).estimators_[1]
-    graph = read_dot(member.to_dot(max_nodes=None))
-    assert len([name for name in graph.nodes if re.fullmatch(r"n\d+", name)]) == member.n_nodes_
+    tree = grown("regression", HOLED).estimators_[1]
+    graph = read_dot(tree.to_dot(max_nodes=None))
+    assert len([name for name in graph.nodes if re.fullmatch(r"n\d+", name)]) == tree.n_nodes_
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
@@ -230,9 +230,9 @@ def test_views_of_what_is_not_fitted_say_so() -> None:
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_importances_are_the_mean_of_those_of_the_members(missing: str) -> None:
+def test_importances_are_the_mean_of_those_of_the_trees(missing: str) -> None:
     forest = grown("three classes", HOLED, missing=missing)
-    expected = np.mean([member.feature_importances_ for member in members_of(forest)], axis=0)
+    expected = np.mean([tree.feature_importances_ for tree in trees_of(forest)], axis=0)
     np.testing.assert_allclose(forest.feature_importances_, expected, rtol=1e-12)
 
 
@@ -270,9 +270,9 @@ def test_importances_are_drawn_largest_first() -> None:
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_reliance_is_the_mean_of_that_of_the_members(missing: str) -> None:
+def test_reliance_is_the_mean_of_that_of_the_trees(missing: str) -> None:
     forest = grown("regression", HOLED, missing=missing)
-    expected = np.mean([member.missing_reliance(ROWS) for member in members_of(forest)], axis=0)
+    expected = np.mean([tree.missing_reliance(ROWS) for tree in trees_of(forest)], axis=0)
     np.testing.assert_allclose(forest.missing_reliance(ROWS), expected, rtol=1e-12)
 
 

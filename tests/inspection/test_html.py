@@ -26,7 +26,7 @@ def data_of(page: str) -> dict[str, Any]:
     return json.loads(text)
 
 
-def holes_above(tree: dict[str, Any]) -> list[int]:
+def thirds_above(tree: dict[str, Any]) -> list[int]:
     """Return for each node how many third branches lead to it."""
     holes = [0] * len(tree["nodes"])
     for number, node in enumerate(tree["nodes"]):
@@ -64,14 +64,14 @@ def test_small_tree_is_grown_in_full_and_is_all_in_the_page() -> None:
 
 
 @pytest.mark.parametrize("max_nodes", [1, 10, 40, 100])
-def test_rows_with_fewer_holes_come_first(max_nodes: int) -> None:
+def test_rows_with_fewer_missing_values_come_first(max_nodes: int) -> None:
     X, y = simulated(300, 5)
     model = fitted(X, y)
     data = data_of(model.to_html(max_nodes=max_nodes))
     assert len(data["nodes"]) == max_nodes
-    shown = np.array(holes_above(data))
+    shown = np.array(thirds_above(data))
     assert shown.tolist() == sorted(shown)
-    whole = np.array(holes_above(model.grow_all().to_dict()))
+    whole = np.array(thirds_above(model.grow_all().to_dict()))
     for level in range(shown.max()):  # all but the last are there in full
         assert (shown == level).sum() == (whole == level).sum()
 
@@ -88,7 +88,7 @@ def test_nodes_that_given_rows_need_are_in_a_page_however_small() -> None:
     rows = np.full((1, 6), np.nan)
     rows[0, 5] = 1.0
     model = fitted(X, y)
-    path = {turn.to for turn in model.explain(rows)[0].path}
+    path = {step.to for step in model.explain(rows)[0].path}
     data = data_of(model.to_html(rows=rows, max_nodes=len(path) + 1))
     assert {int(node["name"]) for node in data["nodes"]} == path | {0}
 
@@ -127,7 +127,7 @@ def test_rows_are_listed_by_the_labels_of_their_table() -> None:
     assert [row["name"] for row in plain["rows"]] == ["row 0", "row 1"]
 
 
-def test_cells_of_rows_are_numbers_categories_or_holes() -> None:
+def test_cells_of_rows_are_numbers_categories_or_missing() -> None:
     n = 200
     rng = np.random.default_rng(0)
     table = pd.DataFrame(

@@ -58,28 +58,28 @@ def fitted(task: str, missing: str, holes: float = 0.15, **parameters: Any) -> A
 ROWS = drawn(100, 0.3, seed=2, more=True)
 
 
-def lacks(turn: Any) -> bool:
-    """Whether a turn was taken without a usable value."""
-    return turn.state in ("missing", "column absent") or "never seen" in turn.reason
+def lacks(step: Any) -> bool:
+    """Whether a step was taken without a usable value."""
+    return step.state in ("missing", "column absent") or "never seen" in step.reason
 
 
 def twin(model: Any, rows: Any) -> Any:
-    """The same from explanations, turn by turn: the slow twin."""
+    """The same from explanations, step by step: the slow twin."""
     columns = [column["name"] for column in model.to_dict()["columns"]]
     total = np.zeros(len(columns))
     explained = model.explain(rows)
     for why in explained:
-        above = {turn.to: turn for turn in why.path if turn.to is not None}
-        for node in {turn.node for turn in why.path}:
-            out = [turn for turn in why.path if turn.node == node]
+        above = {step.to: step for step in why.path if step.to is not None}
+        for node in {step.node for step in why.path}:
+            out = [step for step in why.path if step.node == node]
             if not lacks(out[0]) or _met_before(out[0], above):
                 continue
-            total[columns.index(out[0].column)] += sum(turn.fraction for turn in out)
+            total[columns.index(out[0].column)] += sum(step.fraction for step in out)
     return total / len(explained)
 
 
-def _met_before(turn: Any, above: Any) -> bool:
-    column, step = turn.column, above.get(turn.node)
+def _met_before(step: Any, above: Any) -> bool:
+    column, step = step.column, above.get(step.node)
     while step is not None:
         if step.column == column and lacks(step):
             return True

@@ -282,7 +282,7 @@ def test_daughter_that_is_not_grown_has_its_condition_and_no_box():
     assert {"< 1.5", "≥ 1.5"} <= set(words(ax))
 
 
-def test_detached_tree_says_what_branches_answer_that_were_not_grown():
+def test_detached_tree_says_what_branches_predict_that_were_not_grown():
     tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, np.where(STEP < 80, 1.0, 3.0)).detach()
     ax = tree.plot()
     assert words(ax)[:3] == ["missing", "not grown:", "predicts 2.200"]

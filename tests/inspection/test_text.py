@@ -120,7 +120,7 @@ def test_weights_are_shown_and_named_if_there_are_any(missing):
     assert re.search(r"all rows +200 +300 +", tree.to_text())
 
 
-def test_detached_tree_says_what_its_ungrown_branches_answer():
+def test_detached_tree_says_what_its_ungrown_branches_predict():
     tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, np.where(STEP < 80, 1.0, 3.0)).detach()
     text = draw_text(described(tree, detached=True))
     assert "1 branch not grown before detach()" in text.splitlines()[0]
@@ -130,7 +130,7 @@ def test_detached_tree_says_what_its_ungrown_branches_answer():
     assert "yet" not in text
 
 
-def test_detached_tree_of_classes_answers_with_the_best_class():
+def test_detached_tree_of_classes_predicts_the_best_class():
     tree = TrinaryTreeClassifier(max_depth=1).fit(TWO_COLUMNS, np.where(STEP < 80, "low", "high")).detach()
     text = draw_text(described(tree, detached=True))
     assert re.search(r"x0 missing +not grown: predicts high, 60\.0%$", text, re.MULTILINE)

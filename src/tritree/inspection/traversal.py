@@ -1,4 +1,4 @@
-"""Traversal: which way rows take through a tree, and where those with missing values go.
+"""Traversal: the paths of rows through a tree, and where those with missing values go.
 
 The only place in Python that routes rows. The core does the same when it predicts, and so does ``page/traversal.js``.
 """
@@ -108,7 +108,7 @@ class _Parts:
 
 
 class Traversal:
-    """Leads many rows down a tree at once, as far as it is grown."""
+    """Traverses a tree with many rows at once, as far as it is grown."""
 
     def __init__(self, tree: TreeArrays, columns: _core.Columns) -> None:
         self._tree = tree

@@ -107,9 +107,9 @@ class Drawing {
     if (!item) return;
     const { view } = this, { clientWidth: w, clientHeight: h } = this.svg;
     if (view.scale < 0.6) view.scale = 0.8;
-    const x = item.x * view.scale + view.x, y = item.y * view.scale + view.y, room = 100 * view.scale;
-    if (x < room || x > w - room) view.x += w / 2 - x;
-    if (y < 20 || y > h - 2 * room) view.y += h / 3 - y;
+    const x = item.x * view.scale + view.x, y = item.y * view.scale + view.y, margin = 100 * view.scale;
+    if (x < margin || x > w - margin) view.x += w / 2 - x;
+    if (y < 20 || y > h - 2 * margin) view.y += h / 3 - y;
     this.paint();
   }
 
@@ -142,7 +142,7 @@ class Drawing {
     this.paint();
   }
 
-  /** Paint once before the next frame, however often it was asked for. */
+  /** Paint once before the next frame, however often it is called. */
   paint() {
     if (this.waiting) return;
     this.waiting = requestAnimationFrame(() => {
@@ -208,7 +208,7 @@ class Drawing {
       if (this.edges[id] !== d) document.getElementById(id).setAttribute("d", (this.edges[id] = d));
   }
 
-  /** Return the condition that leads into an item: above a child; left of a third branch, where it folds it. */
+  /** Return the condition of the branch to an item: above a child; left of a third branch, where it folds it. */
   condition(item) {
     if (item.branch === "third") return this.pill(item.above, "third", "missing ◂", -GAP.third / 2, BOX.height / 2, 70, item.rule);
     const text = fitted(item.condition, BOX.width + 6, item.on ? 600 : 400, 11.5);

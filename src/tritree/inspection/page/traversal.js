@@ -1,4 +1,4 @@
-// Traversal: which way a row takes through the tree, as the core decides it. A cell is null (missing), NEVER_SEEN (a
+// Traversal: the path of a row through the tree, as in the core. A cell is null (missing), NEVER_SEEN (a
 // category that was not seen in training), or a number: the value itself, the position of an ordered category, or the
 // number of a category.
 
