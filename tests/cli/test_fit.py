@@ -173,6 +173,17 @@ def test_numbers_can_be_categorical_and_booleans_numeric(tritree: InProcess) -> 
     assert columns["flag"]["categories"] is None
 
 
+@pytest.mark.parametrize("kind", ["forest", "boosting"])
+def test_fully_grown_ensemble_can_be_saved_without_training_rows(
+    kind: str, tritree: InProcess, table: Path
+) -> None:
+    size = ("--trees", 3, "--max-depth", 1)
+    tritree.good("fit", table, "-y", "progress", "-m", kind, *size, "--grow-all", "--no-training-rows")
+    pd.read_csv(table)[["bmi"]].to_csv("bmi.csv", index=False)
+    run = tritree.good("predict", "diabetes.tritree", "bmi.csv", "-o", "predictions.csv")
+    assert "third branch" not in run.err
+
+
 def test_fully_grown_tree_can_be_saved_without_training_rows(tritree: InProcess, table: Path) -> None:
     common = ("fit", table, "-y", "progress", "--drop", "id", "--max-depth", 2)
     tritree.good(*common, "-o", "small.tritree")
@@ -269,7 +280,7 @@ def test_warning_of_ungrown_branches_names_options_that_the_model_has(
     patients().drop(columns=["bmi", "s5", "bp"]).to_csv("some_missing.csv", index=False)
     run = tritree.good("predict", "m.tritree", "some_missing.csv", "-o", "predictions.csv")
     assert "no training rows to grow it from; fit without --no-training-rows" in run.err
-    assert "--grow-all" not in run.err
+    assert "or grow every branch with --grow-all" in run.err
     assert "detach" not in run.err
 
 
@@ -358,7 +369,6 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
             ("fit", "{table}", "-y", "progress", "-m", "boosting", "-s", "surrogate"),
             "--strategy surrogate is not for",
         ),
-        (("fit", "{table}", "-y", "progress", "-m", "boosting", "--grow-all"), "--grow-all is for one tree"),
         (("fit", "{table}", "-y", "progress", "--trees", "7"), "--trees is not for --model tree"),
         (("compare", "{table}", "-y", "progress", "--trees", "7"), "--trees is not for --model tree"),
         (

@@ -83,8 +83,8 @@ def growth_limit(remedy: str, *, option: str | None = None) -> Iterator[None]:
 
 #: Why branches are not grown, and what to do about it.
 _CAUSES = {
-    "detached": "the model file has no training rows to grow it from; fit without --no-training-rows, or pass similar "
-    "rows to fit --grow-for",
+    "detached": "the model file has no training rows to grow it from; fit without --no-training-rows, pass similar "
+    "rows to fit --grow-for, or grow every branch with --grow-all",
     "node_limit": "a tree has its maximum number of nodes; fit with a lower --max-depth",
 }
 

@@ -47,7 +47,7 @@ NoTrainingRows = Annotated[
     options.flag(
         "--no-training-rows",
         "Leave the training rows out of the file. The file is smaller and reveals none of them, but third branches can "
-        "no longer grow: see --grow-for, and for one tree --grow-all.",
+        "no longer grow: see --grow-for and --grow-all.",
     ),
 ]
 Model = Annotated[
@@ -178,10 +178,6 @@ def fit(
     model = make_estimator(
         kind, data.task, {option: value for option, value in parameters.items() if option in given}
     )
-    if grow_all and kind != "tree":
-        raise UserError(
-            f"--grow-all is for one tree; the branches of a {kind} model grow when rows need them, or by --grow-for"
-        )
     _train(model, kind, data, roles, grow_all)
     replaced = file.exists()
     save = partial(_save, model, file, output, False if no_training_rows else None)
