@@ -6,11 +6,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "core/codes.hpp"
-#include "core/predict.hpp"
+#include "data/binning.hpp"
+#include "grow/parameters.hpp"
 
 namespace tritree::bind {
 
@@ -20,42 +21,71 @@ using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Codes as Python holds them; models that grow on the same codes share them.
-struct SharedCodes {
-    std::shared_ptr<const Codes> codes;
+/// Binned columns as Python holds them; models share them.
+struct SharedColumns {
+    std::shared_ptr<const BinnedColumns> binned;
 };
 
-/// Return a NumPy array that takes over the memory of a vector.
+/// Return a NumPy array that owns the memory of a vector.
 template <class T>
-nb::ndarray<nb::numpy, T> hand_over(std::vector<T> data) {
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> data) {
     auto* owned = new std::vector<T>(std::move(data));
     const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     const std::size_t n = owned->size();
     return nb::ndarray<nb::numpy, T>(owned->data(), 1, &n, owner);
 }
 
-/// Return a NumPy array of this shape that takes over memory.
+/// Return a NumPy array of this shape that owns memory.
 template <class T>
-nb::ndarray<nb::numpy, T> hand_over(std::unique_ptr<T[]> data, std::vector<std::size_t> shape) {
+nb::ndarray<nb::numpy, T> to_numpy(std::unique_ptr<T[]> data, std::vector<std::size_t> shape) {
     T* owned = data.release();
     const nb::capsule owner(owned, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return nb::ndarray<nb::numpy, T>(owned, shape.size(), shape.data(), owner);
 }
 
-/// Return a vector with a copy of a NumPy array.
 template <class T>
-std::vector<T> copy_in(const Vector<T>& array) {
+std::vector<T> to_vector(const Vector<T>& array) {
     return {array.data(), array.data() + array.shape(0)};
 }
 
-/// Return views of the user's columns, each n_rows long, given one by one or as an array with two dimensions;
-/// they are valid while `columns` lives.
-std::vector<ColumnView> view_columns(const nb::object& columns, std::size_t n_rows,
-                                     std::vector<AnyArray>& keep);
+/// Return an entry of a state, of exactly this type.
+template <class T>
+T entry(const nb::dict& from, const char* name) {
+    T found;
+    if (!from.contains(name)) throw nb::value_error((std::string(name) + " is absent").c_str());
+    if (!nb::try_cast(from[name], found, false))
+        throw nb::value_error((std::string(name) + " has the wrong dtype").c_str());
+    return found;
+}
 
-void bind_codes(nb::module_& m);
+/// Return a function for the `for_each_..._array` lists that reads arrays from a dict; absent ones stay empty.
+inline auto reads_from(const nb::dict& from) {
+    return [&from](const char* name, auto& array) {
+        using T = typename std::remove_reference_t<decltype(array)>::value_type;
+        if (from.contains(name)) array = to_vector(entry<Vector<T>>(from, name));
+    };
+}
+
+/// The same to write arrays to a dict; empty ones are left out.
+inline auto writes_to(nb::dict& into) {
+    return [&into](const char* name, auto& array) {
+        if (!array.empty()) into[name] = to_numpy(std::move(array));
+    };
+}
+
+/// Throw KeyboardInterrupt if Ctrl-C was pressed.
+void check_signals();
+
+/// Return views of the user's columns, each n_rows long, given one by one or as a matrix; they are valid while `keep` is.
+TableView view_table(const nb::object& columns, std::size_t n_rows, std::vector<AnyArray>& keep);
+
+nb::dict params_to_dict(const GrowthParameters& params);
+GrowthParameters params_from_dict(const nb::dict& fields);
+
+void bind_binning(nb::module_& m);
+void bind_parameters(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_model(nb::module_& m);
-void bind_boosting(nb::module_& m);
+void bind_booster(nb::module_& m);
 
 }  // namespace tritree::bind

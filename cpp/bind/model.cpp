@@ -1,362 +1,330 @@
-#include "core/model.hpp"
-
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 
-#include <algorithm>
-#include <array>
-#include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "arrays.hpp"
-#include "core/state.hpp"
+#include "bind/arrays.hpp"
+#include "model/boosted_model.hpp"
+#include "model/ladder_model.hpp"
+#include "model/serialization.hpp"
 
 namespace tritree::bind {
 namespace {
 
-constexpr std::array kStrategies{std::pair{"trinary", Strategy::Trinary},
-                                 std::pair{"trinary_mia", Strategy::TrinaryMia},
-                                 std::pair{"mia", Strategy::Mia},
-                                 std::pair{"majority", Strategy::Majority},
-                                 std::pair{"fractional", Strategy::Fractional},
-                                 std::pair{"surrogate", Strategy::Surrogate}};
-constexpr std::array kCriteria{std::pair{"squared_error", Criterion::SquaredError},
-                               std::pair{"entropy", Criterion::Entropy}, std::pair{"gini", Criterion::Gini},
-                               std::pair{"entropy_times_rows", Criterion::EntropyTimesRows}};
+// ---- any model ----
 
-template <class Names>
-auto named(const std::string& name, const Names& names) {
-    for (const auto& [known, value] : names)
-        if (name == known) return value;
-    throw nb::value_error(("unknown: " + name).c_str());
-}
-
-template <class T, class Names>
-const char* name_of(T value, const Names& names) {
-    return std::find_if(names.begin(), names.end(), [&](const auto& pair) { return pair.second == value; })
-        ->first;
-}
-
-constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
-
-Settings settings_of(const std::string& missing, const std::string& criterion, int n_classes, int max_depth,
-                     std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates,
-                     bool missing_counts_twice = false, double max_features = 1, std::uint64_t seed = 0,
-                     std::int64_t max_grown = kNoLimit) {
-    const Settings settings{named(missing, kStrategies),
-                            named(criterion, kCriteria),
-                            n_classes,
-                            max_depth,
-                            min_samples_leaf,
-                            split_on_missing,
-                            max_surrogates,
-                            missing_counts_twice,
-                            max_features,
-                            seed,
-                            max_grown};
-    if (const char* wrong = settings.validate()) throw nb::value_error(wrong);
-    return settings;
-}
-
-void make_settings(Settings* self, const std::string& missing, const std::string& criterion, int n_classes,
-                   int max_depth, std::int64_t min_samples_leaf, bool split_on_missing, int max_surrogates,
-                   bool missing_counts_twice, double max_features, std::uint64_t seed,
-                   std::int64_t max_grown) {
-    new (self)
-        Settings(settings_of(missing, criterion, n_classes, max_depth, min_samples_leaf, split_on_missing,
-                             max_surrogates, missing_counts_twice, max_features, seed, max_grown));
-}
-
-/// Let Ctrl-C end a long call.
-void check_signals() {
-    nb::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
-/// Return the responses and weights of a table's rows.
-Target read_target(const Codes& codes, const nb::object& response,
-                   const std::optional<Vector<double>>& weight, const Settings& settings) {
-    Target target;
-    target.n_classes = settings.n_classes;
-    if (settings.n_classes > 0) {
-        target.labels = copy_in(nb::cast<Vector<std::int32_t>>(response));
-        for (const std::int32_t label : target.labels)
-            if (label < 0 || label >= settings.n_classes)
-                throw nb::value_error("a class number out of range");
-    } else {
-        target.y = copy_in(nb::cast<Vector<double>>(response));
+/// Rows of the user, checked and prepared for a model.
+struct InputRows {
+    InputRows(const GrowingModel& model, const nb::object& columns, std::size_t n_rows, int n_threads) {
+        TableView table = view_table(columns, n_rows, keep);
+        nb::gil_scoped_release release;
+        rows = model.prepare(std::move(table), n_threads);
     }
-    if (weight) target.weight = copy_in(*weight);
-    if (target.n_rows() != codes.n_rows || codes.n_rows == 0 ||
-        (weight && target.weight.size() != codes.n_rows))
-        throw nb::value_error("columns, response and weights of different lengths");
-    return target;
-}
-
-void make_model(Model* self, const SharedCodes& shared, const nb::object& response,
-                const std::optional<Vector<double>>& weight, const Settings& settings, int n_threads,
-                const std::optional<Vector<std::uint32_t>>& in_bag) {
-    const Codes& codes = *shared.codes;
-    Target target = read_target(codes, response, weight, settings);
-    if (in_bag) {
-        target.in_bag = copy_in(*in_bag);
-        for (std::size_t i = 0; i < target.in_bag.size(); ++i)
-            if (target.in_bag[i] >= codes.n_rows || (i > 0 && target.in_bag[i] < target.in_bag[i - 1]))
-                throw nb::value_error("rows out of range, or out of order");
-        if (target.in_bag.empty()) throw nb::value_error("no rows");
-    }
-    nb::gil_scoped_release release;
-    new (self) Model(shared.codes, std::move(target), settings, n_threads, &check_signals);
-}
-
-auto predict(Model& model, const nb::object& columns, std::size_t n_rows, int n_threads) {
     std::vector<AnyArray> keep;
-    const RowsToPredict table{view_columns(columns, n_rows, keep), n_rows};
-    const auto n_outputs = static_cast<std::size_t>(model.n_outputs());
-    auto values = std::make_unique_for_overwrite<double[]>(n_rows * n_outputs);
+    PredictionRows rows;
+};
+
+nb::tuple predict(GrowingModel& model, const nb::object& columns, std::size_t n_rows, std::size_t begin,
+                  std::size_t end, int n_threads) {
+    const InputRows input(model, columns, n_rows, n_threads);
+    const std::size_t k = model.n_outputs();
+    auto values = std::make_unique_for_overwrite<double[]>(n_rows * k);
+    std::unique_ptr<double[]> variance;
+    if (model.params().estimates_variance) variance = std::make_unique_for_overwrite<double[]>(n_rows * k);
     {
         nb::gil_scoped_release release;
-        model.predict(table, n_threads, values.get(), nullptr, &check_signals);
+        model.predict(input.rows, {begin, end}, {values.get(), variance.get(), nullptr}, n_threads, &check_signals);
     }
-    return hand_over(std::move(values), {n_rows, n_outputs});
+    nb::object second = nb::none();
+    if (variance) second = nb::cast(to_numpy(std::move(variance), {n_rows, k}));
+    return nb::make_tuple(to_numpy(std::move(values), {n_rows, k}), second);
 }
 
-auto apply(Model& model, const nb::object& columns, std::size_t n_rows, int n_threads) {
+auto apply(GrowingModel& model, const nb::object& columns, std::size_t n_rows, int n_threads) {
+    const InputRows input(model, columns, n_rows, n_threads);
+    const std::size_t n_trees = model.n_trees(), n_iterations = n_trees / model.trees_per_iteration();
+    auto nodes = std::make_unique_for_overwrite<std::int32_t[]>(std::max<std::size_t>(n_rows * n_trees, 1));
+    {
+        nb::gil_scoped_release release;
+        model.predict(input.rows, {0, n_iterations}, {nullptr, nullptr, nodes.get()}, n_threads, &check_signals);
+    }
+    return to_numpy(std::move(nodes), {n_rows, n_trees});
+}
+
+nb::tuple leaf_fractions(const GrowingModel& model, const nb::object& columns, std::size_t n_rows, int n_threads) {
+    if (model.params().missing != Strategy::Fractional) throw nb::value_error("the strategy is not fractional");
+    const InputRows input(model, columns, n_rows, n_threads);
+    std::vector<std::int64_t> begin(1, 0), row;
+    std::vector<std::int32_t> node;
+    std::vector<double> fraction;
+    {
+        nb::gil_scoped_release release;
+        for (const auto& of_tree : model.leaf_fractions(input.rows, n_threads)) {
+            for (const LeafFraction& leaf : of_tree) {
+                row.push_back(leaf.row);
+                node.push_back(leaf.node);
+                fraction.push_back(leaf.fraction);
+            }
+            begin.push_back(static_cast<std::int64_t>(row.size()));
+        }
+    }
+    return nb::make_tuple(to_numpy(std::move(begin)), to_numpy(std::move(row)), to_numpy(std::move(node)),
+                          to_numpy(std::move(fraction)));
+}
+
+nb::dict decision_paths(const GrowingModel& model, const nb::object& columns, std::size_t n_rows,
+                        std::size_t tree) {
     std::vector<AnyArray> keep;
-    const RowsToPredict table{view_columns(columns, n_rows, keep), n_rows};
-    auto leaves = std::make_unique_for_overwrite<std::int32_t[]>(n_rows);
+    const TableView table = view_table(columns, n_rows, keep);
+    DecisionPaths paths;
     {
         nb::gil_scoped_release release;
-        model.predict(table, n_threads, nullptr, leaves.get(), &check_signals);
+        paths = model.decision_paths(table, tree);
     }
-    return hand_over(std::move(leaves), {n_rows});
-}
-
-auto importances(Model& model, int n_threads) {
-    std::vector<double> reduction;
-    {
-        nb::gil_scoped_release release;
-        reduction = model.importances(n_threads);
-    }
-    return hand_over(std::move(reduction));
-}
-
-void grow_branches(Model& model, const Vector<std::int32_t>& nodes, const Vector<std::int32_t>& sides,
-                   int n_threads) {
-    if (nodes.shape(0) != sides.shape(0)) throw nb::value_error("nodes and sides of different lengths");
-    std::vector<Wanted> wanted(nodes.shape(0));
-    for (std::size_t w = 0; w < wanted.size(); ++w) {
-        const std::int32_t side = sides.data()[w];
-        if (side < 0 || side > 2) throw nb::index_error("no such branch");
-        wanted[w] = {nodes.data()[w], static_cast<Branch>(side)};
-    }
-    nb::gil_scoped_release release;
-    model.grow_branches(std::move(wanted), n_threads);
-}
-
-nb::dict spread_dict(Spread spread) {
-    nb::dict found;
-    found["edges"] = hand_over(std::move(spread.edges));
-    found["shares"] = hand_over(std::move(spread.shares));
-    return found;
-}
-
-nb::dict spread_of(Model& model, const Vector<std::int32_t>& nodes) {
-    Spread spread;
-    {
-        nb::gil_scoped_release release;
-        spread = model.spread_of(std::span(nodes.data(), nodes.shape(0)));
-    }
-    return spread_dict(std::move(spread));
-}
-
-nb::dict lasting_spread(Model& model) {
-    Spread spread;
-    {
-        nb::gil_scoped_release release;
-        spread = model.lasting_spread();
-    }
-    return spread_dict(std::move(spread));
-}
-
-nb::dict settings_dict(const Settings& s) {
-    nb::dict settings;
-    settings["missing"] = name_of(s.missing, kStrategies);
-    settings["criterion"] = name_of(s.criterion, kCriteria);
-    settings["n_classes"] = s.n_classes;
-    settings["max_depth"] = s.max_depth;
-    settings["min_samples_leaf"] = s.min_samples_leaf;
-    settings["split_on_missing"] = s.split_on_missing;
-    settings["max_surrogates"] = s.max_surrogates;
-    if (s.max_features < 1) settings["max_features"] = s.max_features;  // of members of a forest
-    if (s.seed != 0) settings["seed"] = s.seed;
-    if (s.max_grown != kNoLimit) settings["max_grown"] = s.max_grown;
-    return settings;
-}
-
-nb::dict growth_dict(GrowthState& growth) {
     nb::dict arrays;
-    each_growth_array(growth,
-                      [&](const char* name, auto& data) { arrays[name] = hand_over(std::move(data)); });
-    each_member_array(growth, [&](const char* name, auto& data) {
-        if (!data.empty()) arrays[name] = hand_over(std::move(data));
-    });
-    arrays["n_rows"] = growth.n_rows;
+    arrays["row"] = to_numpy(std::move(paths.row));
+    arrays["node"] = to_numpy(std::move(paths.node));
+    arrays["child"] = to_numpy(std::move(paths.child));
+    arrays["fraction"] = to_numpy(std::move(paths.fraction));
+    arrays["decided_by"] = to_numpy(std::move(paths.decided_by));
+    arrays["end_row"] = to_numpy(std::move(paths.end_row));
+    arrays["end_node"] = to_numpy(std::move(paths.end_node));
+    arrays["end_fraction"] = to_numpy(std::move(paths.end_fraction));
     return arrays;
 }
 
-/// Return all of a model; without its table if it is a member of a forest, which holds that for all.
-nb::dict state_of(const Model& model, bool with_table) {
-    Tree tree;
-    Spread spread;
-    std::optional<GrowthState> growth;
+auto importances(GrowingModel& model, int n_threads) {
+    std::vector<double> all;
     {
-        nb::gil_scoped_release release;  // whoever waits for the lock must not hold up Python
-        model.inspect([&](const Tree& grown, const Spread& left, const Grower* grower) {
-            tree = grown;
-            spread = left;
-            if (grower != nullptr) growth = save_growth(*grower, with_table);
-        });
+        nb::gil_scoped_release release;
+        all = model.importances(n_threads);
     }
-    nb::dict state, arrays;
-    state["settings"] = settings_dict(model.settings());
-    state["n_columns"] = model.n_columns();
-    state["n_fitted"] = model.n_fitted();
-    each_array(tree, [&](const char* name, auto& data) { arrays[name] = hand_over(std::move(data)); });
-    state["tree"] = arrays;
-    if (!spread.edges.empty()) state["spread"] = spread_dict(std::move(spread));
-    if (growth) state["growth"] = growth_dict(*growth);
-    return state;
+    return to_numpy(std::move(all));
 }
 
-nb::dict get_state(const Model& model) { return state_of(model, true); }
+Tree tree_of(const GrowingModel& model, std::size_t number) {
+    nb::gil_scoped_release release;
+    return with_all_arrays(model.tree_copy(number));
+}
 
-/// Return an entry of a state as it must be, without converting it.
-template <class T>
-T entry(const nb::dict& from, const char* name) {
-    T found;
-    if (!from.contains(name)) throw nb::value_error((std::string("no ") + name).c_str());
-    if (!nb::try_cast(from[name], found, false))
-        throw nb::value_error((std::string(name) + " is not of its type").c_str());
+// ---- single trees and forests ----
+
+Target read_target(const BinnedColumns& binned, const nb::object& y, const std::optional<Vector<double>>& weight,
+                   const GrowthParameters& params) {
+    Target target;
+    target.n_classes = params.n_classes;
+    if (params.n_classes > 0) {
+        target.labels = to_vector(nb::cast<Vector<std::int32_t>>(y));
+        for (const std::int32_t label : target.labels)
+            if (label < 0 || label >= params.n_classes) throw nb::value_error("class out of range");
+    } else {
+        target.y = to_vector(nb::cast<Vector<double>>(y));
+    }
+    if (weight) target.weight = to_vector(*weight);
+    if (target.n_rows() != binned.n_rows || binned.n_rows == 0 || (weight && target.weight.size() != binned.n_rows))
+        throw nb::value_error("columns, target and weights of different lengths");
+    return target;
+}
+
+std::shared_ptr<LadderModel> make_ladder_model(const SharedColumns& shared, const nb::object& y,
+                                               const std::optional<Vector<double>>& weight,
+                                               const GrowthParameters& params) {
+    auto data = std::make_shared<const TrainingData>(
+        TrainingData{shared.binned, read_target(*shared.binned, y, weight, params)});
+    return std::make_shared<LadderModel>(params, shared.binned->columns.size(), std::move(data));
+}
+
+std::shared_ptr<LadderModel> copy_with_rows(const LadderModel& model, const SharedColumns& shared,
+                                            const nb::object& y, const std::optional<Vector<double>>& weight) {
+    auto data = std::make_shared<const TrainingData>(
+        TrainingData{shared.binned, read_target(*shared.binned, y, weight, model.params())});
+    nb::gil_scoped_release release;
+    return model.copy_with_rows(std::move(data));
+}
+
+void add_trees(LadderModel& model, const std::vector<std::uint64_t>& seeds,
+               const std::optional<std::vector<Vector<std::uint32_t>>>& in_bags, std::size_t n_rows, int n_threads,
+               const std::optional<std::function<void()>>& on_tree) {
+    std::vector<std::vector<std::uint32_t>> rows(seeds.size());
+    if (in_bags && in_bags->size() != seeds.size()) throw nb::value_error("seeds and samples of different lengths");
+    for (std::size_t i = 0; in_bags && i < seeds.size(); ++i) {
+        rows[i] = to_vector((*in_bags)[i]);
+        for (std::size_t r = 0; r < rows[i].size(); ++r)
+            if (rows[i][r] >= n_rows || (r > 0 && rows[i][r] < rows[i][r - 1]))
+                throw nb::value_error("sampled rows out of range or out of order");
+        if (rows[i].empty()) throw nb::value_error("no sampled rows");
+    }
+    const auto check = [&on_tree] {
+        nb::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (on_tree) (*on_tree)();
+    };
+    nb::gil_scoped_release release;
+    model.add_trees(seeds, std::move(rows), n_threads, check);
+}
+
+void grow_branches(LadderModel& model, std::size_t tree, const Vector<std::int32_t>& nodes,
+                   const Vector<std::int32_t>& branches, int n_threads) {
+    if (nodes.shape(0) != branches.shape(0)) throw nb::value_error("nodes and branches of different lengths");
+    std::vector<BranchRef> refs(nodes.shape(0));
+    for (std::size_t i = 0; i < refs.size(); ++i) {
+        if (branches.data()[i] < 0 || branches.data()[i] > 2) throw nb::index_error("unknown branch");
+        refs[i] = {nodes.data()[i], static_cast<Branch>(branches.data()[i])};
+    }
+    nb::gil_scoped_release release;
+    model.grow_branches(tree, std::move(refs), n_threads);
+}
+
+nb::dict target_distribution(LadderModel& model, std::size_t tree, const Vector<std::int32_t>& nodes) {
+    TargetDistribution distribution;
+    {
+        nb::gil_scoped_release release;
+        distribution = model.distribution_of(tree, std::span(nodes.data(), nodes.shape(0)));
+    }
+    nb::dict found;
+    found["edges"] = to_numpy(std::move(distribution.edges));
+    found["fractions"] = to_numpy(std::move(distribution.fractions));
     return found;
 }
 
-template <class T>
-void read_array(const nb::dict& from, const char* name, std::vector<T>& into) {
-    into = copy_in(entry<Vector<T>>(from, name));
-}
-
-template <class T>
-T entry_or(const nb::dict& from, const char* name, T otherwise) {
-    return from.contains(name) ? entry<T>(from, name) : otherwise;
-}
-
-Settings read_settings(const nb::dict& fields) {
-    return settings_of(
-        entry<std::string>(fields, "missing"), entry<std::string>(fields, "criterion"),
-        entry<int>(fields, "n_classes"), entry<int>(fields, "max_depth"),
-        entry<std::int64_t>(fields, "min_samples_leaf"), entry<bool>(fields, "split_on_missing"),
-        entry<int>(fields, "max_surrogates"), false, entry_or<double>(fields, "max_features", 1),
-        entry_or<std::uint64_t>(fields, "seed", 0), entry_or<std::int64_t>(fields, "max_grown", kNoLimit));
-}
-
-GrowthState read_growth(const nb::dict& fields) {
-    GrowthState growth;
-    each_growth_array(growth, [&](const char* name, auto& data) { read_array(fields, name, data); });
-    each_member_array(growth, [&](const char* name, auto& data) {
-        if (fields.contains(name)) read_array(fields, name, data);
-    });
-    growth.n_rows = entry<std::int64_t>(fields, "n_rows");
-    return growth;
-}
-
-/// Take up a model again; `load(growth, tree, settings)` returns its grower.
-template <class F>
-void restore(Model* self, const nb::dict& state, F&& load) {
-    const Settings settings = read_settings(entry<nb::dict>(state, "settings"));
-    const auto n_columns = entry<std::int32_t>(state, "n_columns");
-    Tree tree;
-    tree.n_outputs = settings.n_outputs();
-    const auto arrays = entry<nb::dict>(state, "tree");
-    each_array(tree, [&](const char* name, auto& data) { read_array(arrays, name, data); });
-    if (const auto wrong = tree.validate(settings, n_columns); !wrong.empty())
-        throw nb::value_error(wrong.c_str());
-    const auto n_nodes = static_cast<std::int32_t>(tree.size());
-    std::unique_ptr<Grower> grower;
-    if (state.contains("growth")) {
-        grower = load(read_growth(entry<nb::dict>(state, "growth")), std::move(tree), settings);
-        if (grower->codes().columns.size() != static_cast<std::size_t>(n_columns))
-            throw nb::value_error("codes of another number of columns");
-        tree = Tree{};
+nb::dict ladder_state(const LadderModel& model, bool with_rows) {
+    LadderModelState saved;
+    {
+        nb::gil_scoped_release release;  // whoever waits for the lock must not block Python
+        saved = save_model(model, with_rows);
     }
-    Spread spread;
-    if (state.contains("spread")) {
-        const auto bins = entry<nb::dict>(state, "spread");
-        read_array(bins, "edges", spread.edges);
-        read_array(bins, "shares", spread.shares);
-        if (const auto wrong = spread.validate(static_cast<std::size_t>(n_nodes)); !wrong.empty())
-            throw nb::value_error(wrong.c_str());
+    nb::dict state, trees, distributions;
+    state["params"] = params_to_dict(model.params());
+    state["n_columns"] = model.n_columns();
+    for_each_tree_array(writes_to(trees), saved.trees);
+    state["trees"] = trees;
+    for_each_distribution_array(writes_to(distributions), saved.distributions);
+    if (distributions.size() > 0) state["distributions"] = distributions;
+    if (!saved.can_grow) return state;
+    nb::dict data, ladders;
+    state["n_rows"] = saved.data.n_rows;
+    for_each_data_array(writes_to(data), saved.data);
+    for_each_ladder_array(writes_to(ladders), saved.ladders);
+    state["data"] = data;
+    state["ladders"] = ladders;
+    return state;
+}
+
+std::shared_ptr<LadderModel> ladder_from_state(const nb::dict& state) {
+    const GrowthParameters params = params_from_dict(entry<nb::dict>(state, "params"));
+    const auto n_columns = entry<std::size_t>(state, "n_columns");
+    LadderModelState saved;
+    for_each_tree_array(reads_from(entry<nb::dict>(state, "trees")), saved.trees);
+    if (state.contains("distributions"))
+        for_each_distribution_array(reads_from(entry<nb::dict>(state, "distributions")), saved.distributions);
+    saved.can_grow = state.contains("ladders");
+    if (saved.can_grow) {
+        saved.data.n_rows = entry<std::int64_t>(state, "n_rows");
+        for_each_data_array(reads_from(entry<nb::dict>(state, "data")), saved.data);
+        for_each_ladder_array(reads_from(entry<nb::dict>(state, "ladders")), saved.ladders);
     }
-    const auto n_fitted = entry<std::int32_t>(state, "n_fitted");
-    if (n_fitted < 0 || n_fitted > n_nodes) throw nb::value_error("more nodes fitted than there are");
-    new (self) Model(std::move(tree), std::move(grower), std::move(spread), settings, n_columns, n_fitted);
+    nb::gil_scoped_release release;
+    return load_model(saved, params, n_columns);
 }
 
-void set_state(Model* self, const nb::dict& state) {
-    restore(self, state, [&](const GrowthState& growth, Tree tree, const Settings& settings) {
-        // before the codes are looked into: check_places reads columns by their number
-        if (growth.column_n_codes.size() != static_cast<std::size_t>(entry<std::int32_t>(state, "n_columns")))
-            throw nb::value_error("codes of another number of columns");
-        return load_growth(growth, std::move(tree), settings);
-    });
+// ---- boosting ----
+
+std::shared_ptr<BoostedModel> make_boosted_model(const SharedColumns& shared, const GrowthParameters& params,
+                                                 const std::vector<double>& baseline) {
+    BinMapper mapper(*shared.binned);
+    if (mapper.n_columns() > 65535) throw nb::value_error("more than 65,535 columns");
+    if (const char* error = params.validate_boosting(mapper.n_columns())) throw nb::value_error(error);
+    if (baseline.empty()) throw nb::value_error("no outputs");
+    return std::make_shared<BoostedModel>(std::move(mapper), params, baseline);
 }
 
-/// Take up a member of a forest again, with the table that the forest holds.
-void set_member_state(Model* self, const nb::dict& state, const SharedCodes& shared,
-                      const nb::object& response, const std::optional<Vector<double>>& weight) {
-    restore(self, state, [&](const GrowthState& growth, Tree tree, const Settings& settings) {
-        if (shared.codes->columns.size() != static_cast<std::size_t>(entry<std::int32_t>(state, "n_columns")))
-            throw nb::value_error("codes of another number of columns");
-        return load_growth(growth, shared.codes, read_target(*shared.codes, response, weight, settings),
-                           std::move(tree), settings);
-    });
+void keep_background(BoostedModel& model, const SharedColumns& shared, const std::optional<Vector<double>>& weight,
+                     std::size_t max_rows, int n_threads) {
+    if (shared.binned->columns.size() != model.n_columns() ||
+        (weight && weight->shape(0) != shared.binned->n_rows))
+        throw nb::value_error("columns and weights of different lengths");
+    const std::vector<double> weights = weight ? to_vector(*weight) : std::vector<double>();
+    nb::gil_scoped_release release;
+    model.keep_background(*shared.binned, weights, max_rows, n_threads);
+}
+
+nb::dict boosted_state(const BoostedModel& model, bool with_rows) {
+    BoostedModelState saved;
+    {
+        nb::gil_scoped_release release;
+        saved = save_model(model, with_rows);
+    }
+    nb::dict state, trees, bins;
+    state["params"] = params_to_dict(model.params());
+    state["baseline"] = model.baseline();
+    for_each_tree_array(writes_to(trees), saved.trees);
+    for_each_bins_array(writes_to(bins), saved.bins);
+    state["trees"] = trees;
+    state["bins"] = bins;
+    return state;
+}
+
+std::shared_ptr<BoostedModel> boosted_from_state(const nb::dict& state) {
+    const GrowthParameters params = params_from_dict(entry<nb::dict>(state, "params"));
+    auto baseline = entry<std::vector<double>>(state, "baseline");
+    BoostedModelState saved;
+    for_each_tree_array(reads_from(entry<nb::dict>(state, "trees")), saved.trees);
+    for_each_bins_array(reads_from(entry<nb::dict>(state, "bins")), saved.bins);
+    nb::gil_scoped_release release;
+    return load_model(saved, params, std::move(baseline));
 }
 
 }  // namespace
 
 void bind_model(nb::module_& m) {
-    nb::class_<Settings>(m, "Settings")
-        .def("__init__", &make_settings, nb::kw_only(), nb::arg("missing"), nb::arg("criterion"),
-             nb::arg("n_classes"), nb::arg("max_depth"), nb::arg("min_samples_leaf"),
-             nb::arg("split_on_missing"), nb::arg("max_surrogates"), nb::arg("missing_counts_twice") = false,
-             nb::arg("max_features") = 1.0, nb::arg("seed") = 0, nb::arg("max_grown") = kNoLimit);
-    nb::class_<Model>(m, "Model")
-        .def("__init__", &make_model, nb::arg("codes"), nb::arg("response"), nb::arg("weight").none(),
-             nb::arg("settings"), nb::arg("n_threads"), nb::arg("in_bag").none() = nb::none())
-        .def("predict", &predict, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<GrowingModel>(m, "GrowingModel")
+        .def("predict", &predict, nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"), nb::arg("end"),
+             nb::arg("n_threads"))
         .def("apply", &apply, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
-        .def("grow_some", &Model::grow_some, nb::arg("max_new_nodes"), nb::arg("n_threads"),
-             nb::call_guard<nb::gil_scoped_release>())
-        .def("grow_branches", &grow_branches, nb::arg("nodes"), nb::arg("sides"), nb::arg("n_threads"))
-        .def("spread_of", &spread_of, nb::arg("nodes"))
-        .def("lasting_spread", &lasting_spread)
+        .def("leaf_fractions", &leaf_fractions, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
+        .def("decision_paths", &decision_paths, nb::arg("columns"), nb::arg("n_rows"), nb::arg("tree"))
+        .def("grow_some", &GrowingModel::grow_some, nb::arg("max_new_nodes"), nb::arg("n_threads"), Release())
         .def("importances", &importances, nb::arg("n_threads"))
-        .def("detach", &Model::detach, nb::call_guard<nb::gil_scoped_release>())
-        .def("tree", &Model::snapshot, nb::call_guard<nb::gil_scoped_release>())
-        .def_prop_ro("settings", [](const Model& model) { return settings_dict(model.settings()); })
-        .def_prop_ro("n_columns", &Model::n_columns)
-        .def_prop_ro("n_nodes", &Model::n_nodes, nb::call_guard<nb::gil_scoped_release>())
-        .def_prop_ro("n_grown", &Model::n_grown, nb::call_guard<nb::gil_scoped_release>())
-        .def_prop_ro("n_ungrown", &Model::n_ungrown, nb::call_guard<nb::gil_scoped_release>())
-        .def_prop_ro("n_cut_short", &Model::n_cut_short)
-        .def_prop_ro("is_detached", &Model::is_detached, nb::call_guard<nb::gil_scoped_release>())
-        .def("member_state", [](const Model& model) { return state_of(model, false); })
-        .def("__setstate__", &set_member_state, nb::arg("state"), nb::arg("codes"), nb::arg("response"),
-             nb::arg("weight").none())
-        .def("__getstate__", &get_state)
-        .def("__setstate__", &set_state);
+        .def("detach", &GrowingModel::detach, Release())
+        .def("keep_iterations", &GrowingModel::keep_iterations, nb::arg("n"), Release())
+        .def("copy", &GrowingModel::copy, Release())
+        .def("tree", &tree_of, nb::arg("number"))
+        .def_prop_ro("params", [](const GrowingModel& model) { return params_to_dict(model.params()); })
+        .def_prop_ro("n_columns", &GrowingModel::n_columns)
+        .def_prop_ro("n_outputs", &GrowingModel::n_outputs)
+        .def_prop_ro("n_trees", &GrowingModel::n_trees, Release())
+        .def_prop_ro("n_iterations", &GrowingModel::n_iterations, Release())
+        .def_prop_ro("n_nodes", &GrowingModel::n_nodes, Release())
+        .def_prop_ro("n_grown", &GrowingModel::n_grown, Release())
+        .def_prop_ro("n_ungrown", &GrowingModel::n_ungrown, Release())
+        .def_prop_ro("n_ungrown_hits", &GrowingModel::n_ungrown_hits)
+        .def_prop_ro("is_detached", &GrowingModel::is_detached, Release());
+    nb::class_<LadderModel, GrowingModel>(m, "LadderModel")
+        .def(nb::new_(&make_ladder_model), nb::arg("binned"), nb::arg("y"), nb::arg("weight").none(),
+             nb::arg("params"))
+        .def("add_trees", &add_trees, nb::arg("seeds"), nb::arg("in_bags").none(), nb::arg("n_rows"),
+             nb::arg("n_threads"), nb::arg("on_tree").none() = nb::none())
+        .def("grow_branches", &grow_branches, nb::arg("tree"), nb::arg("nodes"), nb::arg("branches"),
+             nb::arg("n_threads"))
+        .def("target_distribution", &target_distribution, nb::arg("tree"), nb::arg("nodes"))
+        .def("copy_with_rows", &copy_with_rows, nb::arg("binned"), nb::arg("y"), nb::arg("weight").none())
+        .def_prop_ro("seeds", &LadderModel::seeds, Release())
+        .def("copy_of_tree", &LadderModel::copy_of_tree, nb::arg("number"), Release())
+        .def("state", &ladder_state, nb::arg("with_rows"))
+        .def_static("from_state", &ladder_from_state, nb::arg("state"));
+    nb::class_<BoostedModel, GrowingModel>(m, "BoostedModel")
+        .def(nb::new_(&make_boosted_model), nb::arg("binned"), nb::arg("params"), nb::arg("baseline"))
+        .def("keep_background", &keep_background, nb::arg("binned"), nb::arg("weight").none(), nb::arg("max_rows"),
+             nb::arg("n_threads"))
+        .def_prop_ro("baseline", &BoostedModel::baseline)
+        .def("state", &boosted_state, nb::arg("with_rows"))
+        .def_static("from_state", &boosted_from_state, nb::arg("state"));
 }
 
 }  // namespace tritree::bind

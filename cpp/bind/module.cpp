@@ -1,11 +1,12 @@
-#include "arrays.hpp"
+#include "bind/arrays.hpp"
 
 NB_MODULE(_core, m) {
-    // A daemon thread may hold a model when the interpreter ends, which is no fault to report to the user.
+    // A daemon thread may hold a model when the interpreter exits: not a leak to report.
     nanobind::set_leak_warnings(false);
-    m.doc() = "The compiled core of tritree: codes, growth, prediction.";
-    tritree::bind::bind_codes(m);
+    m.doc() = "The compiled core of tritree: binning, growth, prediction.";
+    tritree::bind::bind_binning(m);
+    tritree::bind::bind_parameters(m);
     tritree::bind::bind_tree(m);
     tritree::bind::bind_model(m);
-    tritree::bind::bind_boosting(m);
+    tritree::bind::bind_booster(m);
 }

@@ -1,80 +1,87 @@
-"""What the compiled core offers: codes, growth, prediction. No tables, names or messages live here."""
+"""The interface of the compiled core: binning, growth, prediction. No tables, names or messages."""
 
-from collections.abc import Sequence
-from typing import Any, final, overload
+from collections.abc import Callable, Sequence
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 #: A column as the core reads it: float64 or float32 (any stride, NaN is missing), or int32 category numbers
-#: (-1 is missing, -2 was never seen in training). ``None`` stands for a column that is absent: missing everywhere.
+#: (-1 is missing, -2 was not seen in training). ``None`` is a column that is absent: missing in every row.
 Column = NDArray[np.float64] | NDArray[np.float32] | NDArray[np.int32]
-#: The columns of a table, one by one or as those of an array with two dimensions.
+#: The columns of a table, one by one or as those of a two-dimensional array.
 Columns = Sequence[Column | None] | NDArray[np.float64] | NDArray[np.float32]
 
-class BadValue(ValueError):
+class InfiniteValueError(ValueError):
     """An infinite value in a numeric column; ``args`` is ``(column number, row number, value)``."""
 
 def hardware_threads() -> int:
     """Return the number of processors this process may use."""
 
 @final
-class Settings:
-    """How to grow, as one frozen object."""
+class BinnedColumns:
+    """A table as bins, one array per column, with a bin of its own for missing values."""
+
+    def __init__(
+        self, columns: Sequence[Column], n_categories: Sequence[int], max_bins: int, n_threads: int
+    ) -> None:
+        """Bin the columns; ``n_categories`` is -1 where a column is numeric. Raises InfiniteValueError."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_bins(self) -> list[int]:
+        """Number of bins per column, without that of missing values."""
+
+    def bins(self, column: int) -> NDArray[np.uint16]:
+        """Return the bins of one column; ``n_bins[column]`` stands for missing."""
+
+    def bounds(self, column: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the smallest and the largest value in each bin of a numeric column."""
+
+@final
+class GrowthParameters:
+    """Growth parameters of a tree, a forest or a boosted ensemble."""
 
     def __init__(
         self,
         *,
         missing: str,
-        criterion: str,
-        n_classes: int,
         max_depth: int,
+        max_leaf_nodes: int = 0,
         min_samples_leaf: int,
-        split_on_missing: bool,
-        max_surrogates: int,
-        missing_counts_twice: bool = False,
         max_features: float = 1.0,
+        split_on_missing: bool = True,
         seed: int = 0,
-        max_grown: int = ...,
+        max_third_nodes: int = ...,
+        criterion: str = "squared_error",
+        n_classes: int = 0,
+        max_surrogates: int = 5,
+        keep_best_split_only: bool = False,
+        missing_counts_on_both_sides: bool = False,
+        l2: float = 0.0,
+        monotonic: list[int] = ...,
+        third_depth_extra: int = 0,
+        third_rows: int = 1000,
+        estimates_variance: bool = False,
     ) -> None: ...
 
 @final
-class Codes:
-    """A table as small integers, one narrow array per column, with a code of its own for missing."""
-
-    def __init__(
-        self, columns: Sequence[Column], n_categories: Sequence[int], max_bins: int, n_threads: int
-    ) -> None:
-        """Code the columns; ``n_categories`` is -1 where a column is numeric. Raises BadValue on infinities."""
-
-    @property
-    def n_rows(self) -> int: ...
-    @property
-    def n_codes(self) -> list[int]:
-        """Codes in use per column, missing not counted."""
-
-    def codes(self, column: int) -> NDArray[np.uint16]:
-        """Return the codes of one column; ``n_codes[column]`` stands for missing."""
-
-    def bounds(self, column: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the smallest and the largest value behind each code of a numeric column."""
-
-    def __getstate__(self) -> dict[str, Any]: ...
-    def __setstate__(self, state: dict[str, Any]) -> None: ...
-
-@final
 class Tree:
-    """A tree as flat arrays, one per field, indexed by node; frozen when it was asked for.
+    """A tree as flat arrays, one per field, indexed by node; a copy of what the model had when it was asked for.
 
     ``column`` is -1 in a leaf. A child of -1 does not exist, one of -2 (UNGROWN) has not been grown yet.
     ``threshold``: left is value < threshold; -inf is "missing against observed"; NaN in categorical splits and leaves.
     ``missing_to`` (and ``surrogate_below``): 0 left, 1 right, 2 third, 3 both, 4 surrogates, -1 in a leaf.
-    ``larger``: 0 or 1, where a row without information goes unless missing_to says third or both.
+    ``larger_side``: 0 or 1, where a row without information goes unless missing_to is third or both.
     A categorical split owns ``2 * set_words`` words of ``sets`` from ``set_begin``: a bit per category number that goes
     left, then a bit per category number that goes right; a category in neither was not seen in the node.
     The surrogates of node i are ``surrogate_begin[i]:surrogate_begin[i + 1]`` of the ``surrogate_*`` arrays, best first.
+    Boosted trees: ``weight`` is the number of rows (fractional: the sum of their fractions), ``loss`` is NaN, ``gain``
+    is the reduction of the loss by a split, ``variance`` what the tree adds to the variance of the prediction.
     """
 
+    n_fitted: int  # nodes grown by fit; the others were grown on demand
     column: NDArray[np.int32]
     threshold: NDArray[np.float64]
     set_begin: NDArray[np.int64]
@@ -83,13 +90,18 @@ class Tree:
     right: NDArray[np.int32]
     third: NDArray[np.int32]
     missing_to: NDArray[np.int8]
-    larger: NDArray[np.int8]
-    share: NDArray[np.float64]
+    larger_side: NDArray[np.int8]
+    left_fraction: NDArray[np.float64]
     depth: NDArray[np.int32]
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]
     loss: NDArray[np.float64]
     value: NDArray[np.float64]  # (n_nodes, n_outputs)
+    first_right_bin: NDArray[np.uint16]
+    gain: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
     sets: NDArray[np.uint64]
     surrogate_begin: NDArray[np.int32]
     surrogate_column: NDArray[np.int32]
@@ -98,64 +110,62 @@ class Tree:
     surrogate_set_begin: NDArray[np.int64]
     surrogate_set_words: NDArray[np.int32]
 
-@final
-class Model:
-    """A tree that can still grow: the flat arrays, the ladders and the coded training rows. Safe from many threads."""
+class GrowingModel:
+    """A fitted model whose trees grow on demand: a single tree, a forest or boosted trees. Thread-safe."""
 
-    def __init__(
-        self,
-        codes: Codes,
-        response: NDArray[np.float64] | NDArray[np.int32],
-        weight: NDArray[np.float64] | None,
-        settings: Settings,
-        n_threads: int,
-        in_bag: NDArray[np.uint32] | None = None,
-    ) -> None:
-        """Grow what a binary tree would; int32 class numbers in classification, float64 in regression.
+    def predict(
+        self, columns: Columns, n_rows: int, begin: int, end: int, n_threads: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return the mean over trees, or of boosting the sum, by some iterations, (n_rows, n_outputs).
 
-        ``in_bag`` are the rows that count, in their order; one that is there twice counts twice.
+        Beside it the variance that missing values leave it, or None if it is not estimated. Grows the third branches
+        that rows reach. The sum has the baseline if the first iteration is included.
         """
-
-    def member_state(self) -> dict[str, Any]:
-        """Return all of the model but its table, which the forest that it is a member of has."""
-
-    def predict(self, columns: Columns, n_rows: int, n_threads: int) -> NDArray[np.float64]:
-        """Return the values of the rows, (n_rows, n_outputs), growing third branches that rows reach."""
 
     def apply(self, columns: Columns, n_rows: int, n_threads: int) -> NDArray[np.int32]:
-        """Return the leaf each row ends in (fractional: the one with the largest share)."""
+        """Return the node that each row ends in, one column per tree (fractional: that with the largest fraction)."""
 
-    def grow_some(self, max_new_nodes: int, n_threads: int) -> int:
-        """Grow at most that many more nodes and return how many known branches are still ungrown."""
+    def leaf_fractions(
+        self, columns: Columns, n_rows: int, n_threads: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Return the fractions of rows in leaves (strategy fractional), one tree after the other.
 
-    def grow_branches(self, nodes: NDArray[np.int32], sides: NDArray[np.int32], n_threads: int) -> None:
-        """Grow branches of nodes (0 left, 1 right, 2 third), those of them that are known and not there yet."""
-
-    def spread_of(self, nodes: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return how the responses of the training rows are spread in some nodes.
-
-        ``edges`` of the bins (none in classification), and ``shares`` of each node's weight, one bin after the
-        other, NaN where they are not known: the rows of a node grown on demand go with detach().
+        That is where the entries of each tree begin, and of each entry the row, the leaf and the fraction.
         """
 
-    def lasting_spread(self) -> dict[str, NDArray[Any]]:
-        """Return the spread that is left once the training rows are gone, of the first nodes."""
+    def decision_paths(self, columns: Columns, n_rows: int, tree: int) -> dict[str, NDArray[Any]]:
+        """Return the edges that rows pass in a tree, as far as it is grown: row, node, child, fraction, decided_by.
+
+        ``end_row``, ``end_node`` and ``end_fraction`` are the nodes in which rows end.
+        """
+
+    def grow_some(self, max_new_nodes: int, n_threads: int) -> int:
+        """Grow about that many more nodes; return how many known branches are still ungrown."""
 
     def importances(self, n_threads: int) -> NDArray[np.float64]:
-        """Return per column the reduction of the training loss; grows what training rows reach."""
+        """Return the reduction of the training loss, (n_trees * n_columns), of boosting (n_columns)."""
 
     def detach(self) -> None:
-        """Drop the training rows and ladders; ungrown branches answer with their node's value from now on."""
+        """Drop the training rows; ungrown branches predict the value of their node from now on."""
 
-    def tree(self) -> Tree:
-        """Return the flat arrays as they are now."""
+    def keep_iterations(self, n: int) -> None:
+        """Drop the iterations after the first n."""
+
+    def tree(self, number: int) -> Tree:
+        """Return the arrays of one tree as they are now."""
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """What the tree was grown with, by name."""
+    def params(self) -> dict[str, Any]:
+        """The growth parameters, by name."""
 
     @property
     def n_columns(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def n_trees(self) -> int: ...
+    @property
+    def n_iterations(self) -> int: ...
     @property
     def n_nodes(self) -> int: ...
     @property
@@ -167,112 +177,97 @@ class Model:
         """Branches that are known but not grown."""
 
     @property
-    def n_cut_short(self) -> int:
-        """Rows that met an ungrown branch after detach() and got their node's value."""
+    def n_ungrown_hits(self) -> int:
+        """How often a row reached a branch that could not be grown, and got the value of its node."""
 
     @property
     def is_detached(self) -> bool: ...
-    def __getstate__(self) -> dict[str, Any]: ...
-    @overload
-    def __setstate__(self, state: dict[str, Any]) -> None: ...
-    @overload
-    def __setstate__(
-        self,
-        state: dict[str, Any],
-        codes: Codes,
-        response: NDArray[Any],
-        weight: NDArray[np.float64] | None,
-    ) -> None:
-        """Take up a member of a forest again, with the table that the forest has."""
 
-class Plan:
-    """How boosted trees are grown, as one frozen object."""
+@final
+class LadderModel(GrowingModel):
+    """A single tree or a forest."""
 
     def __init__(
         self,
-        *,
-        missing: str,
-        max_depth: int,
-        max_leaf_nodes: int,
-        min_samples_leaf: int,
-        l2: float,
-        max_features: float,
-        monotonic: list[int],
-        third_depth_extra: int,
-        third_rows: int,
-        max_third_nodes: int,
-        measures_doubt: bool,
-        seed: int,
-    ) -> None: ...
-
-class Ensemble:
-    """Boosted trees that grow while they predict: ``n_outputs`` trees per round."""
-
-    def __init__(self, codes: Codes, plan: Plan, baseline: list[float]) -> None: ...
-    def keep_background(
-        self, codes: Codes, weight: NDArray[np.float64] | None, most: int, n_threads: int
+        binned: BinnedColumns,
+        y: NDArray[np.float64] | NDArray[np.int32],
+        weight: NDArray[np.float64] | None,
+        params: GrowthParameters,
     ) -> None:
-        """Keep at most so many of the coded rows to grow third branches from."""
+        """Return a model without trees; int32 class numbers in classification, float64 in regression."""
 
-    def predict(
-        self, columns: Columns, n_rows: int, begin: int, end: int, n_threads: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Return the sums over the trees of some rounds, (n_rows, n_outputs); from the first on with the baseline.
+    def add_trees(
+        self,
+        seeds: Sequence[int],
+        in_bags: Sequence[NDArray[np.uint32]] | None,
+        n_rows: int,
+        n_threads: int,
+        on_tree: Callable[[], None] | None = None,
+    ) -> None:
+        """Grow one tree per seed, from all rows or from sorted samples of them; ``on_tree`` is called after each."""
 
-        Beside them stands the variance that what is missing leaves them, or None if that is not measured.
+    def grow_branches(
+        self, tree: int, nodes: NDArray[np.int32], branches: NDArray[np.int32], n_threads: int
+    ) -> None:
+        """Grow branches of nodes (0 left, 1 right, 2 third) that are known and not grown."""
+
+    def target_distribution(self, tree: int, nodes: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """Return the distribution of the training target in some nodes.
+
+        ``edges`` of the bins (none in classification), and ``fractions`` of each node's weight, one bin after the
+        other; NaN where they are not known: for nodes grown on demand, once the training rows are dropped.
         """
 
-    def apply(self, columns: Columns, n_rows: int, n_threads: int) -> NDArray[np.int32]:
-        """Return the node that each row ends in, one column per tree (fractional: the one with the largest share)."""
+    @property
+    def seeds(self) -> list[int]: ...
+    def copy(self) -> LadderModel:
+        """Return a copy that grows by itself from the same rows."""
 
-    def ends(
-        self, columns: Columns, n_rows: int, n_threads: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return where parts of rows end, where rows go both ways, one tree after the other.
+    def copy_of_tree(self, number: int) -> LadderModel:
+        """Return a model of one of the trees."""
 
-        That is where the entries of each tree begin, and of each entry the row, the leaf and how much of the row it is.
-        """
+    def copy_with_rows(
+        self, binned: BinnedColumns, y: NDArray[Any], weight: NDArray[np.float64] | None
+    ) -> LadderModel:
+        """Return a copy to add trees to; a ValueError if its trees grow from other rows."""
 
-    def tree(self, number: int) -> dict[str, Any]:
-        """Return the arrays of one tree."""
-
-    def state(self, with_background: bool) -> dict[str, Any]:
-        """Return all of it as arrays and plain numbers."""
+    def state(self, with_rows: bool) -> dict[str, Any]:
+        """Return the model as arrays and plain numbers."""
 
     @staticmethod
-    def from_state(state: dict[str, Any]) -> Ensemble:
-        """Return the ensemble of a state; a ValueError says what is wrong with it."""
+    def from_state(state: dict[str, Any]) -> LadderModel:
+        """Return the model of a state; a ValueError says what is wrong with it."""
 
-    def keep_rounds(self, n_rounds: int) -> None:
-        """Drop the rounds after so many."""
+@final
+class BoostedModel(GrowingModel):
+    """Boosted trees: ``n_outputs`` per iteration."""
 
-    def detach(self) -> None:
-        """Drop the background rows."""
+    def __init__(self, binned: BinnedColumns, params: GrowthParameters, baseline: list[float]) -> None: ...
+    def keep_background(
+        self, binned: BinnedColumns, weight: NDArray[np.float64] | None, max_rows: int, n_threads: int
+    ) -> None:
+        """Keep at most that many of the training rows to grow third branches from."""
 
     @property
-    def goes_both_ways(self) -> bool:
-        """Whether a row goes both ways where its value is missing."""
+    def baseline(self) -> list[float]: ...
+    def copy(self) -> BoostedModel:
+        """Return a copy that grows by itself from the same rows."""
 
-    @property
-    def n_trees(self) -> int: ...
-    @property
-    def n_outputs(self) -> int: ...
-    @property
-    def n_nodes(self) -> int: ...
-    @property
-    def n_grown(self) -> int: ...
-    @property
-    def n_cut_short(self) -> int: ...
-    @property
-    def is_detached(self) -> bool: ...
+    def state(self, with_rows: bool) -> dict[str, Any]:
+        """Return the model as arrays and plain numbers."""
 
+    @staticmethod
+    def from_state(state: dict[str, Any]) -> BoostedModel:
+        """Return the model of a state; a ValueError says what is wrong with it."""
+
+@final
 class Booster:
-    """Adds rounds of trees to an ensemble, each fitted to what the ones before have left of a loss."""
+    """Adds iterations to a boosted model."""
 
     def __init__(
         self,
-        data: Codes | Columns,
-        ensemble: Ensemble,
+        data: BinnedColumns | Columns,
+        model: BoostedModel,
         loss: str,
         quantile: float,
         y: NDArray[np.float64],
@@ -283,7 +278,7 @@ class Booster:
         n_threads: int,
     ) -> None: ...
     def boost(self) -> None:
-        """Add a round."""
+        """Add an iteration."""
 
     def raw(self) -> NDArray[np.float64]:
-        """Return the predictions of the training rows, one output after the other."""
+        """Return the raw predictions of the training rows, one output after the other."""

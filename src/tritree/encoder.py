@@ -378,6 +378,6 @@ def column_errors(encoder: TableEncoder) -> Iterator[None]:
     """Raise the core's error about an infinite value as a ColumnError that names the column."""
     try:
         yield
-    except _core.BadValue as bad:
+    except _core.InfiniteValueError as bad:
         position, row, value = bad.args
         raise _infinite(encoder.columns[position].name, row, value) from None

@@ -159,10 +159,10 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             return weight
         return apply_class_weight(self.class_weight, classes, classes[target.astype(np.intp)], weight)
 
-    def _bin(self, rows: Rows, encoder: TableEncoder, n_threads: int) -> _core.Codes:
+    def _bin(self, rows: Rows, encoder: TableEncoder, n_threads: int) -> _core.BinnedColumns:
         max_bins = MAX_CATEGORIES if self.max_bins is None else int(self.max_bins)
         with column_errors(encoder):
-            return _core.Codes(rows.columns, encoder.n_categories, max_bins, n_threads)
+            return _core.BinnedColumns(rows.columns, encoder.n_categories, max_bins, n_threads)
 
     def _set_fitted(self, model: GrowingModel, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:
         """Set the attributes of a fitted estimator; called last, so that a fit that fails changes nothing."""
@@ -199,7 +199,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _predict_values(self, X: Any) -> NDArray[np.float64]:
         """Return the predicted numbers, in one column, or the probability of each class."""
-        values: NDArray[np.float64] = self._call_model("predict", X)
+        values: NDArray[np.float64] = self._call_model("predict", X)[0]
         return values
 
     def apply(self, X: Any) -> NDArray[np.int32]:

@@ -21,7 +21,7 @@ from tritree.estimators.early_stopping import (
     check_finite,
     split_validation,
 )
-from tritree.estimators.growing_model import BoostingModel, boosting_parameters
+from tritree.estimators.growing_model import GrowingModel, boosting_parameters
 from tritree.progress import bar
 from tritree.table import read_table
 from tritree.validation import THIRD_BRANCHES, as_random_state, count_threads
@@ -63,7 +63,6 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             *("third_rows", "third_depth_extra", "max_third_nodes"),
         }
     )
-    _model: BoostingModel
 
     def _make_loss(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
         raise NotImplementedError
@@ -119,7 +118,11 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         if continues:
             self._check_warm_start("max_iter", self.n_iter_, "iterations")
         # kept if the fit continues: validation rows must not become training rows
-        seed = self._model.seed if continues else int(as_random_state(self.random_state).randint(2**31 - 1))
+        seed = (
+            self._model.core.params["seed"]
+            if continues
+            else int(as_random_state(self.random_state).randint(2**31 - 1))
+        )
         encoder, classes, rows = self._read_rows(X, y, sample_weight, self._encoder if continues else None)
         rows = replace(rows, weight=rescaled(rows.weight))
         if continues:
@@ -160,7 +163,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         callbacks.end()
         return self
 
-    def _set_fitted(self, model: BoostingModel, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:  # type: ignore[override]
+    def _set_fitted(self, model: GrowingModel, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:
         super()._set_fitted(model, encoder, classes)
         self.validation_scores_ = self.train_scores_ = self.best_iteration_ = None
 
@@ -170,19 +173,19 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         loss: Loss,
         encoder: TableEncoder,
         seed: int,
-        model: BoostingModel | None,
+        model: GrowingModel | None,
         n_threads: int,
-    ) -> tuple[BoostingModel, _core.Booster]:
+    ) -> tuple[GrowingModel, _core.Booster]:
         """Return the model, a new one or the one to continue, and what adds iterations to it."""
         data: Any = rows.columns
         raw = None
         if model is None:
             data = self._bin(rows, encoder, n_threads)
             parameters = boosting_parameters(self, encoder, seed, has_link=loss.adjust is not None)
-            core = _core.Ensemble(data, parameters, loss.initial(rows.y, rows.weight).tolist())
+            core = _core.BoostedModel(data, parameters, loss.initial(rows.y, rows.weight).tolist())
             if self.missing in THIRD_BRANCHES:
                 core.keep_background(data, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
-            model = BoostingModel(core, self.missing, len(encoder.columns), seed)
+            model = GrowingModel(core, "boosting")
         else:
             sums, _ = model.predict(rows.columns, len(rows), n_threads)
             raw = np.ascontiguousarray(sums.T).ravel()
@@ -204,7 +207,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         self,
         iterate: Callable[[], bool],
         booster: _core.Booster,
-        model: BoostingModel,
+        model: GrowingModel,
         rows: Rows,
         scores: ValidationScores | None,
         n_threads: int,
@@ -225,7 +228,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         if scores is None or not stopping.best_iteration:
             return None
         if self.early_stopping:
-            model.core.keep_rounds(stopping.best_iteration)
+            model.core.keep_iterations(stopping.best_iteration)
         return stopping.best_iteration
 
     def _read_validation(

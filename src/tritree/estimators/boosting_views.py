@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy, deepcopy
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,7 +17,6 @@ from tritree.inspection.describe import describe
 from tritree.inspection.explain import EnsembleExplanation, Explanation, explain_rows
 from tritree.inspection.formatting import as_label
 from tritree.inspection.html import NOTEBOOK_NODES, in_frame
-from tritree.inspection.tree_arrays import EnsembleArrays
 from tritree.inspection.tree_views import OneTreeViews
 from tritree.validation import check_int, count_threads
 
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto
 
-    from tritree.estimators.growing_model import BoostingModel
+    from tritree.estimators.growing_model import GrowingModel
     from tritree.inspection.rows import Rows
-    from tritree.inspection.tree_arrays import BoostedTreeArrays, TreeArrays
+    from tritree.inspection.tree_arrays import TreeArrays
 
 __all__ = ["BoostedTree", "BoostingViews"]
 
@@ -39,7 +38,7 @@ LOG_LOSSES = ("poisson", "gamma")  # whose sums over trees are logarithms
 class BoostingViews(EnsembleViews):
     """The views of boosting."""
 
-    _model: BoostingModel
+    _model: GrowingModel
     _size_parameters = "max_iter, max_depth, max_third_nodes"
 
     def _values_of(
@@ -90,7 +89,7 @@ class BoostingViews(EnsembleViews):
     def _summary(self) -> dict[str, Any]:
         classes = self._labels()
         task = "regression" if classes is None else "classification"
-        baseline = EnsembleArrays(self._model.core).baseline
+        baseline = self._model.core.baseline
         return {"task": task, "classes": classes, "aggregation": "sum", "baseline": baseline}
 
     @property
@@ -101,7 +100,7 @@ class BoostingViews(EnsembleViews):
         out, because they are fitted to predictions.
         """
         check_is_fitted(self)
-        return _normalised(EnsembleArrays(self._model.core).gains())
+        return self._model.importances(count_threads(self.n_jobs))
 
     def explain(self, X: Any, *, class_of_interest: Any = None) -> list[EnsembleExplanation]:
         """Explain the prediction of each row by the contribution of each column to the sum over trees.
@@ -164,18 +163,24 @@ class BoostingViews(EnsembleViews):
     def _draw_onnx(self) -> ModelProto:
         from tritree.inspection.onnx_ensemble import draw_onnx_sum
 
-        trees, classes = EnsembleArrays(self._model.core), self._labels()
+        classes, missing = self._labels(), self._model.missing
         described = (
             describe(
-                tree.with_variance(), self._encoder, None, missing=trees.missing, n_grown=0, detached=True
+                tree,
+                self._encoder,
+                None,
+                missing=missing,
+                n_grown=0,
+                detached=True,
+                values=np.column_stack([tree.value, tree.variance]),
             )
-            for tree in trees
+            for tree in self._model.trees()
         )
         if classes is None:
             link = "log" if self._fit_params["loss"] in LOG_LOSSES else "identity"
         else:
             link = "logit" if len(classes) == 2 else "softmax"
-        return draw_onnx_sum(described, trees.baseline, classes=classes, link=link)
+        return draw_onnx_sum(described, self._model.core.baseline, classes=classes, link=link)
 
 
 class BoostedTree(OneTreeViews):
@@ -205,21 +210,21 @@ class BoostedTree(OneTreeViews):
     def _repr_html_(self) -> str:
         return in_frame(self._draw_page(max_nodes=NOTEBOOK_NODES, compact=True), repr(self))
 
-    def _arrays_now(self) -> BoostedTreeArrays:
-        return EnsembleArrays(self._boosting._model.core)[self._number]
+    def _arrays_now(self) -> TreeArrays:
+        tree: TreeArrays = self._boosting._model.core.tree(self._number)
+        return tree
 
     def _describe(self, arrays: TreeArrays) -> dict[str, Any]:
-        boosted: BoostedTreeArrays = arrays  # type: ignore[assignment]
         boosting, model = self._boosting, self._boosting._model
         tree = describe(
-            boosted,
+            arrays,
             boosting._encoder,
             None,
             missing=model.missing,
-            n_grown=len(boosted.column) - boosted.n_fitted,
+            n_grown=len(arrays.column) - arrays.n_fitted,
             detached=model.is_detached,
         )
-        for node, gain in zip(tree["nodes"], boosted.gain.tolist(), strict=True):
+        for node, gain in zip(tree["nodes"], arrays.gain.tolist(), strict=True):
             del node["loss"]
             if model.missing != "fractional":
                 del node["weight"]
@@ -241,7 +246,7 @@ class BoostedTree(OneTreeViews):
             return self
         grown = copy(self)
         grown._boosting = copy(self._boosting)
-        grown._boosting._model = deepcopy(self._boosting._model)
+        grown._boosting._model = self._boosting._model.copy()
         grown._grow_for(rows)
         for j in range(len(rows.columns)):
             grown._grow_for(rows, also_missing=j)

@@ -14,7 +14,7 @@ from tritree.estimators.base import Rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tritree.estimators.growing_model import BoostingModel
+    from tritree.estimators.growing_model import GrowingModel
     from tritree.estimators.losses import Loss
 
 __all__ = ["EarlyStopping", "ValidationScores", "check_finite", "split_validation"]
@@ -33,11 +33,11 @@ class ValidationScores:
     _raw: NDArray[np.float64] | None = None
     _variance: NDArray[np.float64] | None = None
 
-    def check(self, model: BoostingModel, n_threads: int) -> None:
+    def check(self, model: GrowingModel, n_threads: int) -> None:
         """Raise an error if the core does not take the rows, before the first iteration."""
         model.predict(self.rows.columns, len(self.rows), n_threads, (0, 0))
 
-    def add(self, model: BoostingModel, n_iterations: int, n_threads: int) -> float:
+    def add(self, model: GrowingModel, n_iterations: int, n_threads: int) -> float:
         """Return the validation score after one more iteration."""
         begin = 0 if self._raw is None else n_iterations - 1
         raw, variance = model.predict(self.rows.columns, len(self.rows), n_threads, (begin, n_iterations))
@@ -79,7 +79,7 @@ def check_finite(rows: Rows) -> None:
     for position, column in enumerate(rows.columns):
         if column is not None and column.dtype.kind == "f" and np.isinf(column).any():
             row = int(np.isinf(column).argmax())
-            raise _core.BadValue(position, row, float(column[row]))
+            raise _core.InfiniteValueError(position, row, float(column[row]))
 
 
 def split_validation(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> tuple[Rows, Rows]:

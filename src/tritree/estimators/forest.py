@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -13,13 +13,11 @@ from tritree import _core
 from tritree.errors import warn_caller
 from tritree.estimators.base import TrinaryClassifier, TrinaryEstimator, TrinaryRegressor
 from tritree.estimators.forest_views import ForestViews
-from tritree.estimators.growing_model import BinnedRows, ForestModel, growth_parameters, run_jobs
+from tritree.estimators.growing_model import GrowingModel, growth_parameters
 from tritree.progress import bar
 from tritree.validation import THIRD_BRANCHES, allowed_values, as_random_state, count_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from tritree.encoder import TableEncoder
@@ -34,7 +32,6 @@ class BaseForest(ForestViews, TrinaryEstimator):
     _fixed_params: ClassVar[frozenset[str]] = frozenset(
         {"missing", "criterion", "bootstrap", "max_samples", "max_bins", "categorical_features"}
     )
-    _model: ForestModel
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._validate_params()
@@ -45,56 +42,50 @@ class BaseForest(ForestViews, TrinaryEstimator):
             X, y, sample_weight, None if fitted is None else self._encoder
         )
         n_threads = count_threads(self.n_jobs)
-        binned = BinnedRows(self._bin(rows, encoder, n_threads), rows.y, rows.weight)
-        trees: list[_core.Model] = []
+        binned = self._bin(rows, encoder, n_threads)
         if fitted is not None:
             self._check_same_classes(classes)
-            binned, trees = _check_same_rows(fitted, binned), list(fitted.cores)
-            if len(trees) == self.n_estimators:
+            core = _continued(fitted, binned, rows)
+            if core.n_trees == self.n_estimators:
                 warn_caller("warm_start adds no trees, since n_estimators has not been increased")
-        seeds = as_random_state(self.random_state).randint(1, 2**31 - 1, size=int(self.n_estimators))
-        seeds[: len(trees)] = [tree.settings["seed"] for tree in trees]
-        samples = _Bootstrap(seeds, len(rows), self._n_drawn(len(rows)), rows.weight)
-
-        def grow(number: int) -> _core.Model:
+        else:
             parameters = growth_parameters(
                 self,
                 len(encoder.columns),
                 0 if classes is None else len(classes),
-                seed=int(seeds[number]),
-                max_grown=min(int(self.max_third_nodes), 2**62),
+                max_third_nodes=min(int(self.max_third_nodes), 2**62),
+                keep_best_split_only=True,
             )
-            return _core.Model(
-                binned.codes, binned.target, binned.weight, parameters, 1, samples.rows(number)
-            )
-
-        jobs = [partial(grow, number) for number in range(len(trees), len(seeds))]
+            core = _core.LadderModel(binned, rows.y, rows.weight, parameters)
+        first = core.n_trees
+        seeds = as_random_state(self.random_state).randint(1, 2**31 - 1, size=int(self.n_estimators))
+        seeds[:first] = core.seeds
+        samples = _Bootstrap(seeds, len(rows), self._n_drawn(len(rows)), rows.weight)
+        batch = 16 * n_threads  # the samples of all trees may not fit into memory
         out_of_bag = None
         try:
-            with bar(len(jobs), "trees", shown=bool(self.verbose)) as advance:
-                for tree in run_jobs(jobs, n_threads):
-                    trees.append(tree)
-                    advance()
+            with bar(len(seeds) - first, "trees", shown=bool(self.verbose)) as advance:
+                for begin in range(first, len(seeds), batch):
+                    numbers = range(begin, min(begin + batch, len(seeds)))
+                    in_bags = [
+                        drawn for number in numbers if (drawn := samples.rows(number)) is not None
+                    ] or None
+                    core.add_trees(seeds[list(numbers)].tolist(), in_bags, len(rows), n_threads, advance)
             if self.oob_score:
-                out_of_bag = _predict_out_of_bag(trees, rows, samples, n_threads)
+                out_of_bag = _predict_out_of_bag(core, rows, samples, n_threads)
         except KeyboardInterrupt:  # the trees so far are complete
-            if trees:
-                self._set_trees(trees, binned, encoder, classes)
+            if core.n_trees:
+                self._set_trees(core, encoder, classes)
             raise
-        self._set_trees(trees, binned, encoder, classes)
+        self._set_trees(core, encoder, classes)
         if out_of_bag is not None:
             self._set_out_of_bag(rows.y, out_of_bag)
         return self
 
     def _set_trees(
-        self,
-        trees: Sequence[_core.Model],
-        binned: BinnedRows,
-        encoder: TableEncoder,
-        classes: NDArray[Any] | None,
+        self, core: _core.LadderModel, encoder: TableEncoder, classes: NDArray[Any] | None
     ) -> None:
-        can_grow = any(not tree.is_detached for tree in trees)
-        self._set_fitted(ForestModel(trees, binned if can_grow else None), encoder, classes)
+        self._set_fitted(GrowingModel(core, "forest"), encoder, classes)
         for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
 
@@ -125,24 +116,21 @@ class BaseForest(ForestViews, TrinaryEstimator):
         return self._model.importances(count_threads(self.n_jobs))
 
 
-def _check_same_rows(fitted: ForestModel, binned: BinnedRows) -> BinnedRows:
-    """Return the training rows of a fitted forest; raise a ValueError if new ones differ, or the old ones are gone."""
-    if fitted.missing not in THIRD_BRANCHES:
-        return binned  # nothing grows from the old ones
-    if fitted.rows is None:
+def _continued(fitted: GrowingModel, binned: _core.BinnedColumns, rows: Rows) -> _core.LadderModel:
+    """Return a copy of a fitted forest to add trees to; raise a ValueError unless it shares the training rows."""
+    if fitted.missing in THIRD_BRANCHES and fitted.is_detached:
         raise ValueError(
             "warm_start adds trees that share the training rows, which are gone (detach(), or a file saved without "
             "them); set warm_start=False"
         )
-    old, new = fitted.rows.codes.__getstate__(), binned.codes.__getstate__()
-    pairs = [(old[name], new[name]) for name in old]
-    pairs += [(fitted.rows.target, binned.target), (fitted.rows.weight, binned.weight)]
-    if not all(np.array_equal(np.asarray(before), np.asarray(now)) for before, now in pairs):
+    try:
+        core: _core.LadderModel = fitted.core.copy_with_rows(binned, rows.y, rows.weight)
+    except ValueError:
         raise ValueError(
             "warm_start adds trees that share the training rows of the first fit, and X, y or sample_weight have "
             "changed; pass the same, or set warm_start=False"
-        )
-    return fitted.rows
+        ) from None
+    return core
 
 
 class _Bootstrap:
@@ -174,20 +162,21 @@ class _Bootstrap:
 
 
 def _predict_out_of_bag(
-    trees: Sequence[_core.Model], rows: Rows, samples: _Bootstrap, n_threads: int
+    core: _core.LadderModel, rows: Rows, samples: _Bootstrap, n_threads: int
 ) -> NDArray[np.float64]:
     """Return the mean prediction of the trees that were not fitted to a row; NaN where all were."""
-    total = np.zeros((len(rows), max(1, int(trees[0].settings["n_classes"]))))
+    total = np.zeros((len(rows), core.n_outputs))
     count = np.zeros(len(rows), dtype=np.int64)
 
     def predict(number: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         chosen = samples.out_of_bag(number)
         columns = [np.ascontiguousarray(column[chosen]) for column in rows.columns]
-        return chosen, trees[number].predict(columns, len(chosen), 1)
+        return chosen, core.predict(columns, len(chosen), number, number + 1, 1)[0]
 
-    for chosen, values in run_jobs([partial(predict, number) for number in range(len(trees))], n_threads):
-        total[chosen] += values
-        count[chosen] += 1
+    with ThreadPoolExecutor(n_threads) as pool:
+        for chosen, values in pool.map(predict, range(core.n_trees)):
+            total[chosen] += values
+            count[chosen] += 1
     if not (found := count > 0).any():
         raise ValueError(
             "every row was drawn for every tree, so that there is no out-of-bag prediction; raise n_estimators, "

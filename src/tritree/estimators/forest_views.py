@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree.encoder import column_errors
 from tritree.estimators.ensemble_views import EnsembleViews
-from tritree.estimators.growing_model import TreeModel
+from tritree.estimators.growing_model import GrowingModel
 from tritree.inspection.captions import WIDEST_LABEL
 from tritree.inspection.contributions import contributions_to_mean
 from tritree.inspection.describe import describe
@@ -22,7 +22,6 @@ from tritree.validation import count_threads
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from tritree.estimators.growing_model import ForestModel
     from tritree.estimators.tree import BaseTree
 
 __all__ = ["ForestTrees", "ForestViews"]
@@ -54,7 +53,7 @@ class ForestTrees(Sequence[Any]):
 class ForestViews(EnsembleViews):
     """The views of a forest."""
 
-    _model: ForestModel
+    _model: GrowingModel
     _size_parameters = "n_estimators, max_depth, min_samples_leaf, max_third_nodes"
 
     @property
@@ -89,7 +88,8 @@ class ForestViews(EnsembleViews):
         classes = getattr(self, "classes_", None)
         kind: type[BaseTree] = TrinaryTreeRegressor if classes is None else TrinaryTreeClassifier
         tree = kind(**{name: getattr(self, name) for name in kind._get_param_names()})
-        model = TreeModel(self._model.copy_of(number), position=(number, self._model.n_trees))
+        core, position = self._model.core.copy_of_tree(number), (number, self._model.n_trees)
+        model = GrowingModel(core, "tree of a forest", position=position)
         tree._set_fitted(model, self._encoder, classes)
         return tree
 
@@ -141,15 +141,13 @@ class ForestViews(EnsembleViews):
         """
         rows, model = self._read_cells(X), self._model
         with column_errors(self._encoder):
-            values = model.predict(rows.columns, rows.n_rows, count_threads(self.n_jobs))
+            values, _ = model.predict(rows.columns, rows.n_rows, count_threads(self.n_jobs))
         self._warn_of_ungrown()
         predictions = self._choose_class(values, class_of_interest)
         total = values[np.arange(len(values)), predictions.chosen]
-        # each with its number of fitted nodes
-        trees = ((tree := core.tree(), len(tree.column) - core.n_grown) for core in model.cores)
         labels = self._labels()
         return explain_rows(
-            contributions_to_mean(trees, rows.columns, predictions.chosen, total),
+            contributions_to_mean(model.trees(), rows.columns, predictions.chosen, total),
             rows.cells,
             self._feature_names(),
             predictions,

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.estimators.base import TrinaryClassifier, TrinaryEstimator, TrinaryRegressor
-from tritree.estimators.growing_model import TreeModel, growth_parameters
+from tritree.estimators.growing_model import GrowingModel, growth_parameters
 from tritree.estimators.views import TreeViews
 from tritree.validation import allowed_values, as_random_state, column_fraction, count_threads
 
@@ -23,23 +23,18 @@ __all__ = ["TrinaryTreeClassifier", "TrinaryTreeRegressor"]
 class BaseTree(TreeViews, TrinaryEstimator):
     """Base of both trees."""
 
-    _model: TreeModel
-
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._validate_params()
         encoder, classes, rows = self._read_rows(X, y, sample_weight)
         n_columns, n_threads = len(encoder.columns), count_threads(self.n_jobs)
         draws_columns = column_fraction(self.max_features, n_columns) < 1
         parameters = growth_parameters(
-            self,
-            n_columns,
-            0 if classes is None else len(classes),
-            seed=int(as_random_state(self.random_state).randint(1, 2**31 - 1)) if draws_columns else 0,
-            **self._core_options(),
+            self, n_columns, 0 if classes is None else len(classes), **self._core_options()
         )
-        codes = self._bin(rows, encoder, n_threads)
-        model = _core.Model(codes, rows.y, rows.weight, parameters, n_threads)
-        self._set_fitted(TreeModel(model), encoder, classes)
+        seed = int(as_random_state(self.random_state).randint(1, 2**31 - 1)) if draws_columns else 0
+        core = _core.LadderModel(self._bin(rows, encoder, n_threads), rows.y, rows.weight, parameters)
+        core.add_trees([seed], None, len(rows), n_threads)
+        self._set_fitted(GrowingModel(core, "tree"), encoder, classes)
         return self
 
     def _core_options(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy, deepcopy
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from tritree.estimators.base import TrinaryEstimator as _Base
-    from tritree.estimators.growing_model import TreeModel
+    from tritree.estimators.growing_model import GrowingModel
     from tritree.inspection.explain import Explanation
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
@@ -127,7 +127,7 @@ class EstimatorViews(_Base):
 class TreeViews(OneTreeViews, EstimatorViews):
     """The views of a single tree, or of one of a forest."""
 
-    _model: TreeModel
+    _model: GrowingModel
 
     def _arrays_now(self) -> TreeArrays:
         check_is_fitted(self)
@@ -149,7 +149,7 @@ class TreeViews(OneTreeViews, EstimatorViews):
         return tree
 
     def _add_distribution(self, tree: dict[str, Any], numbers: Sequence[int]) -> None:
-        bins = self._model.core.spread_of(np.asarray(numbers, dtype=np.int32))
+        bins = self._model.core.target_distribution(0, np.asarray(numbers, dtype=np.int32))
         add_distribution(tree, numbers, bins)
 
     def _page_source(self) -> tuple[Any, str]:
@@ -158,7 +158,7 @@ class TreeViews(OneTreeViews, EstimatorViews):
     def _copy(self) -> Self:
         """Return a copy that grows by itself."""
         copied = copy(self)
-        copied._model = deepcopy(self._model)
+        copied._model = self._model.copy()
         return copied
 
     def _grown_copy(self, rows: Rows | None, max_nodes: int) -> Self:

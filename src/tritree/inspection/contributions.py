@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.inspection.traversal import Traversal, ascend, assign_leaves
-from tritree.inspection.tree_arrays import EnsembleArrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -72,21 +71,21 @@ class Contributions:
 
 
 def contributions_to_mean(
-    trees: Iterable[tuple[TreeArrays, int]],
+    trees: Iterable[TreeArrays],
     columns: _core.Columns,
     output: NDArray[np.intp],
     total: NDArray[np.float64],
 ) -> Contributions:
     """Return the contributions to the mean over trees, given the output that is explained for each row.
 
-    Each tree comes with its number of fitted nodes, and is grown as far as the rows need; ``total`` are the means.
+    The trees are grown as far as the rows need; ``total`` are the means.
     """
     found, n_trees = _Sums(len(total), len(columns.T if isinstance(columns, np.ndarray) else columns)), 0
     base_value: Any = 0.0
     typical: Any = 0.0
-    for tree, n_fitted in trees:
+    for tree in trees:
         base_value = base_value + tree.value[0]
-        typical = typical + _typical_size(tree, n_fitted)
+        typical = typical + _typical_size(tree)
         traversal = Traversal(tree, columns)
         found.add(
             tree,
@@ -105,7 +104,9 @@ class BoostedPredictions:
     """Predictions of a boosted ensemble, with what explains them."""
 
     #: The trees as they were then, and the leaf assignments in each of them.
-    trees: EnsembleArrays
+    trees: Sequence[TreeArrays]
+    baseline: Sequence[float]
+    n_columns: int
     leaves: Sequence[LeafAssignments]
     #: The sums over trees, one column per output, as in `predict`.
     raw: NDArray[np.float64]
@@ -121,7 +122,7 @@ class BoostedPredictions:
 
     def contributions(self, chosen: NDArray[np.intp], *, of_classes: bool) -> Contributions:
         """Return the contributions to the sum of the class chosen for each row; 0 in regression."""
-        n_outputs, parts = len(self.trees.baseline), []
+        n_outputs, parts = len(self.baseline), []
         for number in np.unique(chosen).tolist():
             rows = np.flatnonzero(chosen == number)
             part = self._contributions_of(number if n_outputs > 1 else 0, rows)
@@ -132,33 +133,24 @@ class BoostedPredictions:
 
     def _contributions_of(self, output: int, rows: NDArray[np.intp]) -> Contributions:
         """Return the contributions to one of the sums for some rows."""
-        baseline, n_outputs = self.trees.baseline[output], len(self.trees.baseline)
-        trees = [self.trees[number] for number in range(output, len(self.trees), n_outputs)]
-        found = _Sums(len(rows), self.trees.n_columns)
+        baseline, n_outputs = self.baseline[output], len(self.baseline)
+        trees = self.trees[output::n_outputs]
+        found = _Sums(len(rows), self.n_columns)
         for tree, leaves in zip(trees, self.leaves[output::n_outputs], strict=True):
             found.add(tree, ascend(tree, leaves.of_rows(rows, len(self.raw))), np.zeros(len(rows), np.intp))
         base_value = baseline + sum(tree.value[0, 0] for tree in trees)
-        typical = abs(baseline) + sum(_typical_size(tree, tree.n_fitted)[0] for tree in trees)
+        typical = abs(baseline) + sum(_typical_size(tree)[0] for tree in trees)
         return found.exact(self.raw[rows, output], base_value, typical)
 
 
 def predict_boosted(
-    ensemble: _core.Ensemble, columns: _core.Columns, n_rows: int, n_threads: int
+    core: _core.BoostedModel, columns: _core.Columns, n_rows: int, n_threads: int
 ) -> BoostedPredictions:
     """Return the predictions of rows and their leaves; the trees are grown as far as the rows need."""
-    leaves = assign_leaves(ensemble, columns, n_rows, n_threads)
-    trees = EnsembleArrays(ensemble)
-    if ensemble.goes_both_ways:
-        n_iterations = ensemble.n_trees // ensemble.n_outputs
-        raw, variance = ensemble.predict(columns, n_rows, 0, n_iterations, n_threads)
-        return BoostedPredictions(trees, leaves, raw, variance)
-    raw, n_outputs = np.tile(trees.baseline, (n_rows, 1)), len(trees.baseline)
-    variance = np.zeros_like(raw) if trees.has_variance else None
-    for number, (tree, at) in enumerate(zip(trees, leaves, strict=True)):  # in the order of the core
-        raw[:, number % n_outputs] += tree.value[at.node, 0]
-        if variance is not None:
-            variance[:, number % n_outputs] += tree.variance[at.node]
-    return BoostedPredictions(trees, leaves, raw, variance)
+    leaves = assign_leaves(core, columns, n_rows, n_threads)
+    trees = [core.tree(number) for number in range(core.n_trees)]
+    raw, variance = core.predict(columns, n_rows, 0, core.n_iterations, n_threads)
+    return BoostedPredictions(trees, core.baseline, core.n_columns, leaves, raw, variance)
 
 
 # ------------------------------------------------------------------------------------------------------------ adding up
@@ -206,9 +198,9 @@ class _Sums:
         return Contributions(total, base_value, steps * unit[:, None] + 0.0, total - whole * unit, used)
 
 
-def _typical_size(tree: TreeArrays, n_fitted: int) -> NDArray[np.float64]:
+def _typical_size(tree: TreeArrays) -> NDArray[np.float64]:
     """Return the mean absolute value that a tree predicts for training rows, one number per output."""
-    leaf = np.flatnonzero(tree.column[:n_fitted] < 0)
+    leaf = np.flatnonzero(tree.column[: tree.n_fitted] < 0)
     return np.average(np.abs(tree.value[leaf]), axis=0, weights=np.maximum(tree.rows[leaf], 1))
 
 

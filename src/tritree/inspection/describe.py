@@ -27,10 +27,12 @@ def describe(
     missing: str,
     n_grown: int,
     detached: bool = False,
+    values: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
     """Return a tree as plain data.
 
     ``detached`` means that the training rows are gone, so that an ungrown branch predicts the value of its node.
+    ``values`` are shown instead of the values of the nodes.
 
     ``nodes`` is a list indexed by node number. A node has ``depth``, ``rows``, ``weight``, ``loss``, ``value`` (a
     list: the mean, or the class probabilities) and ``split``, which is None in a leaf. A split has
@@ -49,7 +51,8 @@ def describe(
     """
     names = encoder.feature_names or [f"x{j}" for j in range(len(encoder.columns))]
     columns = [_describe_column(name, learned) for name, learned in zip(names, encoder.columns, strict=True)]
-    nodes = [_describe_node(tree, node, columns) for node in range(len(tree.column))]
+    values = tree.value if values is None else values
+    nodes = [_describe_node(tree, node, columns, values) for node in range(len(tree.column))]
     return {
         "format": 1,
         "task": "regression" if classes is None else "classification",
@@ -67,7 +70,7 @@ def describe(
 
 
 def add_distribution(
-    tree: dict[str, Any], numbers: Sequence[int], spread: Mapping[str, NDArray[Any]]
+    tree: dict[str, Any], numbers: Sequence[int], distribution: Mapping[str, NDArray[Any]]
 ) -> None:
     """Add to a description the distribution of the target in some nodes.
 
@@ -75,11 +78,11 @@ def add_distribution(
     classification, where the value of a node is its distribution. Each of the nodes gets ``distribution``, the fraction
     of its weight per bin; None if it is unknown: for nodes grown on demand, once the training rows are gone.
     """
-    edges = spread["edges"].tolist()
+    edges = distribution["edges"].tolist()
     tree["edges"] = edges or None
     if not edges:
         return
-    for number, bins in zip(numbers, spread["shares"].reshape(len(numbers), -1), strict=True):
+    for number, bins in zip(numbers, distribution["fractions"].reshape(len(numbers), -1), strict=True):
         tree["nodes"][number]["distribution"] = None if np.isnan(bins[0]) else bins.astype(float).tolist()
 
 
@@ -92,13 +95,15 @@ def _describe_column(name: str, learned: ColumnEncoder) -> dict[str, Any]:
     }
 
 
-def _describe_node(tree: TreeArrays, node: int, columns: list[dict[str, Any]]) -> dict[str, Any]:
+def _describe_node(
+    tree: TreeArrays, node: int, columns: list[dict[str, Any]], values: NDArray[np.float64]
+) -> dict[str, Any]:
     return {
         "depth": int(tree.depth[node]),
         "rows": int(tree.rows[node]),
         "weight": float(tree.weight[node]),
         "loss": float(tree.loss[node]),
-        "value": tree.value[node].tolist(),
+        "value": values[node].tolist(),
         "split": None if tree.column[node] < 0 else _describe_split(tree, node, columns),
         "left": _child(tree.left[node]),
         "right": _child(tree.right[node]),
@@ -114,8 +119,8 @@ def _describe_split(tree: TreeArrays, node: int, columns: list[dict[str, Any]]) 
     sets = _sets(tree.sets, int(tree.set_begin[node]), int(tree.set_words[node]))
     split = _describe_rule(int(tree.column[node]), float(tree.threshold[node]), sets, columns)
     split["missing_to"] = Branch(int(tree.missing_to[node])).word
-    split["larger"] = Branch(int(tree.larger[node])).word
-    split["share"] = float(tree.share[node])
+    split["larger"] = Branch(int(tree.larger_side[node])).word
+    split["share"] = float(tree.left_fraction[node])
     surrogates = range(int(tree.surrogate_begin[node]), int(tree.surrogate_begin[node + 1]))
     split["surrogates"] = [_describe_surrogate(tree, i, columns) for i in surrogates]
     return split

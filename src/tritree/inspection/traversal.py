@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tritree.encoder import MISSING as NO_CATEGORY
-from tritree.inspection.tree_arrays import Branch
+from tritree.inspection.tree_arrays import Branch, parents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree import _core
-    from tritree.inspection.tree_arrays import BoostedTreeArrays, TreeArrays
+    from tritree.inspection.tree_arrays import TreeArrays
 
 __all__ = [
     "LeafAssignments",
@@ -151,7 +151,7 @@ class Traversal:
         side[lacking] = missing_to
         # an unknown category does not inherit the meaning of missing
         one_sided = lacking[(missing_to <= Branch.RIGHT) & (found[lacking] == _UNKNOWN)]
-        side[one_sided] = tree.larger[parts.node[one_sided]]
+        side[one_sided] = tree.larger_side[parts.node[one_sided]]
         by_surrogate = lacking[missing_to == Branch.SURROGATES]
         if len(by_surrogate):
             side[by_surrogate], decided_by[by_surrogate] = self._ask_surrogates(parts, by_surrogate)
@@ -161,7 +161,7 @@ class Traversal:
         side, right = side[taken], np.arange(len(both)) + len(side)
         side[both], side[right] = Branch.LEFT, Branch.RIGHT
         node, fraction = parts.node[taken], parts.fraction[taken]
-        left_fraction = tree.share[node[both]]
+        left_fraction = tree.left_fraction[node[both]]
         fraction[both] *= left_fraction
         fraction[right] *= 1 - left_fraction
         to = self._children[side, node].astype(np.int64)
@@ -187,7 +187,7 @@ class Traversal:
     ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
         """Return the side of the first observed surrogate, else the larger one, and the column that decides."""
         tree, node, row = self._tree, parts.node[which], parts.row[which]
-        side, decided_by = tree.larger[node], tree.column[node]
+        side, decided_by = tree.larger_side[node], tree.column[node]
         surrogate, end = tree.surrogate_begin[node].copy(), tree.surrogate_begin[node + 1]
         waiting = np.flatnonzero(surrogate < end)
         while len(waiting):
@@ -326,25 +326,26 @@ class LeafAssignments:
 
 
 def assign_leaves(
-    ensemble: _core.Ensemble, columns: _core.Columns, n_rows: int, n_threads: int
+    core: _core.GrowingModel, columns: _core.Columns, n_rows: int, n_threads: int
 ) -> Sequence[LeafAssignments]:
-    """Return the leaf assignments of rows, one per tree of a boosted ensemble, grown as far as the rows need."""
-    if ensemble.goes_both_ways:
-        begin, row, node, fraction = ensemble.ends(columns, n_rows, n_threads)
+    """Return the leaf assignments of rows, one per tree of a model, grown as far as the rows need."""
+    if core.params["missing"] == "fractional":
+        begin, row, node, fraction = core.leaf_fractions(columns, n_rows, n_threads)
         return [LeafAssignments(row[a:b], node[a:b], fraction[a:b]) for a, b in pairwise(begin.tolist())]
-    nodes, every = ensemble.apply(columns, n_rows, n_threads), np.arange(n_rows)
+    nodes, every = core.apply(columns, n_rows, n_threads), np.arange(n_rows)
     return [LeafAssignments(every, of_tree) for of_tree in nodes.T]
 
 
-def ascend(tree: BoostedTreeArrays, leaves: LeafAssignments) -> Iterator[Transitions]:
+def ascend(tree: TreeArrays, leaves: LeafAssignments) -> Iterator[Transitions]:
     """Yield the last transitions of rows, given their leaves, then the ones before, up to the root."""
     row, to = leaves.row, leaves.node.astype(np.int64)
     fraction = np.ones(len(row)) if leaves.fraction is None else leaves.fraction
     ungrown = np.flatnonzero(tree.column[to] >= 0)  # rows that need a third branch that is not grown
     stay = to[ungrown]
     yield Transitions(row[ungrown], fraction[ungrown], stay, stay, tree.column[stay])
-    while len(at := np.flatnonzero(tree.parent[to] >= 0)):
+    parent = parents(tree)
+    while len(at := np.flatnonzero(parent[to] >= 0)):
         row, fraction, to = row[at], fraction[at], to[at]
-        node = tree.parent[to].astype(np.int64)
+        node = parent[to].astype(np.int64)
         yield Transitions(row, fraction, node, to, tree.column[node])
         to = node

@@ -17,6 +17,7 @@ import numpy as np
 
 from tritree.errors import ModelFileError
 from tritree.output_files import check_output_path, write_atomically
+from tritree.serialization import format_1
 from tritree.serialization.arrays import get_state, restore_model
 from tritree.serialization.description import (
     FORMAT_VERSION,
@@ -148,6 +149,9 @@ def read_file(path: Path) -> tuple[JsonObject, dict[str, NDArray[Any]]]:
     _check_version(description)
     if checksum != _checksum(text, arrays):
         raise ModelFileError("damaged or altered: its contents do not match its checksum")
+    if description.get("format", int) == 1:
+        upgraded, arrays = format_1.upgrade(json.loads(text), arrays)
+        description = JsonObject(upgraded, "the description")
     return description, arrays
 
 
@@ -165,7 +169,7 @@ def _read_metadata(header: bytes) -> tuple[str, str]:
 
 def _check_version(description: JsonObject) -> None:
     version = description.get("format", int)
-    if version == FORMAT_VERSION:
+    if version in (1, FORMAT_VERSION):
         return
     from tritree import __version__
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT_VERSION", "JsonObject", "describe", "first_line", "restore_estimator"]
 
 #: Version of the format that is written. It rises when an older tritree could misread a file.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 #: Names of the estimators in files, and where they are.
 _ESTIMATORS = {

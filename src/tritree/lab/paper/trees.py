@@ -16,11 +16,11 @@ class AuthorRegressor(TrinaryTreeRegressor):
     """
 
     def _core_options(self) -> dict[str, Any]:
-        return {"missing_counts_twice": True}
+        return {"missing_counts_on_both_sides": True}
 
 
 class AuthorClassifier(TrinaryTreeClassifier):
     """Classification tree that does the same, and multiplies a node's cross-entropy by its number of rows once more."""
 
     def _core_options(self) -> dict[str, Any]:
-        return {"missing_counts_twice": True, "criterion": "entropy_times_rows"}
+        return {"missing_counts_on_both_sides": True, "criterion": "entropy_times_rows"}

@@ -1,0 +1,123 @@
+#include "data/binning.hpp"
+
+#include <nanobind/stl/pair.h>
+
+#include "bind/arrays.hpp"
+#include "common/parallel.hpp"
+#include "model/serialization.hpp"
+
+namespace tritree::bind {
+
+void check_signals() {
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+namespace {
+
+ColumnView view_of(const AnyArray& array) {
+    ColumnView view;
+    if (array.dtype() == nb::dtype<double>())
+        view.type = ColumnView::Type::Float64;
+    else if (array.dtype() == nb::dtype<float>())
+        view.type = ColumnView::Type::Float32;
+    else if (array.dtype() == nb::dtype<std::int32_t>())
+        view.type = ColumnView::Type::Category;
+    else
+        throw nb::type_error("a column must be float64, float32 or int32");
+    view.data = static_cast<const char*>(array.data());
+    view.stride = array.stride(0) * static_cast<std::ptrdiff_t>(array.itemsize());
+    return view;
+}
+
+}  // namespace
+
+TableView view_table(const nb::object& columns, std::size_t n_rows, std::vector<AnyArray>& keep) {
+    TableView table{{}, n_rows};
+    if (AnyArray matrix; nb::try_cast(columns, matrix)) {
+        if (matrix.ndim() != 2 || matrix.shape(0) != n_rows) throw nb::value_error("columns of different lengths");
+        ColumnView view = view_of(matrix);
+        for (std::size_t j = 0; j < matrix.shape(1);
+             ++j, view.data += matrix.stride(1) * static_cast<std::ptrdiff_t>(matrix.itemsize()))
+            table.columns.push_back(view);
+        keep.push_back(matrix);
+        return table;
+    }
+    for (const nb::handle item : columns) {
+        if (item.is_none()) {
+            table.columns.emplace_back();
+            continue;
+        }
+        const auto array = nb::cast<AnyArray>(item);
+        if (array.ndim() != 1 || array.shape(0) != n_rows) throw nb::value_error("columns of different lengths");
+        table.columns.push_back(view_of(array));
+        keep.push_back(array);
+    }
+    return table;
+}
+
+namespace {
+
+void make_columns(SharedColumns* self, const nb::sequence& columns, const std::vector<std::int64_t>& n_categories,
+                  std::uint32_t max_bins, int n_threads) {
+    if (nb::len(columns) == 0 || nb::len(columns) != n_categories.size()) throw nb::value_error("no columns");
+    const auto n_rows = static_cast<std::size_t>(nb::cast<AnyArray>(columns[0]).shape(0));
+    std::vector<AnyArray> keep;
+    const TableView table = view_table(columns, n_rows, keep);
+    for (std::size_t j = 0; j < table.columns.size(); ++j) {
+        const bool is_category = table.columns[j].type == ColumnView::Type::Category;
+        if (table.columns[j].type == ColumnView::Type::Absent || is_category != (n_categories[j] >= 0))
+            throw nb::type_error("the dtype of a column does not match its number of categories");
+    }
+    nb::gil_scoped_release release;
+    new (self)
+        SharedColumns{std::make_shared<const BinnedColumns>(bin_columns(table, n_categories, max_bins, n_threads))};
+}
+
+const BinnedColumn& column_at(const SharedColumns& shared, std::size_t column) {
+    if (column >= shared.binned->columns.size()) throw nb::index_error("column index out of range");
+    return shared.binned->columns[column];
+}
+
+}  // namespace
+
+void bind_binning(nb::module_& m) {
+    // never released: it is still in use when the interpreter exits
+    static PyObject* const error =
+        nb::exception<InfiniteValueError>(m, "InfiniteValueError", PyExc_ValueError).inc_ref().ptr();
+    nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+        try {
+            std::rethrow_exception(p);
+        } catch (const InfiniteValueError& e) {
+            PyErr_SetObject(error, nb::make_tuple(e.column, e.row, e.value).ptr());
+        }
+    });
+    m.def("hardware_threads", &hardware_threads);
+    nb::class_<SharedColumns>(m, "BinnedColumns")
+        .def("__init__", &make_columns, nb::arg("columns"), nb::arg("n_categories"), nb::arg("max_bins"),
+             nb::arg("n_threads"))
+        .def_prop_ro("n_rows", [](const SharedColumns& shared) { return shared.binned->n_rows; })
+        .def_prop_ro("n_bins",
+                     [](const SharedColumns& shared) {
+                         std::vector<std::uint32_t> n;
+                         for (const BinnedColumn& column : shared.binned->columns) n.push_back(column.n_bins);
+                         return n;
+                     })
+        .def(
+            "bins",
+            [](const SharedColumns& shared, std::size_t column) {
+                return to_numpy(column_at(shared, column).visit([&](const auto* bins) {
+                    return std::vector<std::uint16_t>(bins, bins + shared.binned->n_rows);
+                }));
+            },
+            nb::arg("column"))
+        .def(
+            "bounds",
+            [](const SharedColumns& shared, std::size_t column) {
+                const BinnedColumn& binned = column_at(shared, column);
+                return std::make_pair(to_numpy(binned.bin_min), to_numpy(binned.bin_max));
+            },
+            nb::arg("column"));
+}
+
+}  // namespace tritree::bind

@@ -1,0 +1,249 @@
+#include "grow/ladder_grower.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "common/parallel.hpp"
+
+namespace tritree {
+namespace {
+
+constexpr std::size_t kMaxCachedIntegers = std::size_t{1} << 24;  // 128 MB of histograms
+constexpr std::size_t kSmallSubtreeRows = 256;                    // of the parent
+constexpr std::size_t kSubtreesPerBatch = 64;
+
+}  // namespace
+
+LadderGrower::LadderGrower(std::shared_ptr<const TrainingData> data, const GrowthParameters& params,
+                           std::vector<std::uint32_t> in_bag, Tree& tree_)
+    : tree(tree_),
+      data_(std::move(data)),
+      binned_(*data_->binned),
+      params_(params),
+      in_bag_(std::move(in_bag)),
+      finder_(binned_, data_->target, params_, false),
+      complete_finder_(binned_, data_->target, params_, true) {
+    tree.n_outputs = params.n_outputs();
+    if (params.missing == Strategy::Surrogate && tree.surrogate_begin.empty()) tree.surrogate_begin.assign(1, 0);
+}
+
+std::vector<std::uint32_t> LadderGrower::sampled_rows() const {
+    if (!in_bag_.empty()) return in_bag_;
+    std::vector<std::uint32_t> all(binned_.n_rows);
+    std::iota(all.begin(), all.end(), 0u);
+    return all;
+}
+
+ExpandEntry LadderGrower::make_root() {
+    ExpandEntry root;
+    all_rows_ = sampled_rows();
+    root.ladder.path = params_.seed;
+    if (params_.missing == Strategy::Fractional)
+        root.fractional = {all_rows_, std::vector<double>(all_rows_.size(), 1.0)};
+    root.ladder.rows = all_rows_;
+    return root;
+}
+
+/// Return a child to be grown, without its rows.
+ExpandEntry LadderGrower::make_child(std::int32_t node, Branch branch) const {
+    const auto& [number, rank] = positions[node];
+    const Ladder& parent = ladders[number];
+    ExpandEntry child;
+    child.depth = tree.depth[node] + 1;
+    child.parent_scale = &parent.scale;
+    child.ladder.parent = {node, branch};
+    child.ladder.used_columns = parent.used_columns;
+    child.ladder.path = child_path(parent.path, rank, branch);
+    for (std::int32_t k = 0; k < rank; ++k) child.ladder.used_columns.push_back(parent.splits[k].column);
+    return child;
+}
+
+/// Append entries to the tree, in their order.
+void LadderGrower::append_nodes(std::vector<ExpandEntry>& entries) {
+    std::size_t words = 0, surrogates = 0;
+    for (const ExpandEntry& entry : entries) {
+        if (!entry.ladder.splits.empty()) words += entry.ladder.splits[0].sets.words().size();
+        for (const Surrogate& surrogate : entry.surrogates) words += surrogate.sets.words().size();
+        surrogates += entry.surrogates.size();
+    }
+    tree.reserve_more(entries.size(), words, surrogates);
+    reserve_more(positions, entries.size());
+    reserve_more(ladders, entries.size());
+    reserve_more(unfinished_, entries.size());
+    reserve_more(row_owners_, entries.size());
+    for (ExpandEntry& entry : entries) {
+        const std::int32_t node = tree.add_leaf(entry.stats, entry.depth);
+        const auto ladder = static_cast<std::int32_t>(ladders.size());
+        tree.add_surrogates(entry.surrogates);
+        const BranchRef parent = entry.ladder.parent;
+        if (parent.node != kNone) tree.set_child(parent.node, parent.branch, node);
+        entry.ladder.node = node;
+        positions.push_back({ladder, 0});
+        auto own_rows = std::move(entry.ladder.own_rows);
+        if (!own_rows.empty()) entry.ladder.rows = {};
+        ladders.push_back(std::move(entry.ladder));
+        if (ladders[ladder].splits.empty()) continue;
+        tree.set_split(node, ladders[ladder].splits[0]);
+        unfinished_.push_back(ladder);
+        // Where the children will be leaves, their cells will most likely be enough, too.
+        const bool is_cell_enough = entry.stats.from_cell && !ladders[ladder].splits[0].child_cells.empty();
+        const bool needs_rows = splits_below(entry.depth) || !is_cell_enough;
+        if (splits_below(entry.depth))
+            for (SplitInfo& split : ladders[ladder].splits) split.child_cells = CellSums();
+        if (!own_rows.empty() && needs_rows) set_own_rows(ladder, std::move(own_rows));
+    }
+}
+
+void LadderGrower::grow_binary_tree(int n_threads, const std::function<void()>& check_signals) {
+    std::vector<ExpandEntry> level;
+    level.push_back(make_root());
+    std::vector<SiblingPair> pairs(1);
+    pairs[0].larger = &level[0];
+    std::vector<Histograms> parents;
+    std::vector<SubtreeNode> subtree_roots;
+    while (!level.empty()) {
+        if (check_signals) check_signals();
+        planned_integers_ = 0;
+        for (ExpandEntry& entry : level)
+            entry.keeps_histograms = params_.missing != Strategy::Fractional &&
+                                      keeps_histograms(entry.depth, entry.ladder.rows.size());
+        finder_.find_splits(level, pairs, n_threads);
+        const auto first = static_cast<std::int32_t>(tree.size());
+        append_nodes(level);
+        parents.clear();
+        for (ExpandEntry& entry : level) parents.push_back(std::move(entry.histograms));
+        level = make_children(level, first);
+        if (finder_.grows_small_subtrees()) take_small_subtrees(level, subtree_roots);
+        pairs = make_pairs(level, parents, first);
+    }
+    grow_small_subtrees(subtree_roots, n_threads, check_signals);
+    finder_.free_buffers();
+}
+
+/// Return whether a node with at most this many rows keeps its histograms for its children, within the limit of
+/// memory.
+bool LadderGrower::keeps_histograms(std::int32_t depth, std::size_t n_rows) {
+    if (!splits_below(depth) || planned_integers_ >= kMaxCachedIntegers) return false;
+    planned_integers_ += finder().max_cached_size(n_rows);
+    return planned_integers_ <= kMaxCachedIntegers;
+}
+
+/// Return the children of the nodes of a level that split; `first` is its first node.
+std::vector<ExpandEntry> LadderGrower::make_children(const std::vector<ExpandEntry>& level, std::int32_t first) {
+    std::vector<ExpandEntry> children;
+    children.reserve(2 *
+                      static_cast<std::size_t>(std::count_if(
+                          level.begin(), level.end(), [](const ExpandEntry& entry) { return !entry.leaf; })));
+    for (std::size_t s = 0; s < level.size(); ++s) {
+        const std::int32_t node = first + static_cast<std::int32_t>(s);
+        if (tree.is_leaf(node)) continue;
+        const Ladder& ladder = ladders[positions[node].ladder];
+        for (const Branch branch : {Branch::Left, Branch::Right}) {
+            ExpandEntry child = make_child(node, branch);
+            if (params_.missing == Strategy::Fractional) {
+                child.fractional = fractional_rows(level[s].fractional, binned_, ladder.splits[0], branch);
+                child.ladder.rows = child.fractional.rows;
+            } else {
+                child.ladder.rows = branch == Branch::Left
+                                         ? ladder.rows.first(ladder.sizes.left)
+                                         : ladder.rows.subspan(ladder.sizes.left, ladder.sizes.right);
+            }
+            children.push_back(std::move(child));
+        }
+    }
+    return children;
+}
+
+/// Return the children of a level in pairs, with the histograms of their parents.
+std::vector<SiblingPair> LadderGrower::make_pairs(std::vector<ExpandEntry>& children,
+                                          const std::vector<Histograms>& parents, std::int32_t first) const {
+    std::vector<SiblingPair> pairs;
+    pairs.reserve(children.size() / 2);
+    for (std::size_t d = 0; d < children.size(); d += 2) {
+        SiblingPair pair;
+        pair.node = children[d].ladder.parent.node;
+        pair.smaller = &children[d];
+        pair.larger = &children[d + 1];
+        if (pair.smaller->ladder.rows.size() > pair.larger->ladder.rows.size())
+            std::swap(pair.smaller, pair.larger);
+        const Histograms& histograms = parents[pair.node - first];
+        if (!histograms.empty()) {
+            const Ladder& ladder = ladders[positions[pair.node].ladder];
+            pair.parent = &histograms;
+            pair.rest.rows = ladder.rows.subspan(ladder.sizes.left + ladder.sizes.right);
+        }
+        pairs.push_back(std::move(pair));
+    }
+    return pairs;
+}
+
+/// Take the children of nodes with few rows out of a level, as roots of small subtrees.
+void LadderGrower::take_small_subtrees(std::vector<ExpandEntry>& children,
+                                       std::vector<SubtreeNode>& subtree_roots) const {
+    std::size_t n_left = 0;
+    for (ExpandEntry& child : children) {
+        const Ladder& ladder = child.ladder;
+        if (static_cast<std::size_t>(tree.rows[ladder.parent.node]) > kSmallSubtreeRows) {
+            if (&children[n_left++] != &child) children[n_left - 1] = std::move(child);
+            continue;
+        }
+        SubtreeNode& first = subtree_roots.emplace_back();
+        first.parent = ladder.parent;
+        first.depth = child.depth;
+        first.path = ladder.path;
+        first.rows = ladder.rows;
+    }
+    children.resize(n_left);
+}
+
+void LadderGrower::grow_small_subtrees(std::vector<SubtreeNode>& subtree_roots, int n_threads,
+                           const std::function<void()>& check_signals) {
+    // One at a time stays in the cache until it is appended; threads need more to share.
+    const std::size_t batch = n_threads == 1 ? 1 : kSubtreesPerBatch;
+    std::vector<std::vector<SubtreeNode>> subtrees(batch);
+    for (std::size_t begin = 0; begin < subtree_roots.size(); begin += batch) {
+        if (check_signals && begin % kSubtreesPerBatch == 0) check_signals();
+        const std::size_t n = std::min(batch, subtree_roots.size() - begin);
+        parallel_for(n, n_threads, [&](std::size_t i) {
+            SubtreeNode& first = subtree_roots[begin + i];
+            const FixedPointScale& above = ladders[positions[first.parent.node].ladder].scale;
+            grow_small_subtree(finder_, std::move(first), above, subtrees[i]);
+        });
+        for (std::size_t i = 0; i < n; ++i) append_nodes(subtrees[i]);
+    }
+}
+
+/// Append a small subtree to the tree.
+void LadderGrower::append_nodes(std::vector<SubtreeNode>& nodes) {
+    std::size_t words = 0;
+    for (const SubtreeNode& entry : nodes)
+        if (!entry.splits.empty()) words += entry.splits[0].sets.words().size();
+    const std::size_t n_splits = nodes.size() / 2;  // each has two children
+    tree.reserve_more(nodes.size(), words);
+    reserve_more(positions, nodes.size());
+    reserve_more(ladders, n_splits);
+    reserve_more(unfinished_, n_splits);
+    const auto first = static_cast<std::int32_t>(tree.size());
+    for (SubtreeNode& entry : nodes) {
+        const std::int32_t node = tree.add_leaf(entry.stats, entry.depth);
+        if (node != first) entry.parent.node += first;
+        tree.set_child(entry.parent.node, entry.parent.branch, node);
+        const bool splits = !entry.splits.empty();
+        positions.push_back({splits ? static_cast<std::int32_t>(ladders.size()) : kNone, 0});
+        if (!splits) continue;
+        tree.set_split(node, entry.splits[0]);
+        unfinished_.push_back(positions.back().ladder);
+        Ladder& ladder = ladders.emplace_back();
+        ladder.node = node;
+        ladder.parent = entry.parent;
+        ladder.rows = entry.rows;
+        ladder.sizes = entry.sizes;
+        ladder.scale = entry.scale;
+        ladder.path = entry.path;
+        ladder.first_split_only = true;
+        ladder.splits = std::move(entry.splits);
+    }
+}
+
+}  // namespace tritree

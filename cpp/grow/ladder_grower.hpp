@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "data/binned_columns.hpp"
+#include "grow/ladder.hpp"
+#include "grow/small_subtree.hpp"
+#include "grow/split_finder.hpp"
+#include "tree/tree.hpp"
+
+namespace tritree {
+
+/// The training table that single trees and forests grow from.
+struct TrainingData {
+    std::shared_ptr<const BinnedColumns> binned;
+    Target target;
+};
+
+/// Grows a tree by ladders: first what a binary tree would have, then any branch on demand.
+///
+/// The result of growing a branch depends on the branch only, not on what was grown before, nor on threads. Not
+/// thread-safe.
+class LadderGrower {
+  public:
+    /// `in_bag`: the rows to grow from, in ascending order, repeated if sampled twice; empty for all rows.
+    LadderGrower(std::shared_ptr<const TrainingData> data, const GrowthParameters& params,
+                 std::vector<std::uint32_t> in_bag, Tree& tree_);
+    LadderGrower(const LadderGrower&) = delete;
+    LadderGrower& operator=(const LadderGrower&) = delete;
+
+    /// Grow the root and the children of first splits; `check_signals` may throw to interrupt.
+    void grow_binary_tree(int n_threads, const std::function<void()>& check_signals = {});
+    /// Grow the given branches that have not been grown yet.
+    void grow(std::vector<BranchRef> branches, int n_threads);
+    /// Grow at most `max_branches` of the branches that have not been grown yet, on the way to all of them.
+    void grow_some(std::int64_t max_branches, int n_threads);
+    /// Find the rows of the ladders of a tree read from a file.
+    void restore_rows();
+    /// Return whether sums over the rows of a ladder cannot overflow in its scale.
+    bool fits(std::int32_t ladder) { return finder_.stats_builder().fits(rows_of(ladder), ladders[ladder].scale); }
+    /// Return the rows of a ladder, found again if they were dropped. Valid until the next drop.
+    std::span<const std::uint32_t> rows_of(std::int32_t ladder);
+    /// Drop the rows of the oldest ladders grown on demand, if there are too many.
+    void drop_old_rows();
+
+    const std::shared_ptr<const TrainingData>& data() const { return data_; }
+    const BinnedColumns& binned() const { return *data_->binned; }
+    const Target& target() const { return data_->target; }
+    const GrowthParameters& params() const { return params_; }
+    const std::vector<std::uint32_t>& in_bag() const { return in_bag_; }
+    std::vector<std::uint32_t> sampled_rows() const;
+
+    Tree& tree;
+    std::vector<Ladder> ladders;
+    std::vector<LadderPosition> positions;  ///< one per node
+
+  private:
+    using HistogramCache = std::unordered_map<std::int32_t, Histograms>;  // by ladder
+
+    // growth by fit
+    ExpandEntry make_root();
+    ExpandEntry make_child(std::int32_t node, Branch branch) const;
+    std::vector<ExpandEntry> make_children(const std::vector<ExpandEntry>& level, std::int32_t first);
+    std::vector<SiblingPair> make_pairs(std::vector<ExpandEntry>& children, const std::vector<Histograms>& parents,
+                                        std::int32_t first) const;
+    void append_nodes(std::vector<ExpandEntry>& entries);
+    void take_small_subtrees(std::vector<ExpandEntry>& children, std::vector<SubtreeNode>& subtree_roots) const;
+    void grow_small_subtrees(std::vector<SubtreeNode>& subtree_roots, int n_threads,
+                             const std::function<void()>& check_signals);
+    void append_nodes(std::vector<SubtreeNode>& nodes);
+    bool splits_below(std::int32_t depth) const { return depth + 1 < params_.max_depth; }
+    bool keeps_histograms(std::int32_t depth, std::size_t n_rows);
+
+    // growth on demand
+    void grow_branches(std::vector<BranchRef> branches, int n_threads);
+    std::vector<BranchRef> find_ungrown(std::int64_t max_branches);
+    void complete_ladders(std::span<const BranchRef> branches, int n_threads);
+    void open_third(std::int32_t node);
+    void grow_children(std::span<const BranchRef> branches, HistogramCache& cache, int n_threads);
+    void grow_leaves(std::span<const BranchRef> branches, int n_threads);
+    void stats_from_rows(std::span<const BranchRef> branches, std::span<std::optional<NodeStats>> leaves,
+                         int n_threads);
+    void build_ladder_histograms(std::span<const SiblingPair> pairs, HistogramCache& cache, int n_threads);
+    Partition partition_of(const Ladder& ladder, std::int32_t rank) const;
+    void partition_pair(SiblingPair& pair) const;
+    void set_own_rows(std::int32_t ladder, std::vector<std::uint32_t> rows);
+    const FixedPointScale* parent_scale(const Ladder& ladder) const {
+        return ladder.parent.node == kNone ? nullptr : &ladders[positions[ladder.parent.node].ladder].scale;
+    }
+    const SplitFinder& finder() const { return complete_cells_ ? complete_finder_ : finder_; }
+
+    std::shared_ptr<const TrainingData> data_;
+    const BinnedColumns& binned_;
+    GrowthParameters params_;
+    std::vector<std::uint32_t> in_bag_;
+    // Complete cells take longer to accumulate, which pays where most leaves below are grown.
+    SplitFinder finder_, complete_finder_;
+    bool complete_cells_ = false;
+    std::vector<std::uint32_t> all_rows_;  // of the root, partitioned by the ladders grown by fit
+    std::vector<std::int32_t> row_owners_;  // ladders with rows of their own, oldest first
+    std::size_t n_own_rows_ = 0;
+    // of the ladders that the last call has grown: the next one will most likely grow their children
+    HistogramCache cached_histograms_;
+    std::size_t planned_integers_ = 0;      // of histograms to be cached
+    std::vector<std::int32_t> unfinished_;  // ladders that may have branches to grow
+};
+
+}  // namespace tritree

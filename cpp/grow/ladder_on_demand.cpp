@@ -1,0 +1,329 @@
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "common/parallel.hpp"
+#include "grow/ladder_grower.hpp"
+
+namespace tritree {
+namespace {
+
+// Growth on demand keeps numbers for each row of the nodes of a batch, and histograms and rows of nodes that will
+// probably be needed next. What exceeds these limits is computed again.
+constexpr std::size_t kBatchRows = std::size_t{1} << 20;   // at least, in one batch of nodes
+constexpr std::size_t kMaxOwnRows = std::size_t{1} << 24;  // 64 MB of row numbers
+
+}  // namespace
+
+void LadderGrower::grow_some(std::int64_t max_branches, int n_threads) {
+    if (!std::exchange(complete_cells_, true)) cached_histograms_.clear();  // with other cells
+    grow_branches(find_ungrown(max_branches), n_threads);
+}
+
+void LadderGrower::grow(std::vector<BranchRef> branches, int n_threads) {
+    if (std::exchange(complete_cells_, false)) cached_histograms_.clear();
+    grow_branches(std::move(branches), n_threads);
+}
+
+void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads) {
+    std::sort(branches.begin(), branches.end());
+    branches.erase(std::unique(branches.begin(), branches.end()), branches.end());
+    std::erase_if(branches, [&](const BranchRef& w) { return tree.child(w.node, w.branch) != kUngrown; });
+    complete_ladders(branches, n_threads);
+    for (const auto& [node, branch] : branches)
+        if (branch == Branch::Third) open_third(node);
+    std::erase_if(branches, [](const BranchRef& w) { return w.branch == Branch::Third; });
+    if (branches.empty()) return;
+
+    // Those that may split first, and all of one ladder together.
+    auto ladder_of = [&](const BranchRef& w) { return positions[w.node].ladder; };
+    auto may_split = [&](const BranchRef& w) { return splits_below(tree.depth[w.node]); };
+    std::stable_sort(branches.begin(), branches.end(), [&](const BranchRef& a, const BranchRef& b) {
+        return std::tuple(!may_split(a), ladder_of(a)) < std::tuple(!may_split(b), ladder_of(b));
+    });
+    auto cache = std::exchange(cached_histograms_, {});
+    planned_integers_ = 0;
+    const std::size_t batch_rows = std::max(binned_.n_rows, kBatchRows);
+    std::size_t begin = 0, rows = 0;
+    for (std::size_t end = 0; end < branches.size();) {
+        const std::int32_t ladder = ladder_of(branches[end]);
+        const bool splitting = may_split(branches[end]);
+        for (; end < branches.size() && ladder_of(branches[end]) == ladder; ++end)
+            rows += static_cast<std::size_t>(tree.rows[branches[end].node]);
+        if (rows < batch_rows && end < branches.size() && may_split(branches[end]) == splitting) continue;
+        const auto batch = std::span(branches).subspan(begin, end - begin);
+        drop_old_rows();
+        splitting ? grow_children(batch, cache, n_threads) : grow_leaves(batch, n_threads);
+        for (const BranchRef& w : batch) cache.erase(ladder_of(w));
+        begin = end;
+        rows = 0;
+    }
+    drop_old_rows();
+    finder().free_buffers();
+}
+
+/// Find the remaining splits of ladders that have only the first, before third branches are opened there.
+void LadderGrower::complete_ladders(std::span<const BranchRef> branches, int n_threads) {
+    std::vector<std::int32_t> ladder_numbers;
+    for (const auto& [node, branch] : branches)
+        if (branch == Branch::Third && ladders[positions[node].ladder].first_split_only) ladder_numbers.push_back(positions[node].ladder);
+    std::sort(ladder_numbers.begin(), ladder_numbers.end());
+    ladder_numbers.erase(std::unique(ladder_numbers.begin(), ladder_numbers.end()), ladder_numbers.end());
+    for (const std::int32_t number : ladder_numbers) rows_of(number);
+    std::vector<std::vector<SplitInfo>> rest(ladder_numbers.size());
+    parallel_for(ladder_numbers.size(), n_threads, [&](std::size_t i) {
+        const Ladder& ladder = ladders[ladder_numbers[i]];
+        rest[i] = finder().remaining_splits(ladder, parent_scale(ladder));
+    });
+    for (std::size_t i = 0; i < ladder_numbers.size(); ++i) {
+        Ladder& ladder = ladders[ladder_numbers[i]];
+        reserve_more(ladder.splits, rest[i].size());
+        for (SplitInfo& split : rest[i]) ladder.splits.push_back(std::move(split));
+        ladder.first_split_only = false;
+    }
+}
+
+void LadderGrower::open_third(std::int32_t node) {
+    const LadderPosition position = positions[node];
+    const auto& splits = ladders[position.ladder].splits;
+    const bool is_split = static_cast<std::size_t>(position.rank) + 1 < splits.size();
+    tree.reserve_more(1, is_split ? splits[position.rank + 1].sets.words().size() : 0);
+    reserve_more(positions, 1);
+    const std::int32_t third_node = tree.add_third(node);
+    tree.set_child(node, Branch::Third, third_node);
+    positions.push_back({position.ladder, position.rank + 1});
+    if (is_split) tree.set_split(third_node, splits[position.rank + 1]);
+}
+
+/// Grow children at maximum depth: only their statistics are needed.
+void LadderGrower::grow_leaves(std::span<const BranchRef> branches, int n_threads) {
+    std::vector<std::optional<NodeStats>> leaves(branches.size());
+    auto stats_from_cells = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t w = begin; w < end; ++w) {
+            const auto& [number, rank] = positions[branches[w].node];
+            const Ladder& ladder = ladders[number];
+            const std::span<const std::int64_t> child_cells = ladder.splits[rank].child_cells;
+            if (child_cells.empty()) continue;
+            const std::size_t width = child_cells.size() / 2, branch = branches[w].branch == Branch::Left ? 0 : 1;
+            leaves[w] = finder_.stats_builder().stats_of_cell(child_cells.subspan(branch * width, width), ladder.scale);
+        }
+    };
+    parallel_blocks(branches.size(), 256, n_threads, stats_from_cells);
+    stats_from_rows(branches, leaves, n_threads);
+    tree.reserve_more(branches.size(), 0);
+    reserve_more(positions, branches.size());
+    for (std::size_t w = 0; w < branches.size(); ++w) {
+        const auto& [node, branch] = branches[w];
+        tree.set_child(node, branch, tree.add_leaf(*leaves[w], tree.depth[node] + 1));
+        positions.push_back({kNone, 0});
+        const auto& [ladder, rank] = positions[node];
+        if (tree.left[node] >= 0 && tree.right[node] >= 0) ladders[ladder].splits[rank].child_cells = CellSums();
+    }
+}
+
+/// Compute the statistics of leaves whose cells were not precise enough.
+void LadderGrower::stats_from_rows(std::span<const BranchRef> branches, std::span<std::optional<NodeStats>> leaves,
+                            int n_threads) {
+    // A task is a few leaves of one ladder, whose targets are gathered once.
+    constexpr std::size_t kLeavesPerTask = 16;
+    std::vector<std::vector<std::size_t>> tasks;
+    for (std::size_t w = 0; w < branches.size(); ++w) {
+        if (leaves[w]) continue;
+        const std::int32_t ladder = positions[branches[w].node].ladder;
+        const bool open = !tasks.empty() && tasks.back().size() < kLeavesPerTask &&
+                          positions[branches[tasks.back()[0]].node].ladder == ladder;
+        if (!open) {
+            rows_of(ladder);
+            tasks.emplace_back();
+        }
+        tasks.back().push_back(w);
+    }
+    parallel_for(tasks.size(), n_threads, [&](std::size_t t) {
+        thread_local TargetBuffer buffer;
+        const Ladder& ladder = ladders[positions[branches[tasks[t][0]].node].ladder];
+        finder_.stats_builder().gather(ladder.rows, buffer);
+        std::int32_t partitioned = kNone;
+        std::array<TargetView, 2> child_cells;
+        for (const std::size_t w : tasks[t]) {
+            const auto& [node, branch] = branches[w];
+            if (partitioned != node)
+                child_cells = partition_targets(ladder.rows, buffer.view(), binned_, ladder.splits[positions[node].rank]);
+            partitioned = node;
+            leaves[w] = finder_.stats_builder().stats_of_leaf(child_cells[static_cast<std::size_t>(branch)], ladder.scale);
+        }
+        buffer.trim();
+    });
+}
+
+void LadderGrower::grow_children(std::span<const BranchRef> branches, HistogramCache& cache, int n_threads) {
+    std::vector<ExpandEntry> entries;
+    entries.reserve(branches.size());  // pairs point into it
+    std::vector<SiblingPair> pairs;
+    for (const auto& [node, branch] : branches) {
+        if (pairs.empty() || pairs.back().node != node) {
+            rows_of(positions[node].ladder);
+            pairs.emplace_back().node = node;
+        }
+        ExpandEntry& child = entries.emplace_back(make_child(node, branch));
+        child.keeps_histograms =
+            keeps_histograms(child.depth, static_cast<std::size_t>(tree.rows[node]));
+        (pairs.back().smaller == nullptr ? pairs.back().smaller : pairs.back().larger) = &child;
+    }
+    parallel_for(pairs.size(), n_threads, [&](std::size_t f) { partition_pair(pairs[f]); });
+    build_ladder_histograms(pairs, cache, n_threads);
+    for (SiblingPair& pair : pairs) {
+        const auto cached = cache.find(positions[pair.node].ladder);
+        if (cached != cache.end()) pair.parent = &cached->second;
+    }
+    finder().find_splits(entries, pairs, n_threads);
+    const auto first = static_cast<std::int32_t>(ladders.size());
+    append_nodes(entries);
+    for (std::size_t s = 0; s < entries.size(); ++s) {
+        if (entries[s].histograms.empty()) continue;
+        cached_histograms_.emplace(first + static_cast<std::int32_t>(s), std::move(entries[s].histograms));
+    }
+}
+
+/// Return the rows of a ladder, partitioned by one of its splits.
+Partition LadderGrower::partition_of(const Ladder& ladder, std::int32_t rank) const {
+    const bool sorted = !ladder.own_rows.empty();
+    return tritree::partition_of(ladder.rows, sorted, binned_, ladder.splits[rank]);
+}
+
+/// Give the children of a pair grown on demand their rows.
+void LadderGrower::partition_pair(SiblingPair& pair) const {
+    const auto& [number, rank] = positions[pair.node];
+    Partition parts = partition_of(ladders[number], rank);
+    auto give = [&](ExpandEntry* child) {
+        if (child == nullptr) return;
+        const Branch branch = child->ladder.parent.branch;
+        child->ladder.own_rows = std::move(branch == Branch::Left ? parts.left : parts.right);
+        child->ladder.rows = child->ladder.own_rows;
+    };
+    const bool left_smaller = parts.left.size() <= parts.right.size();
+    give(pair.smaller);
+    give(pair.larger);
+    if (pair.larger == nullptr) {
+        // one child alone: if it is the larger one, the rows of the other belong to the rest
+        const bool is_smaller = (pair.smaller->ladder.parent.branch == Branch::Left) == left_smaller;
+        if (is_smaller) return;
+        std::swap(pair.smaller, pair.larger);
+        pair.rest_rows = std::move(left_smaller ? parts.left : parts.right);
+    } else if (!left_smaller) {
+        std::swap(pair.smaller, pair.larger);
+    }
+    pair.rest_rows.insert(pair.rest_rows.end(), parts.third.begin(), parts.third.end());
+    pair.rest.rows = pair.rest_rows;
+}
+
+/// Build histograms of ladders that are not cached, where subtraction saves more than that costs.
+void LadderGrower::build_ladder_histograms(std::span<const SiblingPair> pairs, HistogramCache& cache, int n_threads) {
+    std::vector<std::int32_t> ladder_numbers;
+    std::vector<const Ladder*> to_build;
+    for (std::size_t begin = 0, end; begin < pairs.size(); begin = end) {
+        const std::int32_t ladder = positions[pairs[begin].node].ladder;
+        std::size_t saved_rows = 0;  // that need not be accumulated then
+        for (end = begin; end < pairs.size() && positions[pairs[end].node].ladder == ladder; ++end) {
+            const SiblingPair& pair = pairs[end];
+            if (pair.larger == nullptr) continue;
+            const std::size_t rows = pair.larger->ladder.rows.size();
+            saved_rows += rows - std::min(rows, pair.rest.rows.size());
+        }
+        if (cache.contains(ladder) || 4 * saved_rows < 5 * ladders[ladder].rows.size()) continue;
+        ladder_numbers.push_back(ladder);
+        to_build.push_back(&ladders[ladder]);
+    }
+    auto histograms = finder().build_histograms_of(to_build, n_threads);
+    for (std::size_t b = 0; b < ladder_numbers.size(); ++b) cache.emplace(ladder_numbers[b], std::move(histograms[b]));
+}
+
+/// Return at most `max_branches` branches that have not been grown, of the newest ladders first: their histograms
+/// are still cached.
+std::vector<BranchRef> LadderGrower::find_ungrown(std::int64_t max_branches) {
+    std::vector<BranchRef> branches;
+    auto room = [&] { return static_cast<std::int64_t>(branches.size()) < max_branches; };
+    std::size_t at = unfinished_.size();
+    while (at > 0 && room()) {
+        --at;
+        bool all = true;
+        for (std::int32_t node = ladders[unfinished_[at]].node; node >= 0; node = tree.third[node])
+            for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
+                if (tree.child(node, branch) != kUngrown) continue;
+                all = false;
+                if (room()) branches.push_back({node, branch});
+            }
+        if (all) unfinished_.erase(unfinished_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    return branches;
+}
+
+std::span<const std::uint32_t> LadderGrower::rows_of(std::int32_t number) {
+    std::vector<std::int32_t> path;  // ladders without rows, up to one that has them
+    for (std::int32_t b = number; ladders[b].rows.empty(); b = positions[ladders[b].parent.node].ladder)
+        path.push_back(b);
+    // Rows of ladders in between are kept for the next call, unless the path is long.
+    constexpr std::size_t kMaxKeptPath = 32;
+    const bool is_long = path.size() > kMaxKeptPath;
+    std::vector<std::uint32_t> rows;
+    for (; !path.empty(); path.pop_back()) {
+        const auto& [node, branch] = ladders[path.back()].parent;
+        const auto& [number_above, rank] = positions[node];
+        const Ladder& above = ladders[number_above];
+        Partition parts = rows.empty() ? partition_of(above, rank)
+                                       : tritree::partition_of(rows, true, binned_, above.splits[rank]);
+        rows = std::move(branch == Branch::Left ? parts.left : parts.right);
+        if (rows.empty()) return {};
+        if (!is_long || path.size() == 1) set_own_rows(path.back(), std::exchange(rows, {}));
+    }
+    return ladders[number].rows;
+}
+
+void LadderGrower::set_own_rows(std::int32_t number, std::vector<std::uint32_t> rows) {
+    Ladder& ladder = ladders[number];
+    ladder.own_rows = std::move(rows);
+    ladder.rows = ladder.own_rows;
+    row_owners_.push_back(number);
+    n_own_rows_ += ladder.own_rows.size();
+}
+
+void LadderGrower::drop_old_rows() {
+    std::size_t n_dropped = 0;
+    while (n_own_rows_ > kMaxOwnRows) {
+        Ladder& ladder = ladders[row_owners_[n_dropped++]];
+        n_own_rows_ -= ladder.own_rows.size();
+        ladder.own_rows = std::vector<std::uint32_t>();  // {} would keep the memory
+        ladder.rows = {};
+    }
+    row_owners_.erase(row_owners_.begin(), row_owners_.begin() + static_cast<std::ptrdiff_t>(n_dropped));
+}
+
+void LadderGrower::restore_rows() {
+    all_rows_ = sampled_rows();
+    ladders[0].rows = all_rows_;
+    ladders[0].path = params_.seed;
+    // parents come before their children
+    for (std::int32_t node = 0; node < static_cast<std::int32_t>(tree.size()); ++node) {
+        const auto& [number, rank] = positions[node];
+        if (number == kNone) continue;
+        Ladder& ladder = ladders[number];
+        const bool grown_by_fit = rank == 0 && !ladder.rows.empty();
+        if (rank == 0) {
+            ladder.node = node;
+            if (!ladder.splits.empty()) unfinished_.push_back(number);
+        }
+        if (grown_by_fit && !ladder.splits.empty()) ladder.sizes = partition_rows(ladder.rows, binned_, ladder.splits[0], {});
+        for (const Branch branch : {Branch::Left, Branch::Right}) {
+            const std::int32_t child = tree.child(node, branch);
+            if (child < 0 || positions[child].ladder == kNone) continue;
+            Ladder& below = ladders[positions[child].ladder];
+            below.parent = {node, branch};
+            below.path = child_path(ladder.path, rank, branch);
+            if (grown_by_fit)
+                below.rows = branch == Branch::Left ? ladder.rows.first(ladder.sizes.left)
+                                                  : ladder.rows.subspan(ladder.sizes.left, ladder.sizes.right);
+        }
+    }
+}
+
+}  // namespace tritree

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace tritree {
+
+/// How missing values are handled; the values of the Python parameter `missing`.
+enum class Strategy : std::uint8_t { Trinary, TrinaryMia, Mia, Majority, Fractional, Surrogate };
+
+/// Split criterion of single trees and forests. EntropyTimesRows is for the reproduction of the paper only: the
+/// runs behind its figure multiplied the cross-entropy of a node once more by its rows.
+enum class CriterionKind : std::uint8_t { SquaredError, Entropy, Gini, EntropyTimesRows };
+
+/// Where a split sends a row.
+enum class Branch : std::int8_t { None = -1, Left = 0, Right = 1, Third = 2, Both = 3, Surrogates = 4 };
+
+/// A gain, or a difference between gains, of at most this fraction of the loss of the node is rounding error.
+inline constexpr double kNegligible = 1e-12;
+
+/// Tolerance in comparing a sum of fractional memberships with a number of rows.
+inline constexpr double kMembershipTolerance = 1e-9;
+
+/// Upper limit of depths, so that two of them can be added.
+inline constexpr int kMaxDepth = 1 << 29;
+
+inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+/// Growth parameters of a tree, a forest or a boosted ensemble.
+struct GrowthParameters {
+    Strategy missing = Strategy::Trinary;
+    int max_depth = 5;
+    std::int64_t max_leaf_nodes = 0;  ///< 0: no limit
+    std::int64_t min_samples_leaf = 20;
+    double max_features = 1;  ///< fraction of the columns that a split may use, sampled by seed and node
+    bool split_on_missing = true;
+    std::uint64_t seed = 0;
+    std::int64_t max_third_nodes = kNoLimit;  ///< nodes grown on demand per tree
+
+    // single trees and forests
+    CriterionKind criterion = CriterionKind::SquaredError;
+    int n_classes = 0;  ///< 0 in regression
+    int max_surrogates = 5;
+    /// Forests: keep the best split of a node only. The rest of its ladder, one split per column, would more than
+    /// double the memory, and most of it is never needed.
+    bool keep_best_split_only = false;
+    /// Fractional splits: whether missing rows count fully on both sides for `min_samples_leaf`. For the
+    /// reproduction of the paper only; such trees are grown in full by fit, so it is not saved.
+    bool missing_counts_on_both_sides = false;
+
+    // boosting
+    double l2 = 0;
+    std::vector<std::int8_t> monotonic;  ///< per column 1, -1 or 0; empty if unconstrained
+    int third_depth_extra = 0;
+    std::int64_t third_rows = 1000;  ///< maximum number of rows that a third branch is fitted to
+    bool estimates_variance = false;  ///< whether third branches estimate the variance of the prediction
+
+    int n_outputs() const { return n_classes > 0 ? n_classes : 1; }
+    bool has_third() const { return missing == Strategy::Trinary || missing == Strategy::TrinaryMia; }
+    bool is_constrained(std::size_t column) const { return !monotonic.empty() && monotonic[column] != 0; }
+    bool may_split_on_missing() const {
+        return split_on_missing && (missing == Strategy::Mia || missing == Strategy::TrinaryMia);
+    }
+    bool may_send_missing(Branch to) const {
+        switch (missing) {
+            case Strategy::Trinary:
+                return to == Branch::Third;
+            case Strategy::TrinaryMia:
+                return to == Branch::Left || to == Branch::Right || to == Branch::Third;
+            case Strategy::Mia:
+            case Strategy::Majority:
+                return to == Branch::Left || to == Branch::Right;
+            case Strategy::Fractional:
+                return to == Branch::Both;
+            case Strategy::Surrogate:
+                return to == Branch::Surrogates;
+        }
+        return false;
+    }
+    /// Return what is wrong with the parameters, or nothing.
+    const char* validate() const {
+        if (missing < Strategy::Trinary || missing > Strategy::Surrogate) return "unknown strategy";
+        if (criterion < CriterionKind::SquaredError || criterion > CriterionKind::EntropyTimesRows)
+            return "unknown criterion";
+        if (n_classes < 0 || (criterion == CriterionKind::SquaredError) != (n_classes == 0))
+            return "the criterion does not match the number of classes";
+        if (max_depth < 0 || max_leaf_nodes < 0 || min_samples_leaf < 1 || max_surrogates < 0 ||
+            max_third_nodes < 0 || third_depth_extra < 0 || third_depth_extra > kMaxDepth || third_rows < 1)
+            return "growth parameters out of range";
+        if (!(max_features > 0) || max_features > 1) return "max_features out of range";
+        if (!(l2 >= 0) || !std::isfinite(l2)) return "l2 out of range";
+        return nullptr;
+    }
+    /// The same for a boosted ensemble on so many columns.
+    const char* validate_boosting(std::size_t n_columns) const {
+        if (missing == Strategy::Surrogate) return "boosting does not support surrogate splits";
+        if (max_depth > kMaxDepth) return "growth parameters out of range";
+        if (!monotonic.empty() && monotonic.size() != n_columns)
+            return "monotonic constraints do not match the columns";
+        return validate();
+    }
+};
+
+}  // namespace tritree

@@ -1,0 +1,355 @@
+#include "grow/split_finder.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "common/parallel.hpp"
+#include "common/random.hpp"
+
+namespace tritree {
+namespace {
+
+constexpr std::size_t kBatch = 4;  // columns accumulated in one pass
+// Integers of a histogram buffer that a thread keeps: enough for two per bin of an exact column.
+constexpr std::size_t kMaxReused = std::size_t{1} << 18;
+
+bool is_searched(const ExpandEntry* entry) { return entry != nullptr && !entry->leaf; }
+
+bool is_searched(const ExpandEntry* entry, std::int32_t column) {
+    return is_searched(entry) && (!entry->ladder.first_split_only ||
+                                  std::binary_search(entry->columns.begin(), entry->columns.end(), column));
+}
+
+void clear_buffer(Histogram& histogram) {
+    if (histogram.capacity() > kMaxReused)
+        histogram = Histogram();
+    else
+        histogram.clear();
+}
+
+}  // namespace
+
+NodeSamples BufferPool::take() {
+    const std::lock_guard lock(mutex_);
+    if (buffers_.empty()) return {};
+    NodeSamples buffers = std::move(buffers_.back());
+    buffers_.pop_back();
+    return buffers;
+}
+
+void BufferPool::give(NodeSamples buffers) {
+    buffers.rows = {};
+    buffers.membership = {};
+    const bool is_small = std::max(buffers.sum.capacity(), buffers.label.capacity()) <= kMaxRows;
+    const std::lock_guard lock(mutex_);
+    if (is_small && buffers_.size() < kMaxBuffers) buffers_.push_back(std::move(buffers));
+}
+
+void BufferPool::clear() {
+    const std::lock_guard lock(mutex_);
+    buffers_.clear();
+}
+
+/// One column of a pair, while its splits are searched.
+struct SplitFinder::ColumnTask {
+    std::int32_t number = 0;
+    const BinnedColumn* column = nullptr;
+    bool derived = false;  // the larger child by subtraction from the parent
+    Histogram of_smaller, of_larger, of_rest;
+};
+
+bool SplitFinder::is_leaf(const NodeStats& stats, std::int32_t depth) const {
+    return depth >= params_.max_depth || stats.pure ||
+           stats.memberships <= static_cast<double>(params_.min_samples_leaf) + kMembershipTolerance;
+}
+
+std::vector<std::int32_t> SplitFinder::usable_columns(const std::vector<std::int32_t>& used_columns) const {
+    std::vector<std::int32_t> columns;
+    columns.reserve(binned_.columns.size());
+    for (std::int32_t j = 0; j < static_cast<std::int32_t>(binned_.columns.size()); ++j)
+        if (std::find(used_columns.begin(), used_columns.end(), j) == used_columns.end()) columns.push_back(j);
+    return columns;
+}
+
+std::size_t SplitFinder::max_cached_size(std::size_t n_rows) const {
+    std::size_t n_integers = 0;
+    for (const BinnedColumn& column : binned_.columns)
+        if (const std::size_t size = histogram_size(column, stats_builder_.layout()); keeps_histogram(size, n_rows))
+            n_integers += size;
+    return n_integers;
+}
+
+void SplitFinder::find_splits(std::vector<ExpandEntry>& entries, std::vector<SiblingPair>& pairs, int n_threads) const {
+    const std::size_t n_columns = binned_.columns.size();
+    std::size_t n_rows = 0;
+    for (const ExpandEntry& entry : entries) n_rows += entry.ladder.rows.size();
+    n_threads = threads_for(n_rows * n_columns, n_threads);
+    // Many pairs: each by one thread, while its rows are in the cache. Few pairs are shared by all threads.
+    if (n_threads == 1 || pairs.size() >= 4 * static_cast<std::size_t>(n_threads))
+        return parallel_for(pairs.size(), n_threads, [&](std::size_t f) { find_pair_splits(pairs[f]); });
+    parallel_for(entries.size(), n_threads, [&](std::size_t s) { read(entries[s], false); });
+    parallel_for(pairs.size(), n_threads, [&](std::size_t f) { check_subtraction(pairs[f]); });
+
+    struct Task {
+        SiblingPair* pair;
+        std::span<const std::int32_t> columns;
+    };
+    std::vector<Task> tasks;
+    const bool many = pairs.size() * n_columns >= 16 * static_cast<std::size_t>(n_threads);
+    const std::size_t batch = many ? kBatch : 2;
+    for (SiblingPair& pair : pairs) {
+        const std::span<const std::int32_t> columns = pair.columns;
+        for (std::size_t begin = 0; begin < columns.size(); begin += batch)
+            tasks.push_back({&pair, columns.subspan(begin, std::min(batch, columns.size() - begin))});
+    }
+    parallel_for(tasks.size(), n_threads,
+                 [&](std::size_t t) { find_column_splits(*tasks[t].pair, tasks[t].columns); });
+    parallel_for(entries.size(), n_threads, [&](std::size_t s) { finish(entries[s]); });
+}
+
+void SplitFinder::find_pair_splits(SiblingPair& pair) const {
+    for (ExpandEntry* entry : pair.children())
+        if (entry != nullptr) read(*entry, true);
+    check_subtraction(pair);
+    const std::span<const std::int32_t> columns = pair.columns;
+    for (std::size_t begin = 0; begin < columns.size(); begin += kBatch)
+        find_column_splits(pair, columns.subspan(begin, std::min(kBatch, columns.size() - begin)));
+    for (ExpandEntry* entry : pair.children())
+        if (entry != nullptr) finish(*entry);
+}
+
+/// Read the targets of an entry. Its columns are then searched one after the other, or by several threads.
+void SplitFinder::read(ExpandEntry& entry, bool column_by_column) const {
+    entry.data = buffers_.take();
+    if (params_.missing == Strategy::Fractional) entry.data.membership = entry.fractional.membership;
+    entry.data.rows = entry.ladder.rows;
+    entry.stats = stats_builder_.read(entry.data, entry.parent_scale);
+    entry.ladder.scale = entry.data.scale;
+    entry.leaf = is_leaf(entry.stats, entry.depth);
+    if (!entry.leaf) {
+        entry.columns = usable_columns(entry.ladder.used_columns);
+        entry.ladder.first_split_only = params_.keep_best_split_only;
+        if (params_.max_features < 1)
+            entry.columns = sample_columns(entry.columns, params_.max_features, hash_seed(entry.ladder.path, 0));
+    }
+    entry.best.resize(entry.leaf || (column_by_column && entry.ladder.first_split_only) ? 0 : binned_.columns.size());
+    entry.histograms.resize(entry.keeps_histograms && !entry.leaf ? binned_.columns.size() : 0);
+}
+
+/// Find the columns of a pair to be searched, and whether histograms can be subtracted.
+void SplitFinder::check_subtraction(SiblingPair& pair) const {
+    pair.can_subtract = pair.parent != nullptr;
+    for (const ExpandEntry* entry : pair.children()) {
+        if (entry == nullptr) continue;
+        pair.can_subtract = pair.can_subtract && entry->data.scale == *entry->parent_scale;
+        if (entry->leaf || entry->columns == pair.columns) continue;
+        if (pair.columns.empty()) {
+            pair.columns = entry->columns;
+            continue;
+        }
+        std::vector<std::int32_t> merged;
+        merged.reserve(pair.columns.size() + entry->columns.size());
+        std::set_union(pair.columns.begin(), pair.columns.end(), entry->columns.begin(),
+                       entry->columns.end(), std::back_inserter(merged));
+        pair.columns = std::move(merged);
+    }
+    pair.can_subtract = pair.can_subtract && is_searched(pair.larger);
+    if (!pair.can_subtract) pair.rest.rows = {};
+    if (pair.rest.rows.empty()) return;
+    pair.rest.scale = pair.larger->data.scale;
+    stats_builder_.read_in_scale(pair.rest);
+}
+
+/// Find the best splits of a pair on a few columns.
+void SplitFinder::find_column_splits(SiblingPair& pair, std::span<const std::int32_t> columns) const {
+    thread_local std::array<ColumnTask, kBatch> buffers;
+    const std::span<ColumnTask> tasks = std::span(buffers).first(columns.size());
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+        tasks[k].number = columns[k];
+        tasks[k].column = &binned_.columns[columns[k]];
+        for (Histogram* histogram : {&tasks[k].of_smaller, &tasks[k].of_larger, &tasks[k].of_rest})
+            clear_buffer(*histogram);
+    }
+    build_column_histograms(pair, tasks);
+    for (ColumnTask& task : tasks) {
+        if (task.derived) {
+            task.of_larger = (*pair.parent)[task.number];
+            if (!task.of_smaller.empty()) subtract(task.of_larger, task.of_smaller);
+            if (!task.of_rest.empty()) subtract(task.of_larger, task.of_rest);
+        }
+        if (is_searched(pair.smaller, task.number)) find_best_split(*pair.smaller, task, task.of_smaller);
+        if (is_searched(pair.larger, task.number)) find_best_split(*pair.larger, task, task.of_larger);
+    }
+}
+
+/// Build the histograms that are needed.
+void SplitFinder::build_column_histograms(SiblingPair& pair, std::span<ColumnTask> tasks) const {
+    const CellLayout& layout = stats_builder_.layout();
+    const ExpandEntry *smaller = pair.smaller, *larger = pair.larger;
+    const std::size_t extra =
+        pair.rest.size() + (smaller == nullptr || is_searched(smaller) ? 0 : smaller->data.size());
+    std::array<ColumnHistogram, kBatch> of_smaller, of_larger, of_rest;
+    std::size_t n_smaller = 0, n_larger = 0, n_rest = 0;
+    for (ColumnTask& task : tasks) {
+        auto pays = [&](const ExpandEntry* entry) {
+            return is_searched(entry, task.number) &&
+                   histogram_pays(entry->data.size(), task.column->n_bins, layout);
+        };
+        // The cost of subtracting (accumulating more rows, passing over the cells) against the larger child.
+        task.derived = pair.can_subtract && is_searched(larger, task.number) &&
+                       !(*pair.parent)[task.number].empty() &&
+                       extra + histogram_size(*task.column, layout) / 4 < larger->data.size();
+        if (pays(smaller) || (task.derived && smaller != nullptr))
+            of_smaller[n_smaller++] = {task.column, &task.of_smaller};
+        if (!task.derived && pays(larger)) of_larger[n_larger++] = {task.column, &task.of_larger};
+        if (task.derived && pair.rest.size() > 0) of_rest[n_rest++] = {task.column, &task.of_rest};
+    }
+    if (n_smaller > 0) build_histograms({of_smaller.data(), n_smaller}, smaller->data, layout);
+    if (n_larger > 0) build_histograms({of_larger.data(), n_larger}, larger->data, layout);
+    if (n_rest > 0) build_histograms({of_rest.data(), n_rest}, pair.rest, layout);
+}
+
+/// Find the best split of an entry on one column: by its histogram, or by its rows if that is empty.
+void SplitFinder::find_best_split(ExpandEntry& entry, const ColumnTask& task, const Histogram& histogram) const {
+    thread_local CellReader cells;
+    const CellLayout& layout = stats_builder_.layout();
+    if (histogram.empty())
+        cells.from_rows(*task.column, entry.data, layout);
+    else
+        cells.from_histogram(histogram, task.column->n_bins, layout);
+    auto split = best_split(params_, *task.column, task.number, cells, entry.data, layout, entry.stats);
+    if (!entry.best.empty())
+        entry.best[task.number] = std::move(split);
+    else if (split)
+        keep_if_best(entry.ladder.splits, std::move(*split), entry.stats.scaled_loss);
+    cells.trim(kMaxReused);
+    if (entry.keeps_histograms && keeps_histogram(histogram.size(), entry.data.size()))
+        entry.histograms[task.number] = histogram;
+}
+
+/// Keep a split that may be the best, and drop those that no longer can: what is left are ties.
+void SplitFinder::keep_if_best(std::vector<SplitInfo>& splits, SplitInfo split, double node_loss) {
+    const double negligible = kNegligible * node_loss;
+    double most = 0;
+    for (const SplitInfo& other : splits) most = std::max(most, other.gain);
+    if (!splits.empty() && split.gain < most - negligible) return;
+    if (split.gain > most + negligible) splits.clear();
+    splits.push_back(std::move(split));
+}
+
+/// Sort the splits into a ladder; of a ladder grown by fit, partition the rows by the first.
+void SplitFinder::finish(ExpandEntry& entry) const {
+    auto& splits = entry.ladder.splits;
+    if (params_.has_third() && !entry.ladder.first_split_only) splits.reserve(entry.best.size());
+    for (auto& split : entry.best)
+        if (split) splits.push_back(std::move(*split));
+    entry.best.clear();
+    sort_ladder(splits, params_, entry.stats.scaled_loss);
+    if ((!params_.has_third() || entry.ladder.first_split_only) && splits.size() > 1) splits.resize(1);
+    splits.shrink_to_fit();
+    if (splits.empty() && !entry.leaf && params_.max_features < 1)
+        draw_more_columns(splits, entry.data, entry.stats, entry.ladder.path, entry.ladder.used_columns);
+    if (!splits.empty() && params_.missing == Strategy::Surrogate)
+        entry.surrogates = find_surrogates(params_, binned_, entry.data, splits[0]);
+    buffers_.give(std::move(entry.data));  // before partitioning needs memory
+    const bool grown_by_fit = entry.ladder.own_rows.empty();
+    if (!splits.empty() && grown_by_fit && params_.missing != Strategy::Fractional)
+        entry.ladder.sizes = partition_rows(entry.ladder.rows, binned_, splits[0], entry.surrogates);
+}
+
+/// Where no sampled column splits a node, sample more until one does, as scikit-learn does.
+void SplitFinder::draw_more_columns(std::vector<SplitInfo>& splits, const NodeSamples& data, const NodeStats& stats,
+                      std::uint64_t path, const std::vector<std::int32_t>& used_columns) const {
+    std::vector<std::int32_t> columns = usable_columns(used_columns);
+    partial_shuffle(columns, columns.size(), hash_seed(path, 0));
+    for (std::size_t i = n_sampled_columns(columns.size(), params_.max_features);
+         i < columns.size() && splits.empty(); ++i)
+        if (auto split = best_split_on(columns[i], data, stats)) splits.push_back(std::move(*split));
+}
+
+std::vector<SplitInfo> SplitFinder::first_split(const NodeSamples& data, const NodeStats& stats, std::int32_t depth,
+                                      std::uint64_t path) const {
+    std::vector<SplitInfo> splits;
+    if (is_leaf(stats, depth)) return splits;
+    thread_local std::vector<std::int32_t> columns;
+    columns.resize(binned_.columns.size());
+    std::iota(columns.begin(), columns.end(), 0);
+    for (const std::int32_t number : sample_columns_in_place(columns, params_.max_features, hash_seed(path, 0))) {
+        if (auto split = best_split_on(number, data, stats))
+            keep_if_best(splits, std::move(*split), stats.scaled_loss);
+        // two rows can be split in one way only: the other columns are ties with larger numbers
+        if (!splits.empty() && data.size() == 2) break;
+    }
+    sort_ladder(splits, params_, stats.scaled_loss);
+    if (splits.size() > 1) splits.resize(1);
+    if (splits.empty() && params_.max_features < 1) draw_more_columns(splits, data, stats, path, {});
+    splits.shrink_to_fit();
+    return splits;
+}
+
+/// Return the best split of a node on one column.
+std::optional<SplitInfo> SplitFinder::best_split_on(std::int32_t number, const NodeSamples& data,
+                                     const NodeStats& stats) const {
+    thread_local CellReader cells;
+    thread_local Histogram histogram;
+    const CellLayout& layout = stats_builder_.layout();
+    const BinnedColumn& column = binned_.columns[number];
+    if (histogram_pays(data.size(), column.n_bins, layout)) {
+        clear_buffer(histogram);
+        const ColumnHistogram task{&column, &histogram};
+        build_histograms({&task, 1}, data, layout);
+        cells.from_histogram(histogram, column.n_bins, layout);
+    } else {
+        cells.from_rows(column, data, layout);
+    }
+    auto split = best_split(params_, column, number, cells, data, layout, stats);
+    cells.trim(kMaxReused);
+    return split;
+}
+
+std::vector<SplitInfo> SplitFinder::remaining_splits(const Ladder& ladder, const FixedPointScale* parent_scale) const {
+    NodeSamples data = buffers_.take();
+    data.rows = ladder.rows;
+    const NodeStats stats = stats_builder_.read(data, parent_scale);
+    std::vector<SplitInfo> splits;
+    for (const std::int32_t number : usable_columns(ladder.used_columns)) {
+        if (number == ladder.splits[0].column) continue;
+        if (auto split = best_split_on(number, data, stats)) splits.push_back(std::move(*split));
+    }
+    buffers_.give(std::move(data));
+    sort_ladder(splits, params_, stats.scaled_loss);
+    return splits;
+}
+
+std::vector<Histograms> SplitFinder::build_histograms_of(std::span<const Ladder* const> ladders, int n_threads) const {
+    const CellLayout& layout = stats_builder_.layout();
+    std::vector<Histograms> histograms(ladders.size());
+    std::vector<NodeSamples> data(ladders.size());
+    parallel_for(ladders.size(), n_threads, [&](std::size_t b) {
+        data[b].rows = ladders[b]->rows;
+        data[b].scale = ladders[b]->scale;
+        stats_builder_.read_in_scale(data[b]);
+        histograms[b].resize(binned_.columns.size());
+    });
+    struct Task {
+        std::size_t ladder;
+        std::vector<ColumnHistogram> columns;
+    };
+    std::vector<Task> tasks;
+    for (std::size_t b = 0; b < ladders.size(); ++b) {
+        bool open = false;  // whether the newest task takes more columns
+        for (const std::int32_t j : usable_columns(ladders[b]->used_columns)) {
+            const BinnedColumn& column = binned_.columns[j];
+            if (!keeps_histogram(histogram_size(column, layout), data[b].size())) continue;
+            if (!open) tasks.push_back({b, {}});
+            tasks.back().columns.push_back({&column, &histograms[b][j]});
+            open = tasks.back().columns.size() < kBatch;
+        }
+    }
+    parallel_for(tasks.size(), n_threads,
+                 [&](std::size_t t) { build_histograms(tasks[t].columns, data[tasks[t].ladder], layout); });
+    return histograms;
+}
+
+}  // namespace tritree

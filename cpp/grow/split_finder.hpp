@@ -1,0 +1,120 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "grow/ladder.hpp"
+#include "split/histogram.hpp"
+#include "split/node_stats.hpp"
+#include "split/surrogate.hpp"
+
+namespace tritree {
+
+using Histograms = std::vector<Histogram>;  ///< one per column; empty where not kept
+
+/// A node that is being grown.
+struct ExpandEntry {
+    std::int32_t depth = 0;
+    Ladder ladder;
+    const FixedPointScale* parent_scale = nullptr;  ///< the root has none
+    bool keeps_histograms = false;
+    FractionalRows fractional;  ///< strategy fractional: the rows, from which the children take theirs
+    // results of the split search
+    NodeSamples data;
+    NodeStats stats;
+    bool leaf = false;
+    std::vector<std::int32_t> columns;           ///< to be searched, in ascending order
+    std::vector<std::optional<SplitInfo>> best;  ///< per column; empty if the ladder keeps the best at once
+    Histograms histograms;
+    std::vector<Surrogate> surrogates;
+};
+
+/// The children of a node that are grown together. Where the histograms of the parent are cached, only the smaller
+/// child and the rows in neither are accumulated: what they leave is the larger child.
+struct SiblingPair {
+    std::int32_t node = kNone;             ///< the parent; the root has none
+    ExpandEntry* smaller = nullptr;        ///< may be absent: not to be grown
+    ExpandEntry* larger = nullptr;         ///< may be absent, too, if the smaller is there
+    const Histograms* parent = nullptr;    ///< histograms of the parent, where cached
+    NodeSamples rest;                      ///< rows of the parent that are in neither
+    std::vector<std::uint32_t> rest_rows;  ///< memory of `rest.rows`
+    bool can_subtract = false;             ///< all use the scale of the parent
+    std::vector<std::int32_t> columns;     ///< to be searched
+
+    std::array<ExpandEntry*, 2> children() const { return {smaller, larger}; }
+};
+
+/// Buffers of finished nodes, reused by the next: allocating them anew takes longer than filling them.
+class BufferPool {
+  public:
+    NodeSamples take();
+    void give(NodeSamples buffers);
+    void clear();
+
+  private:
+    static constexpr std::size_t kMaxBuffers = 8;
+    static constexpr std::size_t kMaxRows = std::size_t{1} << 16;  // larger ones are freed
+    std::mutex mutex_;
+    std::vector<NodeSamples> buffers_;
+};
+
+/// Finds the splits of nodes. With complete cells it takes longer, but the statistics of leaves below cost nothing
+/// more.
+class SplitFinder {
+  public:
+    SplitFinder(const BinnedColumns& binned, const Target& target, const GrowthParameters& params,
+                bool complete_cells)
+        : binned_(binned), params_(params), stats_builder_(target, params, complete_cells) {}
+
+    const NodeStatsBuilder& stats_builder() const { return stats_builder_; }
+    const BinnedColumns& binned() const { return binned_; }
+    /// Return whether what is below small nodes can be grown as small subtrees.
+    bool grows_small_subtrees() const {
+        return params_.keep_best_split_only && params_.missing != Strategy::Fractional &&
+               params_.missing != Strategy::Surrogate;
+    }
+    /// Return the best split of a node by itself; none if it stays a leaf.
+    std::vector<SplitInfo> first_split(const NodeSamples& data, const NodeStats& stats, std::int32_t depth,
+                                       std::uint64_t path) const;
+    /// Find the splits of entries, each of which is in one of the pairs.
+    void find_splits(std::vector<ExpandEntry>& entries, std::vector<SiblingPair>& pairs, int n_threads) const;
+    void free_buffers() const { buffers_.clear(); }
+    /// Return the size of the histograms that a node with so many rows keeps, in integers.
+    std::size_t max_cached_size(std::size_t n_rows) const;
+    /// Return the splits of a ladder beyond its first, of all columns.
+    std::vector<SplitInfo> remaining_splits(const Ladder& ladder, const FixedPointScale* parent_scale) const;
+    /// Return the histograms of ladders, for pairs to be derived from them.
+    std::vector<Histograms> build_histograms_of(std::span<const Ladder* const> ladders, int n_threads) const;
+
+  private:
+    struct ColumnTask;
+
+    void find_pair_splits(SiblingPair& pair) const;
+    void read(ExpandEntry& entry, bool column_by_column) const;
+    void check_subtraction(SiblingPair& pair) const;
+    void find_column_splits(SiblingPair& pair, std::span<const std::int32_t> columns) const;
+    void build_column_histograms(SiblingPair& pair, std::span<ColumnTask> tasks) const;
+    void find_best_split(ExpandEntry& entry, const ColumnTask& task, const Histogram& histogram) const;
+    static void keep_if_best(std::vector<SplitInfo>& splits, SplitInfo split, double node_loss);
+    void finish(ExpandEntry& entry) const;
+    void draw_more_columns(std::vector<SplitInfo>& splits, const NodeSamples& data, const NodeStats& stats,
+                           std::uint64_t path, const std::vector<std::int32_t>& used_columns) const;
+    std::optional<SplitInfo> best_split_on(std::int32_t number, const NodeSamples& data,
+                                           const NodeStats& stats) const;
+    bool is_leaf(const NodeStats& stats, std::int32_t depth) const;
+    bool keeps_histogram(std::size_t histogram_size, std::size_t n_rows) const {
+        return 2 * histogram_size <= n_rows;
+    }
+    std::vector<std::int32_t> usable_columns(const std::vector<std::int32_t>& used_columns) const;
+
+    const BinnedColumns& binned_;
+    const GrowthParameters& params_;
+    NodeStatsBuilder stats_builder_;
+    mutable BufferPool buffers_;
+};
+
+}  // namespace tritree

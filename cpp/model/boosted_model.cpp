@@ -1,0 +1,282 @@
+#include "model/boosted_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "common/random.hpp"
+#include "tree/complete_tree.hpp"
+
+namespace tritree {
+namespace {
+
+constexpr std::size_t kBlock = 512;                        // rows of a block stay in the L1 cache
+constexpr std::size_t kMinRowsForCompleteTrees = 256;
+
+}  // namespace
+
+std::shared_ptr<const BackgroundRows> BoostedModel::background() const {
+    const ReadLock lock(mutex_);
+    return background_;
+}
+
+void BoostedModel::set_background(std::shared_ptr<const BackgroundRows> background) {
+    const WriteLock lock(mutex_);
+    background_ = std::move(background);
+    ++version_;
+    background_sums_ = {};
+}
+
+void BoostedModel::keep_background(const BinnedColumns& binned, std::span<const double> weight,
+                                   std::size_t max_rows, int n_threads) {
+    const std::vector<std::uint32_t> sampled = sample_rows(binned.n_rows, max_rows, params_.seed);
+    std::vector<double> weights;
+    for (std::size_t i = 0; !weight.empty() && i < sampled.size(); ++i) weights.push_back(weight[sampled[i]]);
+    const double mean =
+        std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(weights.size());
+    if (mean > 0 && std::isfinite(mean))
+        for (double& w : weights) w /= mean;
+    set_background(std::make_shared<const BackgroundRows>(to_rows(binned, mapper_, &sampled, n_threads),
+                                                          std::move(weights), mapper_));
+}
+
+void BoostedModel::add_trees(std::vector<BinnedTree> trees) {
+    const WriteLock lock(mutex_);
+    for (BinnedTree& tree : trees) trees_.push_back(std::move(tree));
+}
+
+void BoostedModel::keep_iterations(std::size_t n) {
+    const WriteLock lock(mutex_);
+    trees_.resize(std::min(trees_.size(), n * n_outputs_));
+    ++version_;
+    background_sums_ = {};
+}
+
+std::shared_ptr<GrowingModel> BoostedModel::copy() const {
+    const ReadLock lock(mutex_);
+    auto model = std::make_shared<BoostedModel>(mapper_, params_, baseline_);
+    model->trees_ = trees_;
+    model->background_ = background_;
+    return model;
+}
+
+PredictionRows BoostedModel::prepare(TableView table, int n_threads) const {
+    if (table.columns.size() != n_columns_) throw std::invalid_argument("wrong number of columns");
+    BinnedRows binned = bin_rows(table, mapper_, n_threads);
+    return {std::move(table), std::move(binned)};
+}
+
+/// Traverse rows block by block, and call `take(first_row, tree, nodes)` for each block and tree in order.
+template <class F>
+void BoostedModel::traverse_blocks(const BinnedRows& rows, std::size_t first_tree, std::size_t end_tree,
+                                   int n_threads, F&& take) const {
+    const int n = threads_for(10 * rows.n_rows() * (end_tree - first_tree), n_threads);
+    CompleteTrees complete;
+    if (rows.n_rows() >= kMinRowsForCompleteTrees) {
+        std::vector<const BinnedTree*> trees;
+        for (std::size_t number = first_tree; number < end_tree; ++number) trees.push_back(&trees_[number]);
+        complete = CompleteTrees(trees, mapper_);
+    }
+    parallel_blocks(rows.n_rows(), kBlock, n, [&](std::size_t first, std::size_t last) {
+        std::array<std::int32_t, kBlock> at, incomplete_at;
+        std::vector<std::uint32_t> incomplete;
+        if (!complete.empty()) incomplete = complete.incomplete_rows(rows, first, last);
+        const bool mostly_complete = !complete.empty() && 2 * incomplete.size() < last - first;
+        for (std::size_t number = first_tree; number < end_tree; ++number) {
+            const BinnedTree& tree = trees_[number];
+            if (mostly_complete && complete[number - first_tree].is_supported()) {
+                complete[number - first_tree].traverse(rows, first, last, at.data());
+                std::fill_n(incomplete_at.begin(), incomplete.size(), 0);
+                tree.traverse(rows, incomplete, incomplete_at.data());
+                for (std::size_t i = 0; i < incomplete.size(); ++i) at[incomplete[i] - first] = incomplete_at[i];
+            } else {
+                std::fill_n(at.begin(), last - first, 0);
+                tree.traverse(rows, first, last, at.data());
+            }
+            take(first, number, std::span<const std::int32_t>(at.data(), last - first));
+        }
+    });
+}
+
+GrowingModel::Traversal BoostedModel::traverse(const PredictionRows& rows, std::size_t first_tree,
+                                               std::size_t end_tree, const PredictionOutput& output,
+                                               int n_threads) const {
+    const std::size_t k = n_outputs_, n_trees = end_tree - first_tree;
+    // the baseline belongs to the first iteration
+    for (std::size_t i = 0; output.values != nullptr && i < rows.n_rows() * k; ++i)
+        output.values[i] = first_tree == 0 ? baseline_[i % k] : 0;
+    if (output.variance != nullptr) std::fill_n(output.variance, rows.n_rows() * k, 0.0);
+    if (params_.missing == Strategy::Fractional) {
+        traverse_fractional(rows.binned, first_tree, end_tree, output, n_threads);
+        return {};
+    }
+    std::vector<std::atomic<std::int64_t>> n_ungrown(n_trees);
+    traverse_blocks(
+        rows.binned, first_tree, end_tree, n_threads,
+        [&](std::size_t first, std::size_t number, std::span<const std::int32_t> nodes) {
+            const Tree& tree = trees_[number].tree;
+            std::int64_t ungrown = 0;
+            if (output.values != nullptr) {
+                double* const values = output.values + first * k + number % k;
+                for (std::size_t i = 0; i < nodes.size(); ++i)
+                    values[i * k] += tree.value[static_cast<std::size_t>(nodes[i])];
+            }
+            for (const std::int32_t node : nodes) ungrown += !trees_[number].is_leaf(node);
+            if (output.variance != nullptr && !tree.variance.empty()) {
+                double* const variance = output.variance + first * k + number % k;
+                for (std::size_t i = 0; i < nodes.size(); ++i)
+                    variance[i * k] += tree.variance[static_cast<std::size_t>(nodes[i])];
+            }
+            if (output.nodes != nullptr)
+                for (std::size_t i = 0; i < nodes.size(); ++i)
+                    output.nodes[(first + i) * n_trees + number - first_tree] = nodes[i];
+            if (ungrown > 0) n_ungrown[number - first_tree] += ungrown;
+        });
+    Traversal traversal;
+    for (std::size_t i = 0; i < n_trees; ++i) {
+        traversal.n_ungrown += n_ungrown[i];
+        if (n_ungrown[i] > 0 && can_grow(trees_[first_tree + i])) traversal.trees_to_grow.push_back(first_tree + i);
+    }
+    return traversal;
+}
+
+void BoostedModel::traverse_fractional(const BinnedRows& rows, std::size_t first_tree, std::size_t end_tree,
+                                       const PredictionOutput& output, int n_threads) const {
+    const std::size_t k = n_outputs_, n_trees = end_tree - first_tree;
+    const int n = threads_for(10 * rows.n_rows() * n_trees, n_threads);
+    parallel_blocks(rows.n_rows(), kBlock, n, [&](std::size_t first, std::size_t last) {
+        FractionalPredictor predictor;
+        std::array<double, kBlock> predictions;
+        std::array<std::int32_t, kBlock> nodes;
+        for (std::size_t number = first_tree; number < end_tree; ++number) {
+            if (output.values != nullptr) {
+                predictor.predict(trees_[number], rows, first, last, predictions.data());
+                for (std::size_t row = first; row < last; ++row)
+                    output.values[row * k + number % k] += predictions[row - first];
+            }
+            if (output.nodes != nullptr) {
+                predictor.apply(trees_[number], rows, first, last, nodes.data());
+                for (std::size_t row = first; row < last; ++row)
+                    output.nodes[row * n_trees + number - first_tree] = nodes[row - first];
+            }
+        }
+    });
+}
+
+/// Return for some trees, in ascending order, the sums over the trees before them for the background rows.
+std::vector<std::vector<double>> BoostedModel::sums_before(std::span<const std::size_t> trees,
+                                                           BackgroundSums& sums) const {
+    std::vector<std::vector<double>> found(trees.size());
+    if (!params_.estimates_variance) return found;
+    const std::size_t n = background_->rows.n_rows(), k = n_outputs_;
+    sums.sums.resize(n * k);
+    std::vector<std::int32_t> at(n);
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+        for (; sums.n_trees < std::min(trees[i], trees_.size()); ++sums.n_trees) {
+            const BinnedTree& tree = trees_[sums.n_trees];
+            std::fill(at.begin(), at.end(), 0);
+            tree.traverse(background_->rows, 0, n, at.data());
+            double* const into = sums.sums.data() + sums.n_trees % k * n;
+            for (std::size_t row = 0; row < n; ++row)
+                into[row] += tree.tree.value[static_cast<std::size_t>(at[row])];
+        }
+        const auto own = sums.sums.begin() + static_cast<std::ptrdiff_t>(trees[i] % k * n);
+        found[i].assign(own, own + static_cast<std::ptrdiff_t>(n));
+    }
+    return found;
+}
+
+/// Take the cached sums if they are of trees before one of them.
+BoostedModel::BackgroundSums BoostedModel::take_sums(std::size_t first_tree) {
+    const WriteLock lock(mutex_);
+    if (background_sums_.n_trees <= first_tree && background_sums_.version == version_)
+        return std::exchange(background_sums_, {});
+    BackgroundSums none;
+    none.version = version_;
+    return none;
+}
+
+void BoostedModel::return_sums(BackgroundSums sums) {
+    const WriteLock lock(mutex_);
+    if (sums.version == version_) background_sums_ = std::move(sums);
+}
+
+void BoostedModel::grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,
+                            const CheckSignals& check_signals) {
+    BackgroundSums sums = take_sums(trees.front());
+    std::vector<std::uint32_t> all(rows.n_rows());
+    std::iota(all.begin(), all.end(), 0u);
+    const auto batch = static_cast<std::size_t>(2 * std::max(n_threads, 1));
+    for (std::size_t first = 0; first < trees.size(); first += batch) {
+        if (check_signals) check_signals();
+        const WriteLock lock(mutex_);
+        if (background_ == nullptr) return;
+        const auto some = trees.subspan(first, std::min(batch, trees.size() - first));
+        const std::vector<std::vector<double>> previous = sums_before(some, sums);
+        parallel_for(some.size(), n_threads, [&](std::size_t i) {
+            if (some[i] >= trees_.size()) return;
+            std::vector<std::int32_t> at(rows.n_rows(), 0);
+            MissingBranchGrower(trees_[some[i]], *background_, mapper_, params_, previous[i])
+                .traverse(rows.binned, all, at.data());
+        });
+    }
+    return_sums(std::move(sums));
+}
+
+std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int n_threads) {
+    std::size_t first_tree = 0;
+    {
+        const ReadLock lock(mutex_);
+        while (first_tree < trees_.size() && trees_[first_tree].tree.n_ungrown() == 0) ++first_tree;
+    }
+    BackgroundSums sums = take_sums(first_tree);
+    std::int64_t n_ungrown = 0;
+    {
+        const WriteLock lock(mutex_);
+        for (std::size_t number = first_tree; number < trees_.size(); ++number) {
+            BinnedTree& tree = trees_[number];
+            if (max_new_nodes > 0 && can_grow(tree) && tree.tree.n_ungrown() > 0) {
+                const std::vector<std::vector<double>> previous = sums_before({&number, 1}, sums);
+                MissingBranchGrower grower(tree, *background_, mapper_, params_, previous[0]);
+                const std::size_t before = tree.size();
+                for (std::int32_t node = 0; node < static_cast<std::int32_t>(before); ++node)
+                    if (tree.needs_third(node) && static_cast<std::int64_t>(tree.size() - before) < max_new_nodes)
+                        grower.grow_branches({node});
+                max_new_nodes -= static_cast<std::int64_t>(tree.size() - before);
+            }
+            n_ungrown += tree.tree.n_ungrown();
+        }
+        if (background_ == nullptr) return n_ungrown;
+    }
+    (void)n_threads;  // one tree after the other: a limit must not depend on threads
+    return_sums(std::move(sums));
+    return n_ungrown;
+}
+
+std::vector<std::vector<LeafFraction>> BoostedModel::leaf_fractions(const PredictionRows& rows,
+                                                                    int n_threads) const {
+    const ReadLock lock(mutex_);
+    std::vector<std::vector<LeafFraction>> found(trees_.size());
+    parallel_for(trees_.size(), n_threads, [&](std::size_t i) {
+        FractionalPredictor().add_leaf_fractions(trees_[i], rows.binned, 0, rows.n_rows(), found[i]);
+    });
+    return found;
+}
+
+std::vector<double> BoostedModel::importances(int) {
+    const ReadLock lock(mutex_);
+    std::vector<double> total(n_columns_, 0.0);
+    for (const BinnedTree& binned : trees_) {
+        std::vector<double> own(n_columns_, 0.0);
+        for (std::size_t node = 0; node < static_cast<std::size_t>(binned.tree.n_fitted); ++node)
+            if (!binned.tree.is_leaf(node)) own[binned.nodes[node].column] += binned.tree.gain[node];
+        for (std::size_t j = 0; j < n_columns_; ++j) total[j] += own[j];
+    }
+    return total;
+}
+
+}  // namespace tritree

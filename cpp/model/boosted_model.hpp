@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "grow/missing_branch.hpp"
+#include "model/growing_model.hpp"
+
+namespace tritree {
+
+/// Boosted trees: `n_outputs` trees per iteration, whose sum is predicted. Third branches grow from background rows.
+class BoostedModel : public GrowingModel {
+  public:
+    BoostedModel(BinMapper mapper, const GrowthParameters& params, std::vector<double> baseline)
+        : GrowingModel(params, mapper.n_columns(), baseline.size()),
+          mapper_(std::move(mapper)),
+          baseline_(std::move(baseline)) {}
+
+    const BinMapper& mapper() const { return mapper_; }
+    const std::vector<double>& baseline() const { return baseline_; }
+
+    std::shared_ptr<const BackgroundRows> background() const;
+    /// Set the rows to grow third branches from; null to detach.
+    void set_background(std::shared_ptr<const BackgroundRows> background);
+    /// Keep at most `max_rows` of the training rows as background. Their weights are scaled to a mean of 1: the unit of
+    /// weights does not matter.
+    void keep_background(const BinnedColumns& binned, std::span<const double> weight, std::size_t max_rows,
+                         int n_threads);
+    /// Append trees, of one iteration or of many.
+    void add_trees(std::vector<BinnedTree> trees);
+
+    std::size_t trees_per_iteration() const override { return baseline_.size(); }
+    PredictionRows prepare(TableView table, int n_threads) const override;
+    std::vector<std::vector<LeafFraction>> leaf_fractions(const PredictionRows& rows, int n_threads) const override;
+    std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads) override;
+    /// Return one row: the sum of gains of the fitted splits per column.
+    std::vector<double> importances(int n_threads) override;
+    void detach() override { set_background(nullptr); }
+    void keep_iterations(std::size_t n) override;
+    std::shared_ptr<GrowingModel> copy() const override;
+
+    /// Call `f(trees)` while nothing grows.
+    template <class F>
+    void inspect(F&& f) const {
+        const ReadLock lock(mutex_);
+        f(trees_);
+    }
+
+  protected:
+    std::size_t tree_count() const override { return trees_.size(); }
+    const Tree& tree(std::size_t number) const override { return trees_[number].tree; }
+    bool has_rows() const override { return background_ != nullptr; }
+    Traversal traverse(const PredictionRows& rows, std::size_t first_tree, std::size_t end_tree,
+                       const PredictionOutput& output, int n_threads) const override;
+    void grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,
+                  const CheckSignals& check_signals) override;
+
+  private:
+    /// Sums over the first trees for the background rows, one output after the other.
+    struct BackgroundSums {
+        std::size_t n_trees = 0;
+        std::vector<double> sums;
+        std::uint64_t version = 0;  // of the trees and the rows
+    };
+
+    bool can_grow(const BinnedTree& tree) const {
+        return background_ != nullptr && tree.tree.n_grown() < params_.max_third_nodes;
+    }
+    template <class F>
+    void traverse_blocks(const BinnedRows& rows, std::size_t first_tree, std::size_t end_tree, int n_threads,
+                         F&& take) const;
+    void traverse_fractional(const BinnedRows& rows, std::size_t first_tree, std::size_t end_tree,
+                             const PredictionOutput& output, int n_threads) const;
+    std::vector<std::vector<double>> sums_before(std::span<const std::size_t> trees, BackgroundSums& sums) const;
+    BackgroundSums take_sums(std::size_t first_tree);
+    void return_sums(BackgroundSums sums);
+
+    const BinMapper mapper_;
+    const std::vector<double> baseline_;
+    std::vector<BinnedTree> trees_;
+    std::shared_ptr<const BackgroundRows> background_;  // null once detached
+    BackgroundSums background_sums_;                    // the last ones, which the next iteration continues
+    std::uint64_t version_ = 0;                         // rises when these no longer hold
+};
+
+}  // namespace tritree

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "grow/boosted_grower.hpp"
+#include "model/boosted_model.hpp"
+#include "model/loss.hpp"
+
+namespace tritree {
+
+/// Boosting parameters: how trees are added up.
+struct BoostingParameters {
+    double learning_rate = 0.1;
+    double subsample = 1;
+};
+
+/// Adds iterations to a boosted model, each fitted to the derivatives of the loss at the predictions so far.
+class Booster {
+  public:
+    /// `columns` are the training rows column by column, if they are there (partitioning is faster then); `raw` the
+    /// predictions so far, one output after the other.
+    Booster(BinnedRows rows, std::shared_ptr<const BinnedColumns> columns, Loss loss,
+            const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model, std::vector<double> raw,
+            int n_threads);
+
+    /// Add one iteration; `check_signals` may throw, which leaves the model as it was.
+    void boost(const CheckSignals& check_signals = {});
+    /// Return the raw predictions of the training rows, one output after the other.
+    std::span<const double> raw() const { return raw_; }
+
+  private:
+    std::vector<std::uint32_t> sample_rows_of(std::size_t iteration) const;
+    BinnedTree fit_tree(int output, std::size_t number, std::vector<std::uint32_t> rows, std::span<double> raw);
+    template <class LeafValue>
+    void update_leaves(BinnedTree& tree, LeafValue&& value_of) const;
+    void shrink(BinnedTree& tree) const;
+    void add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges, std::span<const std::uint32_t> rows,
+                         std::span<double> raw) const;
+    void add_fractional_predictions(const BinnedTree& tree, std::span<double> raw) const;
+
+    std::shared_ptr<const BinnedColumns> columns_;
+    Loss loss_;
+    BoostingParameters boosting_;
+    std::shared_ptr<BoostedModel> model_;
+    std::vector<double> raw_;
+    int n_threads_;
+    BinnedRows rows_;
+    Gradients gradients_;
+    UninitializedVector<double> first_, second_;
+};
+
+}  // namespace tritree

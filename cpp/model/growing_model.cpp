@@ -1,0 +1,77 @@
+#include "model/growing_model.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace tritree {
+namespace {
+
+constexpr std::size_t kBlock = 1024;
+
+}  // namespace
+
+std::size_t GrowingModel::n_trees() const {
+    const ReadLock lock(mutex_);
+    return tree_count();
+}
+
+std::int64_t GrowingModel::n_nodes() const {
+    return sum_over_trees([](const Tree& tree) { return static_cast<std::int64_t>(tree.size()); });
+}
+
+std::int64_t GrowingModel::n_grown() const {
+    return sum_over_trees([](const Tree& tree) { return tree.n_grown(); });
+}
+
+std::int64_t GrowingModel::n_ungrown() const {
+    return sum_over_trees([](const Tree& tree) { return tree.n_ungrown(); });
+}
+
+bool GrowingModel::is_detached() const {
+    const ReadLock lock(mutex_);
+    return !has_rows();
+}
+
+Tree GrowingModel::tree_copy(std::size_t number) const {
+    const ReadLock lock(mutex_);
+    if (number >= tree_count()) throw std::out_of_range("tree index out of range");
+    return tree(number);
+}
+
+PredictionRows GrowingModel::prepare(TableView table, int n_threads) const {
+    if (table.columns.size() != n_columns_) throw std::invalid_argument("wrong number of columns");
+    if (table.n_rows >= std::size_t{1} << 32) throw std::length_error("more than 4,294,967,295 rows at once");
+    parallel_blocks(table.n_rows, kBlock, n_threads,
+                    [&](std::size_t begin, std::size_t end) { check_finite(table, begin, end); });
+    return {std::move(table), {}};
+}
+
+void GrowingModel::predict(const PredictionRows& rows, IterationRange range, const PredictionOutput& output,
+                           int n_threads, const CheckSignals& check_signals) {
+    const std::size_t k = trees_per_iteration();
+    for (bool has_grown = false;; has_grown = true) {
+        std::vector<std::size_t> trees_to_grow;
+        {
+            const ReadLock lock(mutex_);
+            if (range.begin > range.end || range.end * k > tree_count())
+                throw std::out_of_range("iterations out of range");
+            Traversal traversal = traverse(rows, range.begin * k, range.end * k, output, n_threads);
+            if (traversal.trees_to_grow.empty() || has_grown) {
+                n_ungrown_hits_ += traversal.n_ungrown;
+                return;
+            }
+            trees_to_grow = std::move(traversal.trees_to_grow);
+        }
+        grow_for(rows, trees_to_grow, n_threads, check_signals);
+    }
+}
+
+DecisionPaths GrowingModel::decision_paths(const TableView& table, std::size_t tree_number) const {
+    if (table.columns.size() != n_columns_) throw std::invalid_argument("wrong number of columns");
+    const ReadLock lock(mutex_);
+    if (tree_number >= tree_count()) throw std::out_of_range("tree index out of range");
+    return tritree::decision_paths(tree(tree_number), table, 0, table.n_rows);
+}
+
+}  // namespace tritree

@@ -1,0 +1,124 @@
+#include "model/importance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace tritree {
+namespace {
+
+using Rows = std::vector<std::uint32_t>;
+
+/// Return the power of two that scales the values of a regression tree to about 1, so that squares are finite.
+double unit_of(const Tree& tree) {
+    double largest = 0;
+    for (const double value : tree.value) largest = std::max(largest, std::abs(value));
+    return largest > 0 ? std::ldexp(1.0, -std::clamp(std::ilogb(largest), -1000, 1000)) : 1.0;
+}
+
+/// Reduction of the loss of a row when its prediction changes from the value of one node to that of another.
+class Improvement {
+  public:
+    Improvement(const Tree& tree, const GrowthParameters& params)
+        : tree_(tree), params_(params), unit_(params.n_classes > 0 ? 1 : unit_of(tree)) {}
+
+    /// Of a row with this target.
+    double of_number(double y, std::int32_t from, std::int32_t to) const {
+        const double a = value(from)[0] * unit_, b = value(to)[0] * unit_;
+        return (b - a) * (2 * y * unit_ - a - b);
+    }
+    /// Of a row of this class.
+    double of_class(int k, std::int32_t from, std::int32_t to) const {
+        const double *a = value(from), *b = value(to);
+        if (params_.criterion != CriterionKind::Gini) return a[k] > 0 && b[k] > 0 ? std::log(b[k] / a[k]) : 0;
+        return 2 * (b[k] - a[k]) + squares(a) - squares(b);
+    }
+    /// Of all rows of a child of a node, on average.
+    double of_node(std::int32_t from, std::int32_t to) const {
+        if (params_.n_classes == 0) return of_number(value(to)[0], from, to);
+        double sum = 0;
+        for (int k = 0; k < params_.n_classes; ++k) sum += value(to)[k] * of_class(k, from, to);
+        return sum;
+    }
+
+  private:
+    const double* value(std::int32_t node) const {
+        return &tree_.value[static_cast<std::size_t>(node) * static_cast<std::size_t>(tree_.n_outputs)];
+    }
+    double squares(const double* fractions) const {
+        return std::inner_product(fractions, fractions + params_.n_classes, fractions, 0.0);
+    }
+
+    const Tree& tree_;
+    const GrowthParameters& params_;
+    double unit_;
+};
+
+double total_improvement(const LadderGrower& grower, const Rows& rows, std::int32_t from, std::int32_t to) {
+    const Target& target = grower.target();
+    const Improvement improvement(grower.tree, grower.params());
+    double sum = 0;
+    for (const std::uint32_t row : rows) {
+        const double weight = target.weighted() ? target.weight[row] : 1.0;
+        sum += weight * (target.n_classes > 0 ? improvement.of_class(target.labels[row], from, to)
+                                              : improvement.of_number(target.y[row], from, to));
+    }
+    return sum;
+}
+
+}  // namespace
+
+std::vector<double> importances(const Tree& tree, const GrowthParameters& params, std::size_t n_columns) {
+    std::vector<double> reduction(n_columns, 0.0);
+    const Improvement improvement(tree, params);
+    for (std::int32_t node = 0; node < static_cast<std::int32_t>(tree.size()); ++node) {
+        if (tree.is_leaf(node)) continue;
+        for (const std::int32_t child : {tree.left[node], tree.right[node]})
+            reduction[tree.split.column[node]] += tree.weight[child] * improvement.of_node(node, child);
+    }
+    return reduction;
+}
+
+std::vector<double> importances_on_demand(LadderGrower& grower, int n_threads) {
+    const BinnedColumns& binned = grower.binned();
+    const Tree& tree = grower.tree;
+    std::vector<double> reduction(binned.columns.size(), 0.0);
+    Rows all = grower.sampled_rows();
+    std::vector<std::pair<std::int32_t, Rows>> pending;  // rows that have reached a node
+    pending.emplace_back(0, std::move(all));
+    while (!pending.empty()) {
+        std::vector<std::pair<BranchRef, Rows>> passing;
+        std::vector<BranchRef> branches;
+        for (const auto& [node, rows] : pending) {
+            if (tree.is_leaf(node)) continue;
+            const auto [ladder, number] = grower.positions[node];
+            const SplitInfo& split = grower.ladders[ladder].splits[number];
+            const BinnedColumn& column = binned.columns[split.column];
+            Rows rows_by_branch[3];
+            column.visit([&](const auto* c) {
+                for (const std::uint32_t row : rows)
+                    rows_by_branch[static_cast<int>(split.branch(c[row], column.missing_bin()))].push_back(row);
+            });
+            for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
+                auto& rows_of_branch = rows_by_branch[static_cast<int>(branch)];
+                if (rows_of_branch.empty()) continue;
+                branches.push_back({node, branch});
+                passing.emplace_back(branches.back(), std::move(rows_of_branch));
+            }
+        }
+        grower.grow(std::move(branches), n_threads);
+        pending.clear();
+        for (auto& [branch, rows] : passing) {
+            const std::int32_t child = tree.child(branch.node, branch.branch);
+            // a third branch has the value of its parent: nothing is gained
+            if (branch.branch != Branch::Third)
+                reduction[tree.split.column[branch.node]] +=
+                    total_improvement(grower, rows, branch.node, child);
+            pending.emplace_back(child, std::move(rows));
+        }
+    }
+    return reduction;
+}
+
+}  // namespace tritree

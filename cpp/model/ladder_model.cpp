@@ -1,0 +1,349 @@
+#include "model/ladder_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "model/importance.hpp"
+
+namespace tritree {
+namespace {
+
+constexpr std::size_t kBlock = 1024;  // rows that one task traverses: they stay in the L2 cache
+
+}  // namespace
+
+LadderModel::LadderModel(const GrowthParameters& params, std::size_t n_columns,
+                         std::shared_ptr<const TrainingData> data)
+    : GrowingModel(params, n_columns, static_cast<std::size_t>(params.n_outputs())), data_(std::move(data)) {}
+
+GrowthParameters LadderModel::params_of(std::uint64_t seed) const {
+    GrowthParameters params = params_;
+    params.seed = seed;
+    return params;
+}
+
+void LadderModel::add_trees(std::span<const std::uint64_t> seeds, std::vector<std::vector<std::uint32_t>> in_bags,
+                            int n_threads, const CheckSignals& on_tree) {
+    if (data_ == nullptr) throw std::logic_error("the training rows have been dropped");
+    std::vector<std::unique_ptr<LadderTree>> grown(seeds.size());
+    std::vector<std::atomic<bool>> finished(seeds.size());
+    const CheckSignals check_signals = seeds.size() == 1 ? on_tree : CheckSignals{};
+    auto append = [&] {
+        const WriteLock lock(mutex_);
+        for (std::size_t i = 0; i < grown.size() && finished[i]; ++i) trees_.push_back(std::move(grown[i]));
+        const auto grows = [](const auto& tree) { return tree->grower != nullptr; };
+        if (std::none_of(trees_.begin(), trees_.end(), grows)) data_.reset();
+    };
+    try {
+        parallel_for(seeds.size(), n_threads, [&](std::size_t i) {
+            auto tree = std::make_unique<LadderTree>();
+            tree->seed = seeds[i];
+            tree->grower = std::make_unique<LadderGrower>(data_, params_of(seeds[i]), std::move(in_bags[i]), tree->tree);
+            tree->grower->grow_binary_tree(n_threads, check_signals);
+            tree->tree.n_fitted = static_cast<std::int32_t>(tree->tree.size());
+            if (!params_.has_third()) {
+                tree->distribution = first_nodes_distribution(*tree->grower);
+                tree->grower.reset();
+            }
+            grown[i] = std::move(tree);
+            finished[i] = true;
+            if (on_tree) on_tree();
+        });
+    } catch (...) {
+        append();
+        throw;
+    }
+    append();
+}
+
+/// Traverse all rows of a table; return the number of rows that ended at an ungrown branch.
+std::int64_t LadderModel::traverse_tree(const LadderTree& ladder_tree, const TableView& table, double* values,
+                                        std::int32_t* nodes, int n_threads) const {
+    const Tree& tree = ladder_tree.tree;
+    const std::size_t k = n_outputs_;
+    std::atomic<std::int64_t> n_ungrown{0};
+    if (params_.missing == Strategy::Fractional) {
+        parallel_blocks(table.n_rows, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+            std::vector<double> value(k);
+            for (std::size_t row = begin; row < end; ++row) {
+                std::fill(value.begin(), value.end(), 0.0);
+                const std::int32_t leaf = traverse_fractional(tree, table, row, value.data());
+                if (nodes != nullptr) nodes[row] = leaf;
+                if (values != nullptr) std::copy(value.begin(), value.end(), &values[row * k]);
+            }
+        });
+        return 0;
+    }
+    std::optional<BatchPredictor> predictor;
+    if (BatchPredictor::supports(tree, table)) predictor.emplace(tree, table);
+    parallel_blocks(table.n_rows, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        std::array<std::int32_t, kBlock> at;
+        at.fill(0);
+        Branch branch = Branch::None;
+        if (predictor)
+            predictor->traverse(begin, end, at.data());
+        else
+            for (std::size_t row = begin; row < end; ++row)
+                tritree::traverse(tree, table, row, at[row - begin], branch);
+        std::int64_t ungrown = 0;
+        for (std::size_t row = begin; row < end; ++row) {
+            const auto node = static_cast<std::size_t>(at[row - begin]);
+            ungrown += !tree.is_leaf(node);
+            if (nodes != nullptr) nodes[row] = at[row - begin];
+            if (values != nullptr) std::copy_n(&tree.value[node * k], k, &values[row * k]);
+        }
+        n_ungrown += ungrown;
+    });
+    return n_ungrown;
+}
+
+GrowingModel::Traversal LadderModel::traverse(const PredictionRows& rows, std::size_t first_tree,
+                                              std::size_t end_tree, const PredictionOutput& output,
+                                              int n_threads) const {
+    const std::size_t n_trees = end_tree - first_tree, n_values = rows.n_rows() * n_outputs_;
+    std::vector<std::int64_t> n_ungrown(n_trees, 0);
+    std::vector<std::vector<double>> values(n_trees);
+    // Trees side by side if there are several, in batches: what they all predict may not fit into memory.
+    const bool by_tree = n_trees > 1 && rows.n_rows() > 1;
+    const std::size_t batch = by_tree ? static_cast<std::size_t>(4 * std::max(n_threads, 1)) : 1;
+    for (std::size_t begin = 0; begin < n_trees; begin += batch) {
+        const std::size_t n = std::min(batch, n_trees - begin);
+        parallel_for(n, by_tree ? n_threads : 1, [&](std::size_t i) {
+            const std::size_t number = begin + i;
+            std::vector<std::int32_t> nodes(output.nodes != nullptr ? rows.n_rows() : 0);
+            if (output.values != nullptr) values[number].resize(n_values);
+            n_ungrown[number] = traverse_tree(*trees_[first_tree + number], rows.table,
+                                              output.values != nullptr ? values[number].data() : nullptr,
+                                              output.nodes != nullptr ? nodes.data() : nullptr,
+                                              by_tree ? 1 : n_threads);
+            for (std::size_t row = 0; row < nodes.size(); ++row) output.nodes[row * n_trees + number] = nodes[row];
+        });
+        for (std::size_t number = begin; output.values != nullptr && number < begin + n; ++number) {
+            const std::vector<double> own = std::exchange(values[number], {});
+            if (number == 0)
+                std::copy(own.begin(), own.end(), output.values);
+            else
+                for (std::size_t i = 0; i < n_values; ++i) output.values[i] += own[i];
+        }
+    }
+    if (output.values != nullptr && n_trees > 1)
+        for (std::size_t i = 0; i < n_values; ++i) output.values[i] /= static_cast<double>(n_trees);
+    Traversal traversal;
+    for (std::size_t i = 0; i < n_trees; ++i) {
+        traversal.n_ungrown += n_ungrown[i];
+        if (n_ungrown[i] > 0 && can_grow(*trees_[first_tree + i])) traversal.trees_to_grow.push_back(first_tree + i);
+    }
+    return traversal;
+}
+
+/// Traverse the pending rows on, and grow the branches that they need next; return whether there were any.
+bool LadderModel::grow_round(LadderTree& ladder_tree, const TableView& table, std::vector<PendingRow>& pending,
+                             int n_threads) const {
+    if (!can_grow(ladder_tree)) return false;
+    const Tree& tree = ladder_tree.tree;
+    // a flag per branch: several rows may need it
+    std::vector<std::atomic<std::uint8_t>> needed(3 * tree.size());
+    parallel_blocks(pending.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            auto& [row, node] = pending[i];
+            Branch branch = Branch::None;
+            if (!tritree::traverse(tree, table, row, node, branch))
+                needed[3 * static_cast<std::size_t>(node) + static_cast<std::size_t>(branch)].store(
+                    1, std::memory_order_relaxed);
+        }
+    });
+    std::erase_if(pending, [&](const PendingRow& row) { return tree.is_leaf(row.node); });
+    std::vector<BranchRef> branches;
+    for (std::size_t i = 0; i < needed.size(); ++i)
+        if (needed[i].load(std::memory_order_relaxed) != 0)
+            branches.push_back({static_cast<std::int32_t>(i / 3), static_cast<Branch>(i % 3)});
+    if (branches.empty()) return false;
+    // Third branches cost nothing. Rows that need one move on before anything else is grown, so that all that they
+    // need of a ladder is grown together.
+    const auto is_third = [](const BranchRef& branch) { return branch.branch == Branch::Third; };
+    if (std::any_of(branches.begin(), branches.end(), is_third)) std::erase_if(branches, std::not_fn(is_third));
+    const std::int64_t room = params_.max_third_nodes - tree.n_grown();
+    if (static_cast<std::int64_t>(branches.size()) > room) branches.resize(static_cast<std::size_t>(room));
+    ladder_tree.grower->grow(std::move(branches), n_threads);
+    return true;
+}
+
+void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,
+                           const CheckSignals& check_signals) {
+    std::vector<PendingRow> all(rows.n_rows());
+    for (std::size_t row = 0; row < all.size(); ++row) all[row] = {static_cast<std::uint32_t>(row), 0};
+    if (trees.size() == 1) {  // on all threads, and interruptible between rounds
+        for (bool more = true; more;) {
+            if (check_signals) check_signals();
+            const WriteLock lock(mutex_);
+            more = trees[0] < trees_.size() && grow_round(*trees_[trees[0]], rows.table, all, n_threads);
+        }
+        return;
+    }
+    const auto batch = static_cast<std::size_t>(2 * std::max(n_threads, 1));
+    for (std::size_t begin = 0; begin < trees.size(); begin += batch) {
+        if (check_signals) check_signals();
+        const WriteLock lock(mutex_);
+        parallel_for(std::min(batch, trees.size() - begin), n_threads, [&](std::size_t i) {
+            const std::size_t number = trees[begin + i];
+            std::vector<PendingRow> pending = all;
+            while (number < trees_.size() && grow_round(*trees_[number], rows.table, pending, 1)) {
+            }
+        });
+    }
+}
+
+std::vector<std::vector<LeafFraction>> LadderModel::leaf_fractions(const PredictionRows& rows, int n_threads) const {
+    const ReadLock lock(mutex_);
+    std::vector<std::vector<LeafFraction>> fractions(trees_.size());
+    parallel_for(trees_.size(), n_threads, [&](std::size_t i) {
+        const DecisionPaths paths = tritree::decision_paths(trees_[i]->tree, rows.table, 0, rows.n_rows());
+        for (std::size_t e = 0; e < paths.end_row.size(); ++e)
+            fractions[i].push_back({static_cast<std::uint32_t>(paths.end_row[e]), paths.end_node[e],
+                                    paths.end_fraction[e]});
+    });
+    return fractions;
+}
+
+std::int64_t LadderModel::grow_some(std::int64_t max_new_nodes, int n_threads) {
+    const WriteLock lock(mutex_);
+    std::int64_t n_ungrown = 0;
+    for (const auto& ladder_tree : trees_) {
+        const auto before = static_cast<std::int64_t>(ladder_tree->tree.size());
+        if (ladder_tree->grower != nullptr && max_new_nodes > 0) ladder_tree->grower->grow_some(max_new_nodes, n_threads);
+        max_new_nodes -= static_cast<std::int64_t>(ladder_tree->tree.size()) - before;
+        n_ungrown += ladder_tree->tree.n_ungrown();
+    }
+    return n_ungrown;
+}
+
+void LadderModel::grow_branches(std::size_t tree_number, std::vector<BranchRef> branches, int n_threads) {
+    const WriteLock lock(mutex_);
+    if (tree_number >= trees_.size()) throw std::out_of_range("tree index out of range");
+    LadderTree& ladder_tree = *trees_[tree_number];
+    if (ladder_tree.grower == nullptr) return;
+    for (const auto& [node, branch] : branches)
+        if (node < 0 || static_cast<std::size_t>(node) >= ladder_tree.tree.size() || branch < Branch::Left ||
+            branch > Branch::Third)
+            throw std::out_of_range("branch out of range");
+    ladder_tree.grower->grow(std::move(branches), n_threads);
+}
+
+std::vector<double> LadderModel::importances(int n_threads) {
+    const WriteLock lock(mutex_);
+    if (params_.has_third() && data_ == nullptr) throw std::logic_error("the training rows have been dropped");
+    std::vector<double> all(trees_.size() * n_columns_);
+    parallel_for(trees_.size(), n_threads, [&](std::size_t i) {
+        LadderTree& ladder_tree = *trees_[i];
+        const std::vector<double> own = params_.has_third()
+                                            ? importances_on_demand(*ladder_tree.grower, n_threads)
+                                            : tritree::importances(ladder_tree.tree, params_, n_columns_);
+        std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(i * n_columns_));
+    });
+    return all;
+}
+
+void LadderModel::detach() {
+    const WriteLock lock(mutex_);
+    for (const auto& ladder_tree : trees_) {
+        if (ladder_tree->grower == nullptr) continue;
+        ladder_tree->distribution = first_nodes_distribution(*ladder_tree->grower);
+        ladder_tree->grower.reset();
+    }
+    data_.reset();
+}
+
+void LadderModel::keep_iterations(std::size_t n) {
+    const WriteLock lock(mutex_);
+    trees_.resize(std::min(trees_.size(), n));
+}
+
+std::unique_ptr<LadderTree> LadderModel::copy_tree(const LadderTree& from) {
+    auto tree = std::make_unique<LadderTree>();
+    tree->tree = from.tree;
+    tree->distribution = from.distribution;
+    tree->seed = from.seed;
+    if (from.grower == nullptr) return tree;
+    tree->grower = std::make_unique<LadderGrower>(from.grower->data(), from.grower->params(), from.grower->in_bag(),
+                                                  tree->tree);
+    tree->grower->positions = from.grower->positions;
+    tree->grower->ladders = from.grower->ladders;
+    for (Ladder& ladder : tree->grower->ladders) {
+        ladder.rows = {};
+        ladder.own_rows = {};
+    }
+    tree->grower->restore_rows();
+    return tree;
+}
+
+std::shared_ptr<GrowingModel> LadderModel::copy() const {
+    const ReadLock lock(mutex_);
+    auto model = std::make_shared<LadderModel>(params_, n_columns_, data_);
+    for (const auto& tree : trees_) model->add_tree(copy_tree(*tree));
+    return model;
+}
+
+std::shared_ptr<LadderModel> LadderModel::copy_with_rows(std::shared_ptr<const TrainingData> data) const {
+    const ReadLock lock(mutex_);
+    if (data_ != nullptr && (*data_->binned != *data->binned || data_->target != data->target))
+        throw std::invalid_argument("other training rows");
+    auto model = std::make_shared<LadderModel>(params_, n_columns_, data_ != nullptr ? data_ : std::move(data));
+    for (const auto& tree : trees_) model->add_tree(copy_tree(*tree));
+    return model;
+}
+
+std::vector<std::uint64_t> LadderModel::seeds() const {
+    const ReadLock lock(mutex_);
+    std::vector<std::uint64_t> seeds;
+    for (const auto& tree : trees_) seeds.push_back(tree->seed);
+    return seeds;
+}
+
+std::shared_ptr<GrowingModel> LadderModel::copy_of_tree(std::size_t number) const {
+    const ReadLock lock(mutex_);
+    if (number >= trees_.size()) throw std::out_of_range("tree index out of range");
+    auto model = std::make_shared<LadderModel>(params_, n_columns_, data_);
+    model->add_tree(copy_tree(*trees_[number]));
+    return model;
+}
+
+TargetDistribution LadderModel::distribution_of(std::size_t tree_number, std::span<const std::int32_t> nodes) {
+    const WriteLock lock(mutex_);  // rows that were dropped are found again and kept
+    if (tree_number >= trees_.size()) throw std::out_of_range("tree index out of range");
+    LadderTree& ladder_tree = *trees_[tree_number];
+    for (const std::int32_t node : nodes)
+        if (node < 0 || static_cast<std::size_t>(node) >= ladder_tree.tree.size())
+            throw std::out_of_range("node index out of range");
+    if (params_.n_classes > 0) return {};
+    if (ladder_tree.grower != nullptr) {
+        std::vector<double> edges = distribution_edges(ladder_tree.grower->target());
+        std::vector<float> fractions = bin_fractions(*ladder_tree.grower, edges, nodes);
+        return {std::move(edges), std::move(fractions)};
+    }
+    constexpr std::size_t kBins = TargetDistribution::kBins;
+    const TargetDistribution& kept = ladder_tree.distribution;
+    TargetDistribution found{kept.edges,
+                             std::vector<float>(nodes.size() * kBins, std::numeric_limits<float>::quiet_NaN())};
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+        const std::size_t begin = static_cast<std::size_t>(nodes[n]) * kBins;
+        if (begin < kept.fractions.size()) std::copy_n(&kept.fractions[begin], kBins, &found.fractions[n * kBins]);
+    }
+    return found;
+}
+
+std::vector<TargetDistribution> LadderModel::kept_distributions() const {
+    const WriteLock lock(mutex_);
+    std::vector<TargetDistribution> kept;
+    for (const auto& ladder_tree : trees_)
+        kept.push_back(ladder_tree->grower ? first_nodes_distribution(*ladder_tree->grower)
+                                           : ladder_tree->distribution);
+    return kept;
+}
+
+}  // namespace tritree

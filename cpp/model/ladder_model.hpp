@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "grow/ladder_grower.hpp"
+#include "model/growing_model.hpp"
+#include "model/target_distribution.hpp"
+
+namespace tritree {
+
+/// One tree of a single-tree model or a forest.
+struct LadderTree {
+    Tree tree;
+    std::unique_ptr<LadderGrower> grower;  ///< null once detached
+    TargetDistribution distribution;       ///< what is left of the targets then
+    std::uint64_t seed = 0;
+};
+
+/// A single tree or a forest: trees grown by ladders from one training table, whose mean is predicted.
+class LadderModel : public GrowingModel {
+  public:
+    /// `data` is null if the model is detached.
+    LadderModel(const GrowthParameters& params, std::size_t n_columns, std::shared_ptr<const TrainingData> data);
+
+    /// Grow trees, one per seed, side by side; empty `in_bags[i]` stands for all rows. `on_tree` is called after each tree
+    /// and may throw: finished trees are kept up to the first one that is not.
+    void add_trees(std::span<const std::uint64_t> seeds, std::vector<std::vector<std::uint32_t>> in_bags,
+                   int n_threads, const CheckSignals& on_tree);
+    /// Append a tree that was read from a file.
+    void add_tree(std::unique_ptr<LadderTree> tree) { trees_.push_back(std::move(tree)); }
+
+    std::size_t trees_per_iteration() const override { return 1; }
+    std::vector<std::vector<LeafFraction>> leaf_fractions(const PredictionRows& rows, int n_threads) const override;
+    std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads) override;
+    /// Grow branches of one tree that have not been grown.
+    void grow_branches(std::size_t tree_number, std::vector<BranchRef> branches, int n_threads);
+    std::vector<double> importances(int n_threads) override;
+    void detach() override;
+    void keep_iterations(std::size_t n) override;
+    std::shared_ptr<GrowingModel> copy() const override;
+    /// Return a copy to add trees to; throws std::invalid_argument if its trees grow from other rows than these.
+    std::shared_ptr<LadderModel> copy_with_rows(std::shared_ptr<const TrainingData> data) const;
+    std::vector<std::uint64_t> seeds() const;
+    /// Return a model of one of the trees.
+    std::shared_ptr<GrowingModel> copy_of_tree(std::size_t number) const;
+    /// Return the distribution of targets in some nodes of a tree, NaN where it is not known; none in classification.
+    TargetDistribution distribution_of(std::size_t tree_number, std::span<const std::int32_t> nodes);
+    /// Return the distributions that are left, or would be, without the training rows.
+    std::vector<TargetDistribution> kept_distributions() const;
+
+    /// Call `f(trees, data)` while nothing grows; `data` is null if detached.
+    template <class F>
+    void inspect(F&& f) const {
+        const ReadLock lock(mutex_);
+        f(trees_, data_.get());
+    }
+
+  protected:
+    std::size_t tree_count() const override { return trees_.size(); }
+    const Tree& tree(std::size_t number) const override { return trees_[number]->tree; }
+    bool has_rows() const override { return data_ != nullptr; }
+    Traversal traverse(const PredictionRows& rows, std::size_t first_tree, std::size_t end_tree,
+                       const PredictionOutput& output, int n_threads) const override;
+    void grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,
+                  const CheckSignals& check_signals) override;
+
+  private:
+    /// A row and the node it has reached.
+    struct PendingRow {
+        std::uint32_t row;
+        std::int32_t node;
+    };
+
+    GrowthParameters params_of(std::uint64_t seed) const;
+    bool can_grow(const LadderTree& tree) const {
+        return tree.grower != nullptr && tree.tree.n_grown() < params_.max_third_nodes;
+    }
+    std::int64_t traverse_tree(const LadderTree& tree, const TableView& table, double* values, std::int32_t* nodes,
+                               int n_threads) const;
+    bool grow_round(LadderTree& tree, const TableView& table, std::vector<PendingRow>& pending, int n_threads) const;
+    static std::unique_ptr<LadderTree> copy_tree(const LadderTree& tree);
+
+    std::vector<std::unique_ptr<LadderTree>> trees_;
+    std::shared_ptr<const TrainingData> data_;
+};
+
+}  // namespace tritree

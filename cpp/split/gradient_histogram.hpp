@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/binned_rows.hpp"
+#include "split/gradients.hpp"
+
+namespace tritree {
+
+/// Histogram over all columns: the cells of a column begin at its offset in the mapper, missing values last.
+template <class Cell>
+using ColumnsHistogram = std::vector<Cell>;
+using GradientHistogram = ColumnsHistogram<GradientCell>;
+using FractionalHistogram = ColumnsHistogram<FractionalCell>;
+
+/// Build the histogram of some rows.
+void build_histogram(const BinnedRows& binned, const BinMapper& mapper, std::span<const std::uint32_t> rows,
+                     const Gradients& gradients, GradientHistogram& histogram, int n_threads);
+/// Build the histogram of fractions of rows.
+void build_histogram(const BinnedRows& binned, const BinMapper& mapper,
+                     std::span<const FractionalSample> samples, const FractionalScale& scale,
+                     FractionalHistogram& histogram, int n_threads);
+
+/// Subtract `other` from a histogram: of a parent, the other child is left.
+template <class Cell>
+void subtract(ColumnsHistogram<Cell>& histogram, const ColumnsHistogram<Cell>& other) {
+    for (std::size_t i = 0; i < histogram.size(); ++i) histogram[i] -= other[i];
+}
+
+/// Return the sum of gradient pairs over rows.
+GradientCell sum_gradients(std::span<const std::uint32_t> rows, const Gradients& gradients, int n_threads);
+
+}  // namespace tritree

@@ -1,0 +1,342 @@
+#include "split/gradient_splitter.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace tritree {
+namespace {
+
+constexpr double kMinHessian = 1e-3;    // of a child, unless second derivatives are constant
+constexpr double kSmoothingRows = 10;   // shrinks the values by which rare categories are ordered
+
+/// Under trinary_mia, a split that sends missing values to a side must gain this many times the gain by chance
+/// more than one that sends them third: Akaike's penalty of a parameter. Missingness in training may not have
+/// the same meaning later.
+constexpr double kSidePenalty = 2;
+
+/// Return twice the reduction of the loss when rows get a value.
+double loss_reduction(const GradientSums& sums, double value, double l2) {
+    return -(2 * sums.first * value + (sums.second + l2) * value * value);
+}
+
+// ---- candidate enumeration, for any search over cells ----
+//
+// A search has begin_column(column, missing), try_split(left) and try_missing_vs_observed(), which return whether
+// the split is the best so far, best(), scale() and smoothing().
+
+template <class Search, class Cell>
+void search_numeric(Search& search, const Cell* cells, const ColumnBins& bins) {
+    Cell left;
+    for (std::uint32_t bin = 0; bin + 1 < bins.n_bins; ++bin) {
+        if (cells[bin].is_empty()) continue;
+        left += cells[bin];
+        if (search.try_split(left)) {
+            search.best().categorical = search.best().missing_vs_observed = false;
+            search.best().threshold_bin = bin;
+        }
+    }
+    if (search.try_missing_vs_observed()) {
+        search.best().categorical = false;
+        search.best().missing_vs_observed = true;
+    }
+}
+
+/// Split the categories in the order of the values that they would get.
+template <class Search, class Cell>
+void search_categorical(Search& search, const Cell* cells, const ColumnBins& bins) {
+    struct Category {
+        std::uint32_t bin;
+        double value;
+    };
+    static thread_local std::vector<Category> seen;
+    seen.clear();
+    const double smoothing = search.smoothing();
+    for (std::uint32_t bin = 0; bin < bins.n_bins; ++bin) {
+        if (cells[bin].is_empty()) continue;
+        const GradientSums sums = search.scale().read(cells[bin]);
+        seen.push_back({bin, -sums.first / (sums.second + smoothing)});
+    }
+    std::sort(seen.begin(), seen.end(), [](const Category& a, const Category& b) {
+        return a.value != b.value ? a.value < b.value : a.bin < b.bin;
+    });
+    Cell left;
+    std::size_t n_left = 0;
+    bool found = false;
+    for (std::size_t i = 0; i + 1 < seen.size(); ++i) {
+        left += cells[seen[i].bin];
+        if (search.try_split(left)) {
+            n_left = i + 1;
+            found = true;
+        }
+    }
+    if (search.try_missing_vs_observed()) {
+        n_left = 0;
+        found = true;
+    }
+    if (!found) return;
+    search.best().categorical = true;
+    search.best().missing_vs_observed = n_left == 0;
+    search.best().sets = CategorySets(bins.n_bins);
+    for (std::size_t i = 0; i < seen.size(); ++i)
+        search.best().sets.put(i < n_left ? Branch::Left : Branch::Right, seen[i].bin);
+}
+
+template <class Search, class Cell>
+void search_columns(Search& search, const ColumnsHistogram<Cell>& histogram, const BinMapper& mapper,
+                    std::span<const std::int32_t> columns) {
+    for (const std::int32_t column : columns) {
+        const ColumnBins& bins = mapper.columns[static_cast<std::size_t>(column)];
+        const Cell* const cells = histogram.data() + mapper.offsets[static_cast<std::size_t>(column)];
+        search.begin_column(column, cells[bins.n_bins]);
+        if (bins.categorical)
+            search_categorical(search, cells, bins);
+        else
+            search_numeric(search, cells, bins);
+    }
+}
+
+/// Return twice the reduction of the loss by two children, or -inf if they violate a monotonic constraint.
+class ChildrenReduction {
+  public:
+    ChildrenReduction(const GrowthParameters& params, const ValueBounds& bounds)
+        : params_(params), bounds_(bounds), constrained_(!params.monotonic.empty()) {}
+
+    void begin_column(std::int32_t column) {
+        direction_ = constrained_ ? params_.monotonic[static_cast<std::size_t>(column)] : 0;
+    }
+    int direction() const { return direction_; }
+
+    double operator()(const GradientSums& left, const GradientSums& right) const {
+        if (!constrained_)
+            return left.first * left.first / (left.second + params_.l2) +
+                   right.first * right.first / (right.second + params_.l2);
+        const double left_value = leaf_value(left, params_, bounds_);
+        const double right_value = leaf_value(right, params_, bounds_);
+        if (direction_ * (right_value - left_value) < 0) return -std::numeric_limits<double>::infinity();
+        return loss_reduction(left, left_value, params_.l2) + loss_reduction(right, right_value, params_.l2);
+    }
+
+  private:
+    const GrowthParameters& params_;
+    const ValueBounds bounds_;
+    const bool constrained_;
+    int direction_ = 0;
+};
+
+/// Search for the best split of a node, column by column.
+class GradientSplitSearch {
+  public:
+    GradientSplitSearch(const GradientCell& total, const ValueBounds& bounds, const GradientScale& scale,
+                        const GrowthParameters& params)
+        : scale_(scale), params_(params), total_(total), reduction_(params, bounds) {
+        const GradientSums sums = scale.read(total);
+        node_value_ = leaf_value(sums, params, bounds);
+        node_reduction_ = loss_reduction(sums, node_value_, params.l2);
+        side_penalty_ = params.missing == Strategy::TrinaryMia ? kSidePenalty * scale.gain_by_chance : 0;
+    }
+
+    void begin_column(std::int32_t column, const GradientCell& missing) {
+        column_ = column;
+        reduction_.begin_column(column);
+        missing_ = missing;
+        observed_ = total_;
+        observed_ -= missing;
+        has_missing_ = scale_.rows(missing) > 0;
+        // rows that go third keep the value of the node while the split is searched
+        const GradientSums third = scale_.read(missing);
+        third_reduction_ = -(2 * third.first * node_value_ + third.second * node_value_ * node_value_);
+    }
+
+    bool try_split(const GradientCell& left) {
+        GradientCell right = observed_;
+        right -= left;
+        const std::int64_t n_left = scale_.rows(left), n_right = scale_.rows(right);
+        if (n_left == 0 || n_right == 0) return false;
+        n_observed_left_ = n_left;
+        n_observed_right_ = n_right;
+        larger_side_ = n_left > n_right ? Branch::Left : Branch::Right;
+        switch (params_.missing) {
+            case Strategy::Trinary:
+                return update_best(left, right, Branch::Third);
+            case Strategy::Majority:
+                return try_joined(left, right, larger_side_);
+            case Strategy::Mia:
+                if (!has_missing_) return update_best(left, right, larger_side_);
+                break;
+            default:
+                if (!has_missing_) return update_best(left, right, Branch::Third);
+        }
+        bool better = try_joined(left, right, Branch::Left);
+        if (params_.missing == Strategy::TrinaryMia) better |= update_best(left, right, Branch::Third);
+        better |= try_joined(left, right, Branch::Right);
+        return better;
+    }
+
+    bool try_missing_vs_observed() {
+        if (!params_.may_split_on_missing() || !has_missing_ || reduction_.direction() != 0) return false;
+        n_observed_left_ = 0;
+        n_observed_right_ = scale_.rows(observed_);
+        larger_side_ = Branch::Right;
+        return n_observed_right_ > 0 && update_best(missing_, observed_, Branch::Left);
+    }
+
+    GradientSplit& best() { return best_; }
+    const GradientScale& scale() const { return scale_; }
+    double smoothing() const {
+        const GradientSums sums = scale_.read(total_);
+        return kSmoothingRows * sums.second / static_cast<double>(std::max<std::int64_t>(sums.rows, 1));
+    }
+
+  private:
+    bool try_joined(GradientCell left, GradientCell right, Branch missing_to) {
+        (missing_to == Branch::Left ? left : right) += missing_;
+        return update_best(left, right, missing_to);
+    }
+
+    bool update_best(const GradientCell& left, const GradientCell& right, Branch missing_to) {
+        if (std::min(scale_.rows(left), scale_.rows(right)) < params_.min_samples_leaf) return false;
+        const GradientSums l = scale_.read(left), r = scale_.read(right);
+        if (!scale_.constant_hessian && std::min(l.second, r.second) < kMinHessian) return false;
+        const double reduction = reduction_(l, r);
+        const bool third = missing_to == Branch::Third;
+        const double gain = (third ? reduction + third_reduction_ : reduction) - node_reduction_;
+        const double penalized_gain = third ? gain : gain - side_penalty_;
+        if (!(penalized_gain > best_penalized_gain_) ||
+            !(gain > kNegligible * (std::abs(reduction) + std::abs(node_reduction_))))
+            return false;
+        best_penalized_gain_ = penalized_gain;
+        best_.gain = gain;
+        best_.column = column_;
+        best_.missing_to = missing_to;
+        best_.larger_side = larger_side_;
+        best_.left = left;
+        best_.right = right;
+        best_.left_fraction = static_cast<double>(n_observed_left_) /
+                              static_cast<double>(n_observed_left_ + n_observed_right_);
+        return true;
+    }
+
+    const GradientScale& scale_;
+    const GrowthParameters& params_;
+    const GradientCell total_;
+    ChildrenReduction reduction_;
+    GradientCell missing_, observed_;
+    std::int32_t column_ = -1;
+    bool has_missing_ = false;
+    double node_value_ = 0, node_reduction_ = 0, third_reduction_ = 0;
+    double side_penalty_ = 0, best_penalized_gain_ = 0;
+    std::int64_t n_observed_left_ = 0, n_observed_right_ = 0;
+    Branch larger_side_ = Branch::Right;
+    GradientSplit best_;
+};
+
+/// Search for the best fractional split of a node. Sharing update_best with the search above has made that one
+/// slower by half.
+class FractionalSplitSearch {
+  public:
+    FractionalSplitSearch(const FractionalCell& total, const ValueBounds& bounds, const FractionalScale& scale,
+                          const GrowthParameters& params)
+        : scale_(scale),
+          params_(params),
+          bounds_(bounds),
+          total_(total),
+          min_memberships_(static_cast<double>(params.min_samples_leaf) - kMembershipTolerance),
+          reduction_(params, bounds) {
+        const GradientSums sums = scale.read(total);
+        node_reduction_ = loss_reduction(sums, leaf_value(sums, params, bounds), params.l2);
+    }
+
+    void begin_column(std::int32_t column, const FractionalCell& missing) {
+        column_ = column;
+        reduction_.begin_column(column);
+        missing_ = scale_.read(missing);
+        missing_memberships_ = scale_.memberships(missing);
+        observed_ = total_;
+        observed_ -= missing;
+    }
+
+    bool try_split(const FractionalCell& left) {
+        FractionalCell right = observed_;
+        right -= left;
+        if (left.rows == 0 || right.rows == 0) return false;
+        const double fraction = static_cast<double>(left.rows) / static_cast<double>(observed_.rows);
+        if (scale_.memberships(left) + fraction * missing_memberships_ < min_memberships_ ||
+            scale_.memberships(right) + (1 - fraction) * missing_memberships_ < min_memberships_)
+            return false;
+        const GradientSums l = with_missing(scale_.read(left), fraction);
+        const GradientSums r = with_missing(scale_.read(right), 1 - fraction);
+        if (!scale_.constant_hessian() && std::min(l.second, r.second) < kMinHessian) return false;
+        const double reduction = reduction_(l, r), gain = reduction - node_reduction_;
+        if (!(gain > best_.gain) || !(gain > kNegligible * (std::abs(reduction) + std::abs(node_reduction_))))
+            return false;
+        best_.gain = gain;
+        best_.column = column_;
+        best_.missing_to = Branch::Both;
+        best_.left_value = leaf_value(l, params_, bounds_);
+        best_.right_value = leaf_value(r, params_, bounds_);
+        best_.larger_side = left.rows > right.rows ? Branch::Left : Branch::Right;
+        best_.left_fraction = fraction;
+        return true;
+    }
+
+    /// Missing rows are on both sides, so they are never separated from the others.
+    bool try_missing_vs_observed() const { return false; }
+
+    GradientSplit& best() { return best_; }
+    const FractionalScale& scale() const { return scale_; }
+    double smoothing() const {
+        const double memberships = scale_.memberships(total_);
+        return memberships > 0 ? kSmoothingRows * scale_.read(total_).second / memberships : 0;
+    }
+
+  private:
+    GradientSums with_missing(const GradientSums& sums, double fraction) const {
+        return {sums.first + fraction * missing_.first, sums.second + fraction * missing_.second, sums.rows};
+    }
+
+    const FractionalScale& scale_;
+    const GrowthParameters& params_;
+    const ValueBounds bounds_;
+    const FractionalCell total_;
+    const double min_memberships_;
+    ChildrenReduction reduction_;
+    std::int32_t column_ = -1;
+    FractionalCell observed_;
+    GradientSums missing_;
+    double missing_memberships_ = 0, node_reduction_ = 0;
+    GradientSplit best_;
+};
+
+}  // namespace
+
+double leaf_value(const GradientSums& sums, const GrowthParameters& params, const ValueBounds& bounds) {
+    const double weight = sums.second + params.l2;
+    return std::clamp(weight > 0 ? -sums.first / weight : 0.0, bounds.low, bounds.high);
+}
+
+std::optional<GradientSplit> best_split(const GradientHistogram& histogram, const BinMapper& mapper,
+                                        std::span<const std::int32_t> columns, const GradientCell& total,
+                                        const ValueBounds& bounds, const GradientScale& scale,
+                                        const GrowthParameters& params) {
+    GradientSplitSearch search(total, bounds, scale, params);
+    search_columns(search, histogram, mapper, columns);
+    GradientSplit& split = search.best();
+    if (split.column < 0) return std::nullopt;
+    split.left_value = leaf_value(scale.read(split.left), params, bounds);
+    split.right_value = leaf_value(scale.read(split.right), params, bounds);
+    return std::move(split);
+}
+
+std::optional<GradientSplit> best_split(const FractionalHistogram& histogram, const BinMapper& mapper,
+                                        std::span<const std::int32_t> columns, const FractionalCell& total,
+                                        const ValueBounds& bounds, const FractionalScale& scale,
+                                        const GrowthParameters& params) {
+    FractionalSplitSearch search(total, bounds, scale, params);
+    search_columns(search, histogram, mapper, columns);
+    if (search.best().column < 0) return std::nullopt;
+    return std::move(search.best());
+}
+
+}  // namespace tritree

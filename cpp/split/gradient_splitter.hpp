@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "data/binned_rows.hpp"
+#include "grow/parameters.hpp"
+#include "split/gradient_histogram.hpp"
+#include "split/splitter.hpp"
+
+namespace tritree {
+
+/// Bounds of the values of a node, which keep predictions monotonic in a column.
+struct ValueBounds {
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+};
+
+/// The best split of a node by gradients, with the values of its children.
+struct GradientSplit : SplitInfo {
+    GradientCell left, right;
+    double left_value = 0, right_value = 0;
+
+    /// Return the first bin that goes right; 0 if all observed values do.
+    std::uint32_t first_right_bin() const { return missing_vs_observed ? 0 : threshold_bin + 1; }
+};
+
+/// Return the best split of a node on some columns, or nothing if none lowers the loss by more than its penalty.
+/// Ties: the smaller column, the smaller threshold, missing left before third before right.
+std::optional<GradientSplit> best_split(const GradientHistogram& histogram, const BinMapper& mapper,
+                                        std::span<const std::int32_t> columns, const GradientCell& total,
+                                        const ValueBounds& bounds, const GradientScale& scale,
+                                        const GrowthParameters& params);
+/// The same under the strategy `fractional`: missing rows are on both sides, in proportion to the observed rows.
+std::optional<GradientSplit> best_split(const FractionalHistogram& histogram, const BinMapper& mapper,
+                                        std::span<const std::int32_t> columns, const FractionalCell& total,
+                                        const ValueBounds& bounds, const FractionalScale& scale,
+                                        const GrowthParameters& params);
+
+/// Return the value that minimises the loss of a node.
+double leaf_value(const GradientSums& sums, const GrowthParameters& params, const ValueBounds& bounds);
+
+}  // namespace tritree

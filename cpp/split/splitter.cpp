@@ -1,0 +1,333 @@
+#include "split/splitter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include "split/category_order.hpp"
+#include "split/criterion.hpp"
+#include "common/small_vector.hpp"
+
+namespace tritree {
+namespace {
+
+/// By how much of the node's loss a cut must be worse than the best so far to be refused unmeasured: far more
+/// than rounding, far less than would save anything.
+constexpr double kQuickBoundMargin = 1e-9;
+
+/// The search for one column's best split. `cut(left)` is called for every way of parting the observed cells,
+/// in the order in which ties are broken, and tries every way in which the strategy may treat the missing
+/// ones.
+template <class Criterion>
+class SplitSearch {
+  public:
+    SplitSearch(const GrowthParameters& params, const CellReader& cells, const NodeSamples& node, const CellLayout& layout,
+           const NodeStats& stats)
+        : params_(params),
+          layout_(layout),
+          criterion_(node, layout),
+          missing_(cells.missing()),
+          observed_(layout.width),
+          right_(layout.width),
+          joined_(layout.width),
+          left_side_(criterion_.dim()),
+          right_side_(criterion_.dim()),
+          missing_side_(criterion_.dim()),
+          negligible_(kNegligible * stats.scaled_loss),
+          margin_(kQuickBoundMargin * stats.scaled_loss),
+          best_gain_(negligible_),
+          quick_bound_(best_gain_ - margin_) {
+        for (int k = 0; k < layout.width; ++k) observed_[k] = stats.total[k] - missing_[k];
+        const bool observed_only = params.missing == Strategy::Surrogate;
+        criterion_.load(observed_only ? observed_.data() : stats.total.data(), left_side_.data());
+        criterion_.set_reference(left_side_.data());
+        criterion_.load(missing_.data(), missing_side_.data());
+        if constexpr (Criterion::kHasQuickBound) criterion_.load(observed_.data(), observed_side_.data());
+        missing_is_elsewhere_ = params.missing == Strategy::Trinary || observed_only ||
+                   (params.missing != Strategy::Fractional && missing_[0] == 0);
+        if (layout.membership > 0)
+            membership_unit_ = 1 / (layout.membership == layout.weight ? node.scale.weight_scale : node.membership_scale);
+    }
+
+    const Criterion& criterion() const { return criterion_; }
+    std::int64_t observed_rows() const { return observed_[0]; }
+    bool found() const { return found_; }
+    /// Return the number, among all cuts tried, of the best one.
+    std::int64_t best_index() const { return best_index_; }
+
+    void try_split(const std::int64_t* left) {
+        ++n_tried_;
+        for (int k = 0; k < layout_.width; ++k) right_[k] = observed_[k] - left[k];
+        const std::int64_t* right = right_.data();
+        const Branch larger_side = left[0] > right[0] ? Branch::Left : Branch::Right;
+        const bool has_missing = missing_[0] > 0;
+        switch (params_.missing) {
+            case Strategy::Trinary:
+                return try_branches(left, right, Branch::Third);
+            case Strategy::Surrogate:
+                return try_branches(left, right, Branch::Surrogates);
+            case Strategy::Majority:
+                if (!has_missing) return try_branches(left, right, larger_side);
+                return try_joined(left, right, larger_side);
+            case Strategy::Mia:
+                if (!has_missing) return try_branches(left, right, larger_side);
+                try_joined(left, right, Branch::Left);
+                return try_joined(left, right, Branch::Right);
+            case Strategy::TrinaryMia:
+                if (!has_missing) return try_branches(left, right, Branch::Third);
+                try_joined(left, right, Branch::Left);
+                try_branches(left, right, Branch::Third);
+                return try_joined(left, right, Branch::Right);
+            case Strategy::Fractional:
+                return try_fractional(left, right);
+        }
+    }
+
+    /// Pass over a cut that is clearly worse than the best so far, and say so, by the weight and the sum of
+    /// its left side. Nearly all are: to divide for each of them would take three times as long.
+    bool is_clearly_worse(std::int64_t weight, std::int64_t sum) {
+        if constexpr (Criterion::kHasQuickBound) {
+            if (!missing_is_elsewhere_ || !criterion_.is_clearly_worse(weight, sum, observed_side_.data(), quick_bound_)) return false;
+            ++n_tried_;
+            return true;
+        }
+        return false;
+    }
+
+    /// Try missing against observed: missing left, observed right.
+    void try_missing_vs_observed() {
+        const bool mia = params_.missing == Strategy::Mia || params_.missing == Strategy::TrinaryMia;
+        if (!mia || !params_.split_on_missing || missing_[0] == 0 || observed_[0] == 0) return;
+        ++n_tried_;
+        try_branches(missing_.data(), observed_.data(), Branch::Left);
+        if (best_index_ == n_tried_ - 1) {
+            best_.missing_vs_observed = true;
+            best_.larger_side = Branch::Right;
+            best_.left_fraction = 0;
+        }
+    }
+
+    /// Return the best split; the search is over then.
+    SplitInfo take_best() { return std::move(best_); }
+
+  private:
+    /// Let the missing rows join one side.
+    void try_joined(const std::int64_t* left, const std::int64_t* right, Branch to) {
+        const std::int64_t* side = to == Branch::Left ? left : right;
+        for (int k = 0; k < layout_.width; ++k) joined_[k] = side[k] + missing_[k];
+        const bool go_left = to == Branch::Left;
+        const double left_fraction = static_cast<double>(left[0]) / static_cast<double>(observed_[0]);
+        if (go_left)
+            try_branches(joined_.data(), right, to, left_fraction);
+        else
+            try_branches(left, joined_.data(), to, left_fraction);
+    }
+
+    void try_branches(const std::int64_t* left, const std::int64_t* right, Branch missing_to, double left_fraction = -1) {
+        if (left[0] < params_.min_samples_leaf || right[0] < params_.min_samples_leaf) return;
+        criterion_.load(left, left_side_.data());
+        criterion_.load(right, right_side_.data());
+        if (left_fraction < 0) left_fraction = static_cast<double>(left[0]) / static_cast<double>(left[0] + right[0]);
+        if (!update_best(missing_to, left_fraction) || !layout_.complete) return;
+        best_.child_cells.assign(left, left + layout_.width);
+        best_.child_cells.insert(best_.child_cells.end(), right, right + layout_.width);
+    }
+
+    /// Let the missing rows belong to both sides, in proportion to the rows observed there.
+    void try_fractional(const std::int64_t* left, const std::int64_t* right) {
+        const double left_fraction = static_cast<double>(left[0]) / static_cast<double>(left[0] + right[0]);
+        const double missing = memberships(missing_.data());
+        const double needed = static_cast<double>(params_.min_samples_leaf) - kMembershipTolerance;
+        const double joins_left = params_.missing_counts_on_both_sides ? 1 : left_fraction;
+        const double joins_right = params_.missing_counts_on_both_sides ? 1 : 1 - left_fraction;
+        if (memberships(left) + joins_left * missing < needed || memberships(right) + joins_right * missing < needed)
+            return;
+        criterion_.load(left, left_side_.data());
+        criterion_.load(right, right_side_.data());
+        for (int k = 0; k < criterion_.dim(); ++k) {
+            left_side_[k] += left_fraction * missing_side_[k];
+            right_side_[k] += (1 - left_fraction) * missing_side_[k];
+        }
+        update_best(Branch::Both, left_fraction);
+    }
+
+    double memberships(const std::int64_t* cell) const {
+        return static_cast<double>(cell[layout_.membership]) * membership_unit_;
+    }
+
+    /// Take the two sides if they are the best so far, and say so.
+    bool update_best(Branch missing_to, double left_fraction) {
+        if (!(criterion_.weight(left_side_.data()) > 0) || !(criterion_.weight(right_side_.data()) > 0)) return false;
+        const double gain = criterion_.gain(left_side_.data(), right_side_.data(),
+                                       missing_to == Branch::Third ? missing_side_.data() : nullptr);
+        if (!(gain > (found_ ? best_gain_ + negligible_ : negligible_))) return false;
+        found_ = true;
+        best_gain_ = gain;
+        quick_bound_ = gain - margin_;
+        best_index_ = n_tried_ - 1;
+        best_.gain = gain;
+        best_.missing_to = missing_to;
+        best_.left_fraction = left_fraction;
+        best_.larger_side = left_fraction > 0.5 ? Branch::Left : Branch::Right;
+        return true;
+    }
+
+    const GrowthParameters& params_;
+    const CellLayout& layout_;
+    Criterion criterion_;
+    const CellSums& missing_;
+    SmallVector<std::int64_t> observed_, right_, joined_;
+    SmallVector<double> left_side_, right_side_, missing_side_;
+    std::array<double, 2> observed_side_{};  // of a loss that is quick to refuse
+    double negligible_, margin_, best_gain_, quick_bound_, membership_unit_ = 1;
+    bool missing_is_elsewhere_ = false;  // missing rows leave only one way to take a cut, and are on neither side
+    std::int64_t n_tried_ = 0, best_index_ = -1;
+    bool found_ = false;
+    SplitInfo best_;
+};
+
+template <class Criterion>
+std::optional<SplitInfo> search_numeric(SplitSearch<Criterion>& search, const GrowthParameters& params, const BinnedColumn& column,
+                                   const CellReader& cells, const CellLayout& layout) {
+    SmallVector<std::int64_t> left(layout.width);
+    // Rows alone decide which cuts are out of the question, except where missing rows may still join a side.
+    const std::int64_t enough = params.min_samples_leaf - cells.missing()[0];
+    const std::int64_t most = search.observed_rows() - enough;
+    std::int64_t rows = 0, weight = 0, sum = 0;
+    std::size_t first = 0, taken = 0;
+    for (std::size_t cell = 0; cell + 1 < cells.size(); ++cell) {
+        const std::int64_t* const next = cells.at(cell);
+        rows += next[0];
+        weight += next[layout.weight];
+        sum += next[1];
+        if (rows < enough) {
+            first = cell + 1;
+            continue;
+        }
+        if (rows > most) break;
+        if (search.is_clearly_worse(weight, sum)) continue;
+        for (; taken <= cell; ++taken) cells.add_to(taken, left.data());
+        search.try_split(left.data());
+    }
+    const std::int64_t last_index = search.best_index();
+    search.try_missing_vs_observed();
+    if (!search.found()) return std::nullopt;
+    SplitInfo split = search.take_best();
+    if (split.missing_vs_observed) {
+        split.threshold = -std::numeric_limits<double>::infinity();
+    } else {
+        const std::size_t cell = static_cast<std::size_t>(last_index) + first;
+        split.threshold_bin = cells.bin(cell);
+        split.threshold = column.threshold(cells.bin(cell), cells.bin(cell + 1));
+    }
+    return split;
+}
+
+/// Put the categories on the side that the best cut gave them; `on_left(i)` speaks of cell i.
+template <class F>
+void fill_sets(SplitInfo& split, const BinnedColumn& column, const CellReader& cells, F&& on_left) {
+    split.categorical = true;
+    split.sets = CategorySets(column.n_bins);
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        split.sets.put(!split.missing_vs_observed && on_left(i) ? Branch::Left : Branch::Right, cells.bin(i));
+}
+
+/// Try every way of parting the categories; the first category is always on the left.
+template <class Criterion>
+std::optional<SplitInfo> search_partitions(SplitSearch<Criterion>& search, const BinnedColumn& column, const CellReader& cells,
+                                      const CellLayout& layout) {
+    const std::size_t n_masks = std::size_t{1} << (cells.size() - 1);
+    // sums[mask] is the cell of the first category and those whose bits are set: category i has bit i - 1
+    std::vector<std::int64_t> sums(n_masks * layout.width, 0);
+    cells.add_to(0, sums.data());
+    for (std::size_t mask = 0; mask < n_masks; ++mask) {
+        std::int64_t* sum = &sums[mask * layout.width];
+        if (mask > 0) {
+            const std::size_t top = std::bit_floor(mask);
+            std::copy_n(&sums[(mask ^ top) * layout.width], layout.width, sum);
+            cells.add_to(static_cast<std::size_t>(std::countr_zero(top)) + 1, sum);
+        }
+        if (mask + 1 < n_masks) search.try_split(sum);
+    }
+    const auto best = static_cast<std::size_t>(search.best_index());
+    search.try_missing_vs_observed();
+    if (!search.found()) return std::nullopt;
+    SplitInfo split = search.take_best();
+    fill_sets(split, column, cells, [&](std::size_t i) { return i == 0 || (best >> (i - 1) & 1); });
+    return split;
+}
+
+/// Cut the categories where they lie in a row.
+template <class Criterion>
+std::optional<SplitInfo> search_ordered(SplitSearch<Criterion>& search, const BinnedColumn& column, const CellReader& cells,
+                                   const CellLayout& layout, const std::vector<std::uint32_t>& order) {
+    SmallVector<std::int64_t> left(layout.width);
+    for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+        cells.add_to(order[i], left.data());
+        search.try_split(left.data());
+    }
+    const std::int64_t best = search.best_index();
+    search.try_missing_vs_observed();
+    if (!search.found()) return std::nullopt;
+    SplitInfo split = search.take_best();
+    std::vector<bool> on_left(order.size());
+    for (std::int64_t i = 0; i <= best; ++i) on_left[order[static_cast<std::size_t>(i)]] = true;
+    fill_sets(split, column, cells, [&](std::size_t i) { return on_left[i]; });
+    return split;
+}
+
+template <class Criterion>
+std::optional<SplitInfo> search_column(const GrowthParameters& params, const BinnedColumn& column, const CellReader& cells,
+                                  const NodeSamples& node, const CellLayout& layout, const NodeStats& stats) {
+    if (cells.size() == 0) return std::nullopt;
+    SplitSearch<Criterion> search(params, cells, node, layout, stats);
+    if (!column.categorical) return search_numeric(search, params, column, cells, layout);
+    if (!Criterion::scores_order_categories(layout.n_classes) && cells.size() <= kMaxExhaustiveCategories)
+        return search_partitions(search, column, cells, layout);
+    return search_ordered(search, column, cells, layout, order_categories(search.criterion(), cells, layout));
+}
+
+}  // namespace
+
+std::optional<SplitInfo> best_split(const GrowthParameters& params, const BinnedColumn& column,
+                               std::int32_t column_number, const CellReader& cells, const NodeSamples& node,
+                               const CellLayout& layout, const NodeStats& stats) {
+    std::optional<SplitInfo> split;
+    switch (params.criterion) {
+        case CriterionKind::SquaredError:
+            split = search_column<SquaredError>(params, column, cells, node, layout, stats);
+            break;
+        case CriterionKind::Entropy:
+            split = search_column<Entropy>(params, column, cells, node, layout, stats);
+            break;
+        case CriterionKind::Gini:
+            split = search_column<Gini>(params, column, cells, node, layout, stats);
+            break;
+        case CriterionKind::EntropyTimesRows:
+            split = search_column<EntropyTimesRows>(params, column, cells, node, layout, stats);
+            break;
+    }
+    if (split) split->column = column_number;
+    return split;
+}
+
+void sort_ladder(std::vector<SplitInfo>& splits, const GrowthParameters& params, double node_loss) {
+    if (splits.size() < 2) return;
+    std::stable_sort(splits.begin(), splits.end(),
+                     [](const SplitInfo& a, const SplitInfo& b) { return a.gain > b.gain; });
+    for (auto place = splits.begin(); place != splits.end(); ++place) {
+        auto first = place;
+        for (auto tied = place; tied != splits.end() && tied->gain >= place->gain - kNegligible * node_loss;
+             ++tied)
+            if (tied->column < first->column) first = tied;
+        std::rotate(place, first, std::next(first));
+    }
+    if (params.missing != Strategy::TrinaryMia) return;
+    const auto end = std::find_if(splits.begin(), splits.end(),
+                                  [](const SplitInfo& split) { return split.missing_to != Branch::Third; });
+    if (end != splits.end()) splits.erase(std::next(end), splits.end());
+}
+
+}  // namespace tritree

@@ -1,0 +1,155 @@
+#include "split/surrogate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace tritree {
+namespace {
+
+// A surrogate classifies rows by the side of the split: the cells of its column are those of a classification into
+// left, right and unknown.
+enum SplitClass : std::int32_t { kLeft = 0, kRight = 1, kUnknown = 2 };
+constexpr int kWeightLeft = 1 + kLeft, kWeightRight = 1 + kRight, kKnownRows = 4;
+
+CellLayout side_layout() {
+    CellLayout layout(GrowthParameters{}, false);
+    layout.n_classes = 3;
+    layout.width = 5;  // rows | weight left | weight right | weight unknown | rows whose side is known
+    layout.membership = kKnownRows;
+    return layout;
+}
+
+/// Return the rows of a node with the side of the split as their class.
+NodeSamples with_sides(const BinnedColumn& column, const NodeSamples& node, const SplitInfo& split) {
+    NodeSamples sides;
+    sides.rows = node.rows;
+    column.visit([&](const auto* bins) {
+        for (std::size_t i = 0; i < node.size(); ++i) {
+            const Side side = split.side(bins[node.rows[i]], column.missing_bin());
+            const auto label = side == Side::Left ? kLeft : side == Side::Right ? kRight : kUnknown;
+            sides.label.push_back(label);
+            sides.membership_units.push_back(label != kUnknown);
+            sides.weight.push_back(node.weight.empty() ? 1 : node.weight[i]);
+        }
+    });
+    return sides;
+}
+
+/// Return the side with more weight; at a tie, as rpart does, the one with the smaller mean target.
+Branch heavier_side(const NodeSamples& sides, const NodeSamples& node) {
+    // integers: the result must not depend on the order of the rows
+    std::int64_t weight[2] = {0, 0};
+    std::map<std::int32_t, std::int64_t> target[2];  // per class; in regression the sum of targets, as that of class 1
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+        if (sides.label[i] == kUnknown) continue;
+        weight[sides.label[i]] += sides.weight[i];
+        if (node.label.empty())
+            target[sides.label[i]][1] += node.sum[i];
+        else
+            target[sides.label[i]][node.label[i]] += sides.weight[i];
+    }
+    if (weight[kLeft] != weight[kRight]) return weight[kLeft] > weight[kRight] ? Branch::Left : Branch::Right;
+    double mean[2] = {0, 0};
+    for (const int side : {kLeft, kRight})
+        for (const auto& [label, sum] : target[side]) mean[side] += label * static_cast<double>(sum);
+    return mean[kLeft] < mean[kRight] ? Branch::Left : Branch::Right;
+}
+
+struct Totals {
+    std::int64_t left = 0, right = 0, rows = 0;
+    void add(const std::int64_t* cell) {
+        left += cell[kWeightLeft];
+        right += cell[kWeightRight];
+        rows += cell[kKnownRows];
+    }
+    std::int64_t heavier() const { return std::max(left, right); }
+};
+
+std::array<std::int64_t, 5> read_cell(const CellReader& cells, std::size_t i) {
+    std::array<std::int64_t, 5> cell{};
+    cells.add_to(i, cell.data());
+    return cell;
+}
+
+Totals total_of(const CellReader& cells) {
+    Totals total;
+    for (std::size_t i = 0; i < cells.size(); ++i) total.add(read_cell(cells, i).data());
+    return total;
+}
+
+void fit_numeric(Surrogate& surrogate, const BinnedColumn& column, const CellReader& cells) {
+    constexpr std::int64_t kMinRows = 2;  // per side, as in rpart
+    const Totals total = total_of(cells);
+    surrogate.agreement = total.heavier();
+    Totals below;
+    for (std::size_t i = 0; i + 1 < cells.size(); ++i) {
+        below.add(read_cell(cells, i).data());
+        if (below.rows < kMinRows) continue;
+        if (total.rows - below.rows < kMinRows) break;
+        const std::int64_t crossed = total.left - below.left + below.right;
+        const std::int64_t straight = below.left + total.right - below.right;
+        if (std::max(crossed, straight) <= surrogate.agreement) continue;
+        surrogate.below = crossed > surrogate.agreement ? Branch::Right : Branch::Left;
+        surrogate.agreement = surrogate.below == Branch::Right ? crossed : straight;
+        surrogate.threshold_bin = cells.bin(i);
+        surrogate.threshold = column.threshold(cells.bin(i), cells.bin(i + 1));
+    }
+}
+
+void fit_categorical(Surrogate& surrogate, const BinnedColumn& column, const CellReader& cells) {
+    const Totals total = total_of(cells);
+    const Branch heavier = total.left > total.right ? Branch::Left : Branch::Right;
+    surrogate.categorical = true;
+    surrogate.sets = CategorySets(column.n_bins);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        Totals cell;
+        cell.add(read_cell(cells, i).data());
+        if (cell.rows == 0) continue;
+        const Branch side = cell.left == cell.right  ? heavier
+                            : cell.left > cell.right ? Branch::Left
+                                                     : Branch::Right;
+        surrogate.sets.put(side, cells.bin(i));
+        surrogate.agreement += side == Branch::Left ? cell.left : cell.right;
+    }
+}
+
+}  // namespace
+
+std::vector<Surrogate> find_surrogates(const GrowthParameters& params, const BinnedColumns& binned, const NodeSamples& node,
+                                       SplitInfo& split) {
+    const CellLayout layout = side_layout();
+    const NodeSamples sides = with_sides(binned.columns[split.column], node, split);
+    split.larger_side = heavier_side(sides, node);
+    Totals total;
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+        total.left += sides.label[i] == kLeft ? sides.weight[i] : 0;
+        total.right += sides.label[i] == kRight ? sides.weight[i] : 0;
+    }
+    std::vector<Surrogate> found;
+    Histogram histogram;
+    CellReader cells;
+    for (std::size_t j = 0; j < binned.columns.size(); ++j) {
+        const BinnedColumn& column = binned.columns[j];
+        if (static_cast<std::int32_t>(j) == split.column) continue;
+        if (histogram_pays(sides.size(), column.n_bins, layout)) {
+            const ColumnHistogram task{&column, &histogram};
+            build_histograms({&task, 1}, sides, layout);
+            cells.from_histogram(histogram, column.n_bins, layout);
+        } else {
+            cells.from_rows(column, sides, layout);
+        }
+        Surrogate surrogate;
+        surrogate.column = static_cast<std::int32_t>(j);
+        column.categorical ? fit_categorical(surrogate, column, cells)
+                           : fit_numeric(surrogate, column, cells);
+        if (surrogate.agreement > total.heavier()) found.push_back(std::move(surrogate));
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Surrogate& a, const Surrogate& b) { return a.agreement > b.agreement; });
+    if (found.size() > static_cast<std::size_t>(params.max_surrogates))
+        found.resize(params.max_surrogates);
+    return found;
+}
+
+}  // namespace tritree

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "data/binned_columns.hpp"
+#include "split/splitter.hpp"
+#include "split/node_stats.hpp"
+
+namespace tritree {
+
+/// A surrogate split: a split on another column that sends rows the same way, for rows whose value is missing.
+struct Surrogate {
+    std::int32_t column = -1;
+    std::int64_t agreement = 0;  ///< weight of the rows that it sends the same way
+    bool categorical = false;
+    std::uint32_t threshold_bin = 0;
+    double threshold = 0;
+    Branch below = Branch::Left;  ///< numeric: branch of values below the threshold
+    CategorySets sets;
+
+    /// Return the branch of a training row; Branch::None if the surrogate cannot place it.
+    Branch branch(std::uint32_t bin, std::uint32_t missing_bin) const {
+        if (bin == missing_bin) return Branch::None;
+        if (categorical) return route(sets.side(bin), Branch::None, Branch::None);
+        return (bin <= threshold_bin) == (below == Branch::Left) ? Branch::Left : Branch::Right;
+    }
+};
+
+/// Return the surrogates of a split, best first, as R's rpart finds them (usesurrogate = 2, surrogatestyle = 0),
+/// and set `split.larger_side` to the side with more weight.
+std::vector<Surrogate> find_surrogates(const GrowthParameters& params, const BinnedColumns& binned,
+                                       const NodeSamples& node, SplitInfo& split);
+
+}  // namespace tritree

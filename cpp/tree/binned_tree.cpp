@@ -1,0 +1,237 @@
+#include "tree/binned_tree.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "common/random.hpp"
+
+namespace tritree {
+namespace {
+
+/// Traverse rows whose bins begin at `row_of(i)` until none of them moves.
+template <class F>
+void traverse_all(const BinnedTree& tree, std::size_t n, std::int32_t* at, F&& row_of) {
+    bool moved = n > 0;
+    if (tree.has_categories) {
+        while (moved) {
+            moved = false;
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::int32_t to = tree.next(at[i], row_of(i)[tree.nodes[at[i]].column]);
+                moved |= to != at[i];
+                at[i] = to;
+            }
+        }
+        return;
+    }
+    const PackedNode* const nodes = tree.nodes.data();
+    while (moved) {
+        std::int32_t changes = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const PackedNode& node = nodes[at[i]];
+            const std::uint32_t bin = row_of(i)[node.column];
+            const std::int32_t to = node.next[(bin >= node.first_right_bin) + (bin == node.missing_bin)];
+            changes |= to ^ at[i];
+            at[i] = to;
+        }
+        moved = changes != 0;
+    }
+}
+
+}  // namespace
+
+BinnedTree::BinnedTree(Tree grown, const BinMapper& mapper, std::uint64_t root_path)
+    : tree(std::move(grown)), nodes(tree.size()), parent(tree.size(), kNone), path(tree.size(), root_path) {
+    for (std::int32_t node = 0; node < static_cast<std::int32_t>(tree.size()); ++node) {
+        pack(node, mapper);
+        for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
+            const std::int32_t child = tree.child(static_cast<std::size_t>(node), branch);
+            if (child < 0) continue;
+            parent[child] = node;
+            path[child] = hash_seed(path[node], static_cast<std::uint64_t>(branch));
+        }
+    }
+}
+
+/// Compile a node.
+void BinnedTree::pack(std::int32_t node, const BinMapper& mapper) {
+    PackedNode& packed = nodes[static_cast<std::size_t>(node)];
+    packed = PackedNode{};
+    std::fill(std::begin(packed.next), std::end(packed.next), node);
+    const auto i = static_cast<std::size_t>(node);
+    if (tree.is_leaf(i)) return;
+    const ColumnBins& column = mapper.columns[static_cast<std::size_t>(tree.split.column[i])];
+    packed.column = static_cast<std::uint16_t>(tree.split.column[i]);
+    packed.first_right_bin = tree.first_right_bin[i];
+    packed.missing_bin = static_cast<std::uint16_t>(column.missing_bin());
+    packed.categorical = column.categorical;
+    has_categories |= column.categorical;
+    packed.next[0] = tree.left[i];
+    packed.next[1] = tree.right[i];
+    const Branch missing = route(Side::Missing, static_cast<Branch>(tree.missing_to[i]),
+                                 static_cast<Branch>(tree.larger_side[i]));
+    const std::int32_t child = missing == Branch::Both ? kUngrown : tree.child(i, missing);
+    packed.next[2] = child == kUngrown ? node : child;
+}
+
+ValueBounds BinnedTree::bounds(std::int32_t node) const {
+    const auto i = static_cast<std::size_t>(node);
+    return tree.low.empty() ? ValueBounds{} : ValueBounds{tree.low[i], tree.high[i]};
+}
+
+std::int32_t BinnedTree::add_leaf(double value, const ValueBounds& value_bounds, std::int32_t parent_node,
+                                  Branch branch, const GrowthParameters& params) {
+    const auto node = static_cast<std::int32_t>(size());
+    for (auto* array : {&tree.split.column, &tree.left, &tree.right, &tree.third}) array->push_back(kNone);
+    for (auto* array : {&tree.missing_to, &tree.larger_side})
+        array->push_back(static_cast<std::int8_t>(Branch::None));
+    tree.split.threshold.push_back(std::numeric_limits<double>::quiet_NaN());
+    if (!tree.split.set_begin.empty()) {
+        tree.split.set_begin.push_back(-1);
+        tree.split.set_words.push_back(0);
+    }
+    tree.first_right_bin.push_back(0);
+    tree.rows.push_back(0);
+    tree.value.push_back(value);
+    tree.gain.push_back(0);
+    if (params.estimates_variance) tree.variance.push_back(0);
+    if (!params.monotonic.empty()) {
+        tree.low.push_back(value_bounds.low);
+        tree.high.push_back(value_bounds.high);
+    }
+    parent.push_back(parent_node);
+    if (parent_node == kNone) {
+        tree.depth.push_back(0);
+        path.push_back(0);
+    } else {
+        tree.depth.push_back(tree.depth[static_cast<std::size_t>(parent_node)] + (branch != Branch::Third));
+        path.push_back(
+            hash_seed(path[static_cast<std::size_t>(parent_node)], static_cast<std::uint64_t>(branch)));
+    }
+    PackedNode& packed = nodes.emplace_back();
+    std::fill(std::begin(packed.next), std::end(packed.next), node);
+    return node;
+}
+
+std::int32_t BinnedTree::add_root(std::uint64_t root_path, const GrowthParameters& params) {
+    const std::int32_t root = add_leaf(0, {}, kNone, Branch::None, params);
+    path[0] = root_path;
+    return root;
+}
+
+void BinnedTree::split(std::int32_t node, const GradientSplit& info, const BinMapper& mapper,
+                       const GrowthParameters& params) {
+    const auto i = static_cast<std::size_t>(node);
+    const auto column = static_cast<std::size_t>(info.column);
+    ValueBounds left = bounds(node), right = left;
+    if (params.is_constrained(column)) {  // children stay on their side of the middle of their values
+        const bool increasing = params.monotonic[column] > 0;
+        const double middle = std::midpoint(info.left_value, info.right_value);
+        (increasing ? left.high : left.low) = middle;
+        (increasing ? right.low : right.high) = middle;
+    }
+    const std::int32_t left_child = add_leaf(info.left_value, left, node, Branch::Left, params);
+    const std::int32_t right_child = add_leaf(info.right_value, right, node, Branch::Right, params);
+    if (info.categorical) {
+        tree.split.set_begin.resize(tree.size(), -1);
+        tree.split.set_words.resize(tree.size(), 0);
+        tree.split.set_begin[i] = static_cast<std::int64_t>(tree.sets.size());
+        tree.split.set_words[i] = static_cast<std::int32_t>(info.sets.words().size() / 2);
+        tree.sets.insert(tree.sets.end(), info.sets.words().begin(), info.sets.words().end());
+    }
+    tree.split.column[i] = info.column;
+    tree.first_right_bin[i] = info.categorical ? std::uint16_t{0}
+                                               : static_cast<std::uint16_t>(info.first_right_bin());
+    tree.gain[i] = info.gain;
+    tree.left[i] = left_child;
+    tree.right[i] = right_child;
+    tree.third[i] = info.missing_to == Branch::Third ? kUngrown : kNone;
+    tree.missing_to[i] = static_cast<std::int8_t>(info.missing_to);
+    tree.larger_side[i] = static_cast<std::int8_t>(info.larger_side);
+    pack(node, mapper);
+}
+
+void BinnedTree::set_third(std::int32_t node, std::int32_t third) {
+    tree.third[static_cast<std::size_t>(node)] = third;
+    nodes[static_cast<std::size_t>(node)].next[2] = third;
+}
+
+void BinnedTree::set_thresholds(std::int32_t first, const BinMapper& mapper) {
+    for (auto node = static_cast<std::size_t>(first); node < size(); ++node)
+        if (!tree.is_leaf(node) && !nodes[node].categorical)
+            tree.split.threshold[node] = mapper.threshold(nodes[node].column, nodes[node].first_right_bin);
+}
+
+void BinnedTree::average_inner_nodes(std::int32_t first) {
+    for (auto node = static_cast<std::int32_t>(size()) - 1; node >= first; --node) {
+        if (is_leaf(node)) continue;
+        const auto left = static_cast<std::size_t>(tree.left[node]),
+                   right = static_cast<std::size_t>(tree.right[node]);
+        const double n_left = tree.weight.empty() ? static_cast<double>(tree.rows[left]) : tree.weight[left];
+        const double n_right = tree.weight.empty() ? static_cast<double>(tree.rows[right]) : tree.weight[right];
+        tree.value[static_cast<std::size_t>(node)] =
+            (n_left * tree.value[left] + n_right * tree.value[right]) / (n_left + n_right);
+    }
+}
+
+std::int32_t BinnedTree::next_of_category(std::int32_t node, std::uint32_t bin) const {
+    const auto i = static_cast<std::size_t>(node);
+    const PackedNode& packed = nodes[i];
+    const Side side = bin >= packed.missing_bin
+                          ? Side::Unseen
+                          : side_of_category(&tree.sets[static_cast<std::size_t>(tree.split.set_begin[i])],
+                                             static_cast<std::size_t>(tree.split.set_words[i]), bin);
+    const Branch branch =
+        route(side, static_cast<Branch>(tree.missing_to[i]), static_cast<Branch>(tree.larger_side[i]));
+    return packed.next[branch == Branch::Left ? 0 : branch == Branch::Right ? 1 : 2];
+}
+
+void BinnedTree::traverse(const BinnedRows& binned, std::span<const std::uint32_t> rows,
+                          std::int32_t* at) const {
+    binned.visit([&](const auto* first) {
+        traverse_all(*this, rows.size(), at,
+                     [&](std::size_t i) { return first + std::size_t{rows[i]} * binned.n_columns(); });
+    });
+}
+
+void BinnedTree::traverse(const BinnedRows& binned, std::size_t begin, std::size_t end,
+                          std::int32_t* at) const {
+    binned.visit([&](const auto* first) {
+        const auto* const block = first + begin * binned.n_columns();
+        traverse_all(*this, end - begin, at, [&](std::size_t i) { return block + i * binned.n_columns(); });
+    });
+}
+
+std::string BinnedTree::validate(const Tree& tree, const BinMapper& mapper) {
+    std::vector<std::int32_t> root_of(tree.size(), 0);  // of the binary subtree that a node is in
+    for (std::size_t node = 0; node < tree.size(); ++node) {
+        // the nodes of a binary subtree were grown at once, so they are consecutive; those of fit come first
+        const bool is_root = root_of[node] == static_cast<std::int32_t>(node);
+        if (!is_root && root_of[node] != root_of[node - 1]) return "nodes out of order";
+        if ((root_of[node] == 0) != (static_cast<std::int32_t>(node) < tree.n_fitted)) return "nodes out of order";
+        if (tree.is_leaf(node)) continue;
+        const auto number = static_cast<std::size_t>(tree.split.column[node]);
+        const ColumnBins& column = mapper.columns[number];
+        const bool categorical = !tree.split.set_begin.empty() && tree.split.set_begin[node] >= 0;
+        if (categorical != column.categorical) return "split does not match the type of its column";
+        const std::size_t words = (std::size_t{column.n_bins} + 63) / 64;
+        if (categorical && static_cast<std::size_t>(tree.split.set_words[node]) != words)
+            return "category set of the wrong size";
+        if (!categorical && tree.first_right_bin[node] >= std::max(column.n_bins, 1u))
+            return "bin out of range";
+        if (!categorical &&
+            tree.split.threshold[node] != mapper.threshold(number, tree.first_right_bin[node]))
+            return "threshold does not match its bin";
+        if (!tree.left_fraction.empty() && !(tree.left_fraction[node] > 0 && tree.left_fraction[node] < 1))
+            return "left fraction out of range";
+        for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
+            const std::int32_t child = tree.child(node, branch);
+            if (child >= 0) root_of[child] = branch == Branch::Third ? child : root_of[node];
+        }
+    }
+    return {};
+}
+
+}  // namespace tritree

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tree/binned_tree.hpp"
+
+namespace tritree {
+
+/// A fraction of a row in a leaf.
+struct LeafFraction {
+    std::uint32_t row;
+    std::int32_t node;
+    double fraction;
+};
+
+/// Traverses boosted trees under the strategy `fractional`: a row goes both ways where its value is missing, and its
+/// prediction is the mean of those of the children by their fractions. Buffers are reused by the next call.
+class FractionalPredictor {
+  public:
+    /// Find the predictions of consecutive rows.
+    void predict(const BinnedTree& tree, const BinnedRows& binned, std::size_t begin, std::size_t end,
+                 double* predictions);
+    /// Find the leaves with the largest fractions of consecutive rows, the leftmost at a tie.
+    void apply(const BinnedTree& tree, const BinnedRows& binned, std::size_t begin, std::size_t end,
+               std::int32_t* nodes);
+    /// Append the fractions of consecutive rows in all leaves.
+    void add_leaf_fractions(const BinnedTree& tree, const BinnedRows& binned, std::size_t begin, std::size_t end,
+                            std::vector<LeafFraction>& fractions);
+
+  private:
+    template <class F>
+    void for_each_batch(const BinnedTree& tree, std::size_t begin, std::size_t end, F&& f);
+    void traverse(const BinnedTree& tree, const BinnedRows& binned, std::size_t begin, std::size_t end);
+    void compute_fractions(const BinnedTree& tree);
+
+    // Per visit. The first visits are those of the rows; a left child is followed by its right sibling.
+    std::vector<std::uint32_t> row_;
+    std::vector<std::int32_t> node_;          // a leaf, or where the row goes both ways
+    std::vector<std::uint32_t> first_child_;  // the visit of the left child; 0 in a leaf
+    std::vector<double> fraction_, prediction_;
+};
+
+}  // namespace tritree

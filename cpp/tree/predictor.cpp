@@ -1,0 +1,218 @@
+#include "tree/predictor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tritree {
+namespace {
+
+/// Return the side of split i on which the value of a row lies.
+Side side_of(const SplitArrays& split, std::size_t i, const std::vector<std::uint64_t>& sets,
+             const TableView& table, std::size_t row) {
+    const ColumnView& column = table.columns[split.column[i]];
+    double value;
+    switch (column.type) {
+        case ColumnView::Type::Float64:
+            value = column.at<double>(row);
+            break;
+        case ColumnView::Type::Float32:
+            value = static_cast<double>(column.at<float>(row));
+            break;
+        case ColumnView::Type::Category: {
+            const auto category = column.at<std::int32_t>(row);
+            if (category == kMissingCategory) return Side::Missing;
+            if (category < 0 || split.set_begin.empty() || split.set_begin[i] < 0) return Side::Unseen;
+            return side_of_category(&sets[static_cast<std::size_t>(split.set_begin[i])],
+                                    static_cast<std::size_t>(split.set_words[i]),
+                                    static_cast<std::uint32_t>(category));
+        }
+        default:
+            return Side::Missing;
+    }
+    if (std::isnan(value)) return Side::Missing;
+    return value < split.threshold[i] ? Side::Left : Side::Right;
+}
+
+Branch surrogate_branch(const Tree& tree, std::size_t node, const TableView& table, std::size_t row,
+                        std::int32_t* column) {
+    for (std::int32_t s = tree.surrogate_begin[node]; s < tree.surrogate_begin[node + 1]; ++s) {
+        const Side side = side_of(tree.surrogate, static_cast<std::size_t>(s), tree.sets, table, row);
+        if (side == Side::Missing || side == Side::Unseen) continue;
+        if (column != nullptr) *column = tree.surrogate.column[s];
+        const bool categorical = tree.surrogate.set_begin[s] >= 0;
+        const bool same_direction =
+            categorical || tree.surrogate_below[s] == static_cast<std::int8_t>(Branch::Left);
+        return (side == Side::Left) == same_direction ? Branch::Left : Branch::Right;
+    }
+    return static_cast<Branch>(tree.larger_side[node]);
+}
+
+}  // namespace
+
+Branch branch_of(const Tree& tree, std::size_t node, const TableView& table, std::size_t row,
+                 std::int32_t* column) {
+    const Side side = side_of(tree.split, node, tree.sets, table, row);
+    const Branch branch = route(side, static_cast<Branch>(tree.missing_to[node]),
+                                static_cast<Branch>(tree.larger_side[node]));
+    return branch == Branch::Surrogates ? surrogate_branch(tree, node, table, row, column) : branch;
+}
+
+bool traverse(const Tree& tree, const TableView& table, std::size_t row, std::int32_t& node, Branch& branch) {
+    while (!tree.is_leaf(node)) {
+        branch = branch_of(tree, node, table, row);
+        const std::int32_t child = tree.child(static_cast<std::size_t>(node), branch);
+        if (child == kUngrown) return false;
+        node = child;
+    }
+    return true;
+}
+
+bool BatchPredictor::supports(const Tree& tree, const TableView& table) {
+    const ColumnView* first = nullptr;
+    for (const ColumnView& column : table.columns) {
+        if (column.type == ColumnView::Type::Absent) continue;
+        if (column.type == ColumnView::Type::Category) return false;
+        if (first == nullptr) first = &column;
+        if (column.type != first->type || column.stride != first->stride) return false;
+    }
+    const auto missing_to = static_cast<Branch>(tree.missing_to[0]);
+    const bool one_branch = missing_to != Branch::Surrogates && missing_to != Branch::Both;
+    return first != nullptr && one_branch &&
+           4 * table.n_rows >= tree.size();  // compiling the nodes does not pay for a few rows
+}
+
+BatchPredictor::BatchPredictor(const Tree& tree, const TableView& table) : nodes_(tree.size()) {
+    for (const ColumnView& column : table.columns) {
+        if (column.type == ColumnView::Type::Absent) continue;
+        data_ = column.data;
+        stride_ = column.stride;
+        is_float32_ = column.type == ColumnView::Type::Float32;
+        break;
+    }
+    for (std::int32_t number = 0; number < static_cast<std::int32_t>(tree.size()); ++number) {
+        Node& node = nodes_[number];
+        node = {0, 0, {number, number, number}};
+        if (tree.is_leaf(number)) continue;
+        auto next = [&](Side side) {
+            const Branch branch = route(side, static_cast<Branch>(tree.missing_to[number]),
+                                        static_cast<Branch>(tree.larger_side[number]));
+            const std::int32_t child = tree.child(number, branch);
+            return child == kUngrown ? number : child;
+        };
+        const ColumnView& column = table.columns[tree.split.column[number]];
+        node.next[2] = next(Side::Missing);
+        if (column.type == ColumnView::Type::Absent) {
+            node.next[0] = node.next[1] = node.next[2];
+            continue;
+        }
+        node.next[0] = next(Side::Left);
+        node.next[1] = next(Side::Right);
+        node.threshold = tree.split.threshold[number];
+        // as integers: the pointers are into different arrays
+        node.offset = reinterpret_cast<std::intptr_t>(column.data) - reinterpret_cast<std::intptr_t>(data_);
+    }
+}
+
+void BatchPredictor::traverse(std::size_t begin, std::size_t end, std::int32_t* nodes) const {
+    is_float32_ ? traverse_rows<float>(begin, end, nodes) : traverse_rows<double>(begin, end, nodes);
+}
+
+template <class T>
+void BatchPredictor::traverse_rows(std::size_t begin, std::size_t end, std::int32_t* nodes) const {
+    constexpr std::size_t kLanes = 8;  // rows in flight, which hide the latency of memory
+    std::array<const char*, kLanes> value;
+    std::array<std::int32_t, kLanes> at;
+    for (std::size_t row = begin; row < end; row += kLanes) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            // lanes beyond the last row repeat it
+            value[lane] = data_ + static_cast<std::ptrdiff_t>(std::min(row + lane, end - 1)) * stride_;
+            at[lane] = 0;
+        }
+        for (bool moving = true; moving;) {
+            moving = false;
+            for (std::size_t lane = 0; lane < kLanes; ++lane) {
+                const Node& node = nodes_[at[lane]];
+                const double x = *reinterpret_cast<const T*>(value[lane] + node.offset);
+                const std::int32_t next = node.next[!(x < node.threshold) + (x != x)];
+                moving |= next != at[lane];
+                at[lane] = next;
+            }
+        }
+        std::copy_n(at.begin(), std::min(kLanes, end - row), nodes + (row - begin));
+    }
+}
+
+std::int32_t traverse_fractional(const Tree& tree, const TableView& table, std::size_t row, double* value) {
+    struct Visit {
+        std::int32_t node;
+        double fraction;
+    };
+    thread_local std::vector<Visit> open;
+    open.assign(1, {0, 1.0});
+    Visit largest{0, -1};
+    while (!open.empty()) {
+        const Visit visit = open.back();
+        open.pop_back();
+        const auto node = static_cast<std::size_t>(visit.node);
+        if (tree.is_leaf(node)) {
+            if (visit.fraction > largest.fraction) largest = visit;
+            for (int k = 0; k < tree.n_outputs; ++k)
+                value[k] += visit.fraction * tree.value[node * tree.n_outputs + k];
+            continue;
+        }
+        const Branch branch = branch_of(tree, node, table, row);
+        if (branch == Branch::Both) {
+            open.push_back({tree.right[node], visit.fraction * (1 - tree.left_fraction[node])});
+            open.push_back({tree.left[node], visit.fraction * tree.left_fraction[node]});
+        } else {
+            open.push_back({tree.child(node, branch), visit.fraction});
+        }
+    }
+    return largest.node;
+}
+
+DecisionPaths decision_paths(const Tree& tree, const TableView& table, std::size_t begin, std::size_t end) {
+    struct Visit {
+        std::int32_t node;
+        double fraction;
+    };
+    DecisionPaths paths;
+    std::vector<Visit> open;
+    for (std::size_t row = begin; row < end; ++row) {
+        const auto number = static_cast<std::int64_t>(row);
+        auto pass = [&](std::int32_t node, std::int32_t child, double fraction, std::int32_t decided_by) {
+            paths.row.push_back(number);
+            paths.node.push_back(node);
+            paths.child.push_back(child);
+            paths.fraction.push_back(fraction);
+            paths.decided_by.push_back(decided_by);
+            open.push_back({child, fraction});
+        };
+        open.assign(1, {0, 1.0});
+        while (!open.empty()) {
+            const auto [node, fraction] = open.back();
+            open.pop_back();
+            std::int32_t decided_by = tree.split.column[node];
+            const Branch branch =
+                tree.is_leaf(node) ? Branch::None : branch_of(tree, node, table, row, &decided_by);
+            if (branch == Branch::Both) {
+                const double left = fraction * tree.left_fraction[node];
+                pass(node, tree.right[node], fraction * (1 - tree.left_fraction[node]), decided_by);
+                pass(node, tree.left[node], left, decided_by);
+                continue;
+            }
+            const std::int32_t child = branch == Branch::None ? kNone : tree.child(node, branch);
+            if (child >= 0) {
+                pass(node, child, fraction, decided_by);
+            } else {
+                paths.end_row.push_back(number);
+                paths.end_node.push_back(node);
+                paths.end_fraction.push_back(fraction);
+            }
+        }
+    }
+    return paths;
+}
+
+}  // namespace tritree

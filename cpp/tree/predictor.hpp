@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "data/binning.hpp"
+#include "tree/tree.hpp"
+
+namespace tritree {
+
+/// Return the branch that a row takes at a node: left, right, third or both. If a surrogate decides, `column` is
+/// set to its column.
+Branch branch_of(const Tree& tree, std::size_t node, const TableView& table, std::size_t row,
+                 std::int32_t* column = nullptr);
+
+/// Traverse a row from `node` down to a leaf and return true, or to a node whose next branch has not been grown.
+bool traverse(const Tree& tree, const TableView& table, std::size_t row, std::int32_t& node, Branch& branch);
+
+/// Traverses many rows at once, without mispredicted branches: six levels for a million rows take a fifth of the
+/// time of traversing them one by one. Supports numeric columns of one type and stride, as those of a matrix.
+class BatchPredictor {
+  public:
+    static bool supports(const Tree& tree, const TableView& table);
+    BatchPredictor(const Tree& tree, const TableView& table);
+
+    /// Find for each of these rows a leaf, or the node whose next branch has not been grown.
+    void traverse(std::size_t begin, std::size_t end, std::int32_t* nodes) const;
+
+  private:
+    struct Node {
+        double threshold;
+        std::ptrdiff_t offset;  // of the value from the first value of the row, in bytes
+        std::int32_t next[3];   // left, right, missing; the node itself where traversal ends
+    };
+    template <class T>
+    void traverse_rows(std::size_t begin, std::size_t end, std::int32_t* nodes) const;
+
+    std::vector<Node> nodes_;
+    const char* data_ = nullptr;
+    std::ptrdiff_t stride_ = 0;
+    bool is_float32_ = false;
+};
+
+/// Traverse a row down all branches that it belongs to; add fraction times value to `value` (n_outputs) and return
+/// the leaf with the largest fraction.
+std::int32_t traverse_fractional(const Tree& tree, const TableView& table, std::size_t row, double* value);
+
+/// The edges that rows pass in a tree, in the order of traversal: row, node, child, the fraction of the row that
+/// passes, and the column that decided (a surrogate's, or the split's own).
+struct DecisionPaths {
+    std::vector<std::int64_t> row;
+    std::vector<std::int32_t> node, child, decided_by;
+    std::vector<double> fraction;
+    /// Where rows end: a leaf, or a node whose next branch has not been grown.
+    std::vector<std::int64_t> end_row;
+    std::vector<std::int32_t> end_node;
+    std::vector<double> end_fraction;
+};
+
+DecisionPaths decision_paths(const Tree& tree, const TableView& table, std::size_t begin, std::size_t end);
+
+}  // namespace tritree

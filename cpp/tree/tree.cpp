@@ -1,0 +1,211 @@
+#include "tree/tree.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "common/uninitialized_vector.hpp"
+
+namespace tritree {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr auto kNoBranch = static_cast<std::int8_t>(Branch::None);
+
+template <class T>
+void fill_if_empty(std::vector<T>& array, std::size_t n, T value) {
+    if (array.empty()) array.assign(n, value);
+}
+
+}  // namespace
+
+std::int64_t Tree::n_ungrown() const {
+    std::int64_t n = 0;
+    for (const auto* children : {&left, &right, &third})
+        n += std::count(children->begin(), children->end(), kUngrown);
+    return n;
+}
+
+void Tree::reserve_more(std::size_t nodes, std::size_t words, std::size_t surrogates) {
+    for_each_node_array(
+        [&](const char*, auto& array) {
+            if (array.empty() && size() > 0) return;  // does not apply to this tree
+            const bool is_value = static_cast<const void*>(&array) == &value;
+            tritree::reserve_more(array, is_value ? nodes * static_cast<std::size_t>(n_outputs) : nodes);
+        },
+        *this);
+    tritree::reserve_more(sets, words);
+    if (!surrogate_begin.empty()) tritree::reserve_more(surrogate_begin, nodes);
+    for_each_surrogate_array([&](const char*, auto& array) { tritree::reserve_more(array, surrogates); }, *this);
+}
+
+std::int32_t Tree::add_leaf(const NodeStats& stats, std::int32_t at_depth) {
+    const auto node = static_cast<std::int32_t>(size());
+    for (auto* array : {&split.column, &left, &right, &third}) array->push_back(kNone);
+    for (auto* array : {&missing_to, &larger_side}) array->push_back(kNoBranch);
+    split.threshold.push_back(kNan);
+    split.set_begin.push_back(-1);
+    split.set_words.push_back(0);
+    left_fraction.push_back(0);
+    depth.push_back(at_depth);
+    rows.push_back(stats.rows);
+    weight.push_back(stats.weight);
+    loss.push_back(stats.loss);
+    value.insert(value.end(), stats.value.begin(), stats.value.end());
+    if (!surrogate_begin.empty()) surrogate_begin.push_back(surrogate_begin.back());
+    return node;
+}
+
+std::int32_t Tree::add_third(std::int32_t node) {
+    NodeStats same;
+    same.rows = rows[node];
+    same.weight = weight[node];
+    same.loss = loss[node];
+    const auto from = value.begin() + static_cast<std::ptrdiff_t>(node) * n_outputs;
+    same.value.assign(from, from + n_outputs);
+    return add_leaf(same, depth[node]);
+}
+
+std::int64_t Tree::add_sets(const CategorySets& category_sets) {
+    const auto begin = static_cast<std::int64_t>(sets.size());
+    sets.insert(sets.end(), category_sets.words().begin(), category_sets.words().end());
+    return begin;
+}
+
+void Tree::set_split(std::int32_t node, const SplitInfo& info) {
+    split.column[node] = info.column;
+    split.threshold[node] = info.categorical ? kNan : info.threshold;
+    if (info.categorical) {
+        split.set_begin[node] = add_sets(info.sets);
+        split.set_words[node] = static_cast<std::int32_t>(info.sets.words().size() / 2);
+    }
+    left[node] = right[node] = kUngrown;
+    third[node] = info.missing_to == Branch::Third ? kUngrown : kNone;
+    missing_to[node] = static_cast<std::int8_t>(info.missing_to);
+    larger_side[node] = static_cast<std::int8_t>(info.larger_side);
+    left_fraction[node] = info.left_fraction;
+}
+
+void Tree::add_surrogates(const std::vector<Surrogate>& surrogates) {
+    for (const Surrogate& s : surrogates) {
+        surrogate.column.push_back(s.column);
+        surrogate.threshold.push_back(s.categorical ? kNan : s.threshold);
+        surrogate.set_begin.push_back(s.categorical ? add_sets(s.sets) : -1);
+        surrogate.set_words.push_back(static_cast<std::int32_t>(s.sets.words().size() / 2));
+        surrogate_below.push_back(static_cast<std::int8_t>(s.below));
+    }
+    if (!surrogate_begin.empty()) surrogate_begin.back() += static_cast<std::int32_t>(surrogates.size());
+}
+
+Tree with_all_arrays(Tree tree) {
+    const std::size_t n = tree.size();
+    fill_if_empty(tree.split.set_begin, n, std::int64_t{-1});
+    fill_if_empty(tree.split.set_words, n, 0);
+    fill_if_empty(tree.left_fraction, n, 0.0);
+    fill_if_empty(tree.loss, n, kNan);
+    fill_if_empty(tree.surrogate_begin, n + 1, 0);
+    fill_if_empty(tree.gain, n, kNan);
+    fill_if_empty(tree.variance, n, 0.0);
+    if (tree.weight.empty()) tree.weight.assign(tree.rows.begin(), tree.rows.end());
+    return tree;
+}
+
+namespace {
+
+std::string check_splits(const SplitArrays& split, std::size_t n, std::int32_t n_columns, std::size_t n_words) {
+    const bool has_sets = !split.set_begin.empty();
+    if (split.column.size() != n || split.threshold.size() != n ||
+        split.set_begin.size() != (has_sets ? n : 0) || split.set_words.size() != split.set_begin.size())
+        return "arrays of different lengths";
+    for (std::size_t i = 0; i < n; ++i)
+        if (split.column[i] < kNone || split.column[i] >= n_columns) return "column index out of range";
+    for (std::size_t i = 0; i < split.set_begin.size(); ++i) {
+        if (split.set_begin[i] < -1 || split.set_words[i] < 0) return "category set out of range";
+        if (split.set_begin[i] == -1 && split.set_words[i] > 0) return "category set without a position";
+        if (split.set_begin[i] < 0) continue;
+        const auto begin = static_cast<std::uint64_t>(split.set_begin[i]);
+        const std::uint64_t words = 2 * static_cast<std::uint64_t>(split.set_words[i]);
+        if (begin > n_words || words > n_words - begin) return "category set out of range";
+    }
+    return "";
+}
+
+std::string check_surrogates(const Tree& tree, std::int32_t n_columns) {
+    const auto& begin = tree.surrogate_begin;
+    if (begin.empty()) return tree.surrogate.column.empty() && tree.surrogate_below.empty()
+                                  ? ""
+                                  : "surrogates of the wrong shape";
+    if (begin.size() != tree.size() + 1 || begin.front() != 0 || !std::is_sorted(begin.begin(), begin.end()))
+        return "surrogates of the wrong shape";
+    const auto n = static_cast<std::size_t>(begin.back());
+    if (tree.surrogate_below.size() != n) return "surrogates of the wrong shape";
+    if (auto error = check_splits(tree.surrogate, n, n_columns, tree.sets.size()); !error.empty()) return error;
+    for (std::size_t s = 0; s < n; ++s) {
+        if (tree.surrogate.column[s] < 0) return "surrogate without a column";
+        if (tree.surrogate_below[s] != static_cast<std::int8_t>(Branch::Left) &&
+            tree.surrogate_below[s] != static_cast<std::int8_t>(Branch::Right))
+            return "surrogate with an unknown branch";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string Tree::validate(const GrowthParameters& params, std::int32_t n_columns) const {
+    const std::size_t n = size();
+    const bool boosted = !gain.empty();
+    if (n == 0 || n > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+        return "no nodes, or too many";
+    if (n_fitted < 1 || n_fitted > static_cast<std::int32_t>(n)) return "wrong number of fitted nodes";
+    if (n_outputs < 1 || value.size() != n * static_cast<std::size_t>(n_outputs))
+        return "values of the wrong shape";
+    auto has = [n](const auto& array, bool present) { return array.size() == (present ? n : 0); };
+    const bool fractional = params.missing == Strategy::Fractional;
+    if (!has(right, true) || !has(third, true) || !has(missing_to, true) || !has(larger_side, true) ||
+        !has(depth, true) || !has(rows, true) || !has(weight, !boosted || fractional) || !has(loss, !boosted) ||
+        !has(left_fraction, !boosted || fractional) || !has(first_right_bin, boosted) || !has(gain, boosted) ||
+        !has(variance, boosted && params.estimates_variance) ||
+        !has(low, boosted && !params.monotonic.empty()) || !has(high, boosted && !params.monotonic.empty()))
+        return "arrays of different lengths";
+    if (auto error = check_splits(split, n, n_columns, sets.size()); !error.empty()) return error;
+    if (auto error = check_surrogates(*this, n_columns); !error.empty()) return error;
+    for (const auto* array : {&value, &variance})
+        if (!std::all_of(array->begin(), array->end(), [](double x) { return std::isfinite(x); }))
+            return "a value that is not finite";
+    for (const auto* array : {&weight, &loss})
+        if (!std::all_of(array->begin(), array->end(), [](double x) { return x >= 0; }))
+            return "a weight or loss that is negative or not a number";
+
+    if (depth[0] != 0) return "the depth of the root is not 0";
+    std::vector<std::uint8_t> parents(n, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+        if (parents[i] != (i > 0)) return "node without a parent";  // parents come before their children
+        const bool leaf = is_leaf(i);
+        if (missing_to[i] < -1 || missing_to[i] > 4 || larger_side[i] < -1 || larger_side[i] > 1)
+            return "unknown branch";
+        if (!leaf && (larger_side[i] < 0 || !params.may_send_missing(static_cast<Branch>(missing_to[i]))))
+            return "missing values sent to a branch that the strategy does not have";
+        if (leaf && missing_to[i] != kNoBranch) return "leaf with a branch for missing values";
+        if (!leaf && (left[i] == kNone || right[i] == kNone)) return "split without children";
+        if (!left_fraction.empty() && !(left_fraction[i] >= 0 && left_fraction[i] <= 1))
+            return "left fraction out of range";
+        if (rows[i] < (boosted ? 0 : 1)) return "node without rows";
+        if ((third[i] != kNone) != (missing_to[i] == static_cast<std::int8_t>(Branch::Third)))
+            return "third branch where none belongs";
+        for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
+            const std::int32_t child = this->child(i, branch);
+            if (child == kNone) continue;
+            const bool may_be_ungrown = boosted ? branch == Branch::Third : params.has_third();
+            if (child == kUngrown && may_be_ungrown && !leaf) continue;
+            if (leaf || child <= static_cast<std::int32_t>(i) || child >= static_cast<std::int32_t>(n))
+                return "child out of range";
+            if (parents[child]++ > 0) return "node with two parents";
+            if (depth[child] != depth[i] + (branch != Branch::Third))
+                return "depth does not follow from the parent";
+        }
+    }
+    return "";
+}
+
+}  // namespace tritree

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "grow/parameters.hpp"
+#include "split/node_stats.hpp"
+#include "split/splitter.hpp"
+#include "split/surrogate.hpp"
+
+namespace tritree {
+
+inline constexpr std::int32_t kNone = -1;     ///< a child that does not exist; the column of a leaf
+inline constexpr std::int32_t kUngrown = -2;  ///< a child that has not been grown yet
+
+/// A branch of a node, grown or not.
+struct BranchRef {
+    std::int32_t node = kNone;
+    Branch branch = Branch::None;
+    auto operator<=>(const BranchRef&) const = default;
+};
+
+/// Splits on one column each: those of nodes, or of surrogates.
+struct SplitArrays {
+    std::vector<std::int32_t> column;
+    std::vector<double> threshold;        ///< left is value < threshold; NaN where categorical
+    std::vector<std::int64_t> set_begin;  ///< into Tree::sets; -1 where numeric
+    std::vector<std::int32_t> set_words;  ///< words per side
+};
+
+/// A decision tree as a structure of arrays, indexed by node: of single trees, forests and boosting alike. Node 0
+/// is the root; a child has a larger number than its parent. Arrays that do not apply to a tree are empty.
+struct Tree {
+    int n_outputs = 1;
+    std::int32_t n_fitted = 0;  ///< nodes grown by fit; the others were grown on demand
+    SplitArrays split;
+    std::vector<std::int32_t> left, right, third;
+    std::vector<std::int8_t> missing_to, larger_side;
+    std::vector<double> left_fraction;  ///< of the observed rows
+    std::vector<std::int32_t> depth;
+    std::vector<std::int64_t> rows;
+    std::vector<double> weight, loss;
+    std::vector<double> value;  ///< n_outputs per node
+    std::vector<std::uint64_t> sets;
+
+    std::vector<std::int32_t> surrogate_begin;  ///< into the surrogates; one more than nodes, or empty
+    SplitArrays surrogate;
+    std::vector<std::int8_t> surrogate_below;
+
+    // boosting
+    std::vector<std::uint16_t> first_right_bin;  ///< numeric splits: bins below it go left
+    std::vector<double> gain;
+    std::vector<double> variance;   ///< what the tree adds to the variance of the prediction, if estimated
+    std::vector<double> low, high;  ///< bounds of the values, if there are monotonic constraints
+
+    std::size_t size() const { return left.size(); }
+    bool is_leaf(std::size_t node) const { return split.column[node] == kNone; }
+    /// Return a child: its number, kNone or kUngrown.
+    std::int32_t child(std::size_t node, Branch branch) const { return children(branch)[node]; }
+    const std::vector<std::int32_t>& children(Branch branch) const {
+        return branch == Branch::Left ? left : branch == Branch::Right ? right : third;
+    }
+    void set_child(std::size_t node, Branch branch, std::int32_t child) {
+        (branch == Branch::Left ? left : branch == Branch::Right ? right : third)[node] = child;
+    }
+    std::int64_t n_ungrown() const;
+    std::int64_t n_grown() const { return static_cast<std::int64_t>(size()) - n_fitted; }
+
+    /// Reserve memory for further nodes, words of category sets and surrogates: until then, nothing below can fail
+    /// half-way, which would leave arrays of different lengths.
+    void reserve_more(std::size_t nodes, std::size_t words, std::size_t surrogates = 0);
+    /// Append a leaf; return its number.
+    std::int32_t add_leaf(const NodeStats& stats, std::int32_t at_depth);
+    /// Append a node with the rows of `node`, as its third branch has them; return its number.
+    std::int32_t add_third(std::int32_t node);
+    /// Turn a leaf into a split whose children have not been grown.
+    void set_split(std::int32_t node, const SplitInfo& split);
+    /// Give the newest node its surrogates.
+    void add_surrogates(const std::vector<Surrogate>& surrogates);
+
+    /// Return what is wrong with a tree read from a file, or an empty string; afterwards, no traversal can leave
+    /// the arrays.
+    std::string validate(const GrowthParameters& params, std::int32_t n_columns) const;
+
+  private:
+    std::int64_t add_sets(const CategorySets& category_sets);
+};
+
+/// Call `f(name, arrays...)` for every array with one entry per node, of one tree or of several side by side: the one
+/// list of them, for views, pickles and files.
+template <class F, class... Trees>
+void for_each_node_array(F&& f, Trees&... trees) {
+    f("column", trees.split.column...);
+    f("threshold", trees.split.threshold...);
+    f("set_begin", trees.split.set_begin...);
+    f("set_words", trees.split.set_words...);
+    f("left", trees.left...);
+    f("right", trees.right...);
+    f("third", trees.third...);
+    f("missing_to", trees.missing_to...);
+    f("larger_side", trees.larger_side...);
+    f("left_fraction", trees.left_fraction...);
+    f("depth", trees.depth...);
+    f("rows", trees.rows...);
+    f("weight", trees.weight...);
+    f("loss", trees.loss...);
+    f("value", trees.value...);
+    f("first_right_bin", trees.first_right_bin...);
+    f("gain", trees.gain...);
+    f("variance", trees.variance...);
+    f("low", trees.low...);
+    f("high", trees.high...);
+}
+
+/// The same for the arrays with one entry per surrogate.
+template <class F, class... Trees>
+void for_each_surrogate_array(F&& f, Trees&... trees) {
+    f("surrogate_column", trees.surrogate.column...);
+    f("surrogate_threshold", trees.surrogate.threshold...);
+    f("surrogate_below", trees.surrogate_below...);
+    f("surrogate_set_begin", trees.surrogate.set_begin...);
+    f("surrogate_set_words", trees.surrogate.set_words...);
+}
+
+/// Return a copy with an entry per node in every array that describes a node to the outside: empty ones are
+/// filled with what their absence means.
+Tree with_all_arrays(Tree tree);
+
+}  // namespace tritree
