@@ -31,7 +31,7 @@ def page_program():
     return names
 
 
-answer = page_program()["answer"]
+predict_row = page_program()["predict_row"]
 
 
 HOLED = ["weight", "fuel", "code", "turbo"]
@@ -99,7 +99,7 @@ def plain(model):
 
 
 def assert_program_agrees(tree, table, expected):
-    found = np.array([answer(tree, row) for row in rows_of(table)])
+    found = np.array([predict_row(tree, row) for row in rows_of(table)])
     expected = expected.reshape(len(table), -1)
     if tree["missing"] == "fractional":
         np.testing.assert_allclose(found, expected, rtol=1e-13)
@@ -158,7 +158,7 @@ def test_class_with_the_largest_share_is_predicted_the_first_of_equals():
     y = np.where(np.arange(60) < 20, "b", np.where(np.arange(60) % 2, "a", "c"))
     model = TrinaryTreeClassifier(min_samples_leaf=10).fit(X, y)
     tree = plain(model)
-    shares = [answer(tree, row) for row in rows_of(X)]
+    shares = [predict_row(tree, row) for row in rows_of(X)]
     best = [tree["classes"][share.index(max(share))] for share in shares]
     assert best == model.predict(X).tolist()
     assert set(best) == {"a", "b"}
