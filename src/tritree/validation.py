@@ -207,7 +207,7 @@ _TABLE: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("max_bins", "boosting", Integer(2, MAX_CATEGORIES)),
     ("categorical_features", "tree forest boosting", _checked_in_fit),
     ("unknown_category", "tree forest boosting", OneOf(UNKNOWN_CATEGORY)),
-    ("split_on_missing", "tree forest", _boolean),
+    ("split_on_missing", "tree forest boosting", _boolean),
     ("max_surrogates", "tree forest", Integer(0)),
     ("monotonic_cst", "boosting", _checked_in_fit),
     ("early_stopping", "boosting", _boolean_or_auto),

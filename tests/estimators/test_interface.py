@@ -289,3 +289,18 @@ def test_fully_grown_model_of_categories_needs_no_rows(family: str, missing: str
     model.predict(rows.mask(random.random(rows.shape) < 0.3))
     model.predict(rows)
     assert model.n_nodes_ == nodes
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("missing", ["mia", "trinary_mia"])
+def test_missing_against_observed_is_no_split_without_split_on_missing(family: str, missing: str) -> None:
+    X, y = DIABETES
+    X = np.where((y > 150)[:, None] & (np.arange(X.shape[1]) == 2), np.nan, X)  # missing tells the target
+    parameters = {"missing": missing, "max_features": 1.0}
+
+    def separates_missing(**more: Any) -> bool:
+        model = make(family, **parameters, **more).fit(X, y)
+        return any((tree.threshold == -np.inf).any() for tree in model._model.trees())
+
+    assert separates_missing()
+    assert not separates_missing(split_on_missing=False)

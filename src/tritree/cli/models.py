@@ -18,12 +18,12 @@ _COMMON = {
     "--max-depth": "max_depth",
     "--min-samples-leaf": "min_samples_leaf",
     "--max-bins": "max_bins",
+    "--no-split-on-missing": "split_on_missing",
     "--unknown-category": "unknown_category",
     "--n-jobs": "n_jobs",
 }
 _NOT_BOOSTING = {
     "--criterion": "criterion",
-    "--no-split-on-missing": "split_on_missing",
     "--max-surrogates": "max_surrogates",
 }
 #: The options that a kind of model has, and the parameters of the estimator that they set.

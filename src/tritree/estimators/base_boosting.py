@@ -60,7 +60,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                 "monotonic_cst",
                 "background_rows",
             ),
-            *("third_rows", "third_depth_extra", "max_third_nodes"),
+            *("split_on_missing", "third_rows", "third_depth_extra", "max_third_nodes"),
         }
     )
 

@@ -60,6 +60,8 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         Maximum number of leaves of each tree, which is then grown best-first. If None, there is no limit.
     min_samples_leaf : int, default=20
         Minimum number of rows on either side of a split; 2 in third branches.
+    split_on_missing : bool, default=True
+        Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
     l2_regularization : float, default=10.0
         L2 regularisation of the leaf values. It is added to the sum of second derivatives of a leaf, which for
         "squared_error" is its number of rows: a leaf of 10 rows is shrunk by half. Weights are rescaled by a power of
@@ -178,6 +180,7 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         max_depth: int | None = 6,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 20,
+        split_on_missing: bool = True,
         l2_regularization: float = 10.0,
         subsample: float = 1.0,
         max_features: Any = 0.3,
@@ -206,6 +209,7 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.split_on_missing = split_on_missing
         self.l2_regularization = l2_regularization
         self.subsample = subsample
         self.max_features = max_features
@@ -282,6 +286,8 @@ class TrinaryBoostingClassifier(TrinaryClassifier, BaseBoosting):
         Maximum number of leaves of each tree, which is then grown best-first. If None, there is no limit.
     min_samples_leaf : int, default=20
         Minimum number of rows on either side of a split; 2 in third branches.
+    split_on_missing : bool, default=True
+        Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
     l2_regularization : float, default=10.0
         L2 regularisation of the leaf values. It is added to the sum of second derivatives of a leaf, at most a quarter
         per row for two classes. Weights are rescaled by a power of two if their mean is far below 1.
@@ -336,6 +342,7 @@ n_features_in_, feature_names_in_
         max_depth: int | None = 6,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 20,
+        split_on_missing: bool = True,
         l2_regularization: float = 10.0,
         subsample: float = 1.0,
         max_features: Any = 0.3,
@@ -364,6 +371,7 @@ n_features_in_, feature_names_in_
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.split_on_missing = split_on_missing
         self.l2_regularization = l2_regularization
         self.subsample = subsample
         self.max_features = max_features

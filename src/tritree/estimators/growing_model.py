@@ -69,6 +69,7 @@ def boosting_parameters(
     return _core.GrowthParameters(
         **limits,
         missing=estimator.missing,
+        split_on_missing=bool(estimator.split_on_missing),
         max_leaf_nodes=0 if estimator.max_leaf_nodes is None else _limit(estimator.max_leaf_nodes, 2**29),
         l2=float(estimator.l2_regularization),
         max_features=column_fraction(estimator.max_features, len(encoder.columns)),
