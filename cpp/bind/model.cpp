@@ -56,7 +56,7 @@ auto apply(GrowingModel& model, const nb::object& columns, std::size_t n_rows, i
     return to_numpy(std::move(nodes), {n_rows, n_trees});
 }
 
-nb::tuple leaf_fractions(const GrowingModel& model, const nb::object& columns, std::size_t n_rows, int n_threads) {
+nb::tuple leaf_fractions(const BoostedModel& model, const nb::object& columns, std::size_t n_rows, int n_threads) {
     if (model.params().missing != Strategy::Fractional) throw nb::value_error("the strategy is not fractional");
     const InputRows input(model, columns, n_rows, n_threads);
     std::vector<std::int64_t> begin(1, 0), row;
@@ -75,27 +75,6 @@ nb::tuple leaf_fractions(const GrowingModel& model, const nb::object& columns, s
     }
     return nb::make_tuple(to_numpy(std::move(begin)), to_numpy(std::move(row)), to_numpy(std::move(node)),
                           to_numpy(std::move(fraction)));
-}
-
-nb::dict decision_paths(const GrowingModel& model, const nb::object& columns, std::size_t n_rows,
-                        std::size_t tree) {
-    std::vector<AnyArray> keep;
-    const TableView table = view_table(columns, n_rows, keep);
-    DecisionPaths paths;
-    {
-        nb::gil_scoped_release release;
-        paths = model.decision_paths(table, tree);
-    }
-    nb::dict arrays;
-    arrays["row"] = to_numpy(std::move(paths.row));
-    arrays["node"] = to_numpy(std::move(paths.node));
-    arrays["child"] = to_numpy(std::move(paths.child));
-    arrays["fraction"] = to_numpy(std::move(paths.fraction));
-    arrays["decided_by"] = to_numpy(std::move(paths.decided_by));
-    arrays["end_row"] = to_numpy(std::move(paths.end_row));
-    arrays["end_node"] = to_numpy(std::move(paths.end_node));
-    arrays["end_fraction"] = to_numpy(std::move(paths.end_fraction));
-    return arrays;
 }
 
 auto importances(GrowingModel& model, int n_threads) {
@@ -287,8 +266,6 @@ void bind_model(nb::module_& m) {
         .def("predict", &predict, nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"), nb::arg("end"),
              nb::arg("n_threads"))
         .def("apply", &apply, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
-        .def("leaf_fractions", &leaf_fractions, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
-        .def("decision_paths", &decision_paths, nb::arg("columns"), nb::arg("n_rows"), nb::arg("tree"))
         .def("grow_some", &GrowingModel::grow_some, nb::arg("max_new_nodes"), nb::arg("n_threads"), Release())
         .def("importances", &importances, nb::arg("n_threads"))
         .def("detach", &GrowingModel::detach, Release())
@@ -322,6 +299,7 @@ void bind_model(nb::module_& m) {
         .def(nb::new_(&make_boosted_model), nb::arg("binned"), nb::arg("params"), nb::arg("baseline"))
         .def("keep_background", &keep_background, nb::arg("binned"), nb::arg("weight").none(), nb::arg("max_rows"),
              nb::arg("n_threads"))
+        .def("leaf_fractions", &leaf_fractions, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
         .def_prop_ro("baseline", &BoostedModel::baseline)
         .def("state", &boosted_state, nb::arg("with_rows"))
         .def_static("from_state", &boosted_from_state, nb::arg("state"));

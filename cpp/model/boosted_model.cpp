@@ -138,7 +138,7 @@ GrowingModel::Traversal BoostedModel::traverse(const PredictionRows& rows, std::
         });
     Traversal traversal;
     for (std::size_t i = 0; i < n_trees; ++i) {
-        traversal.n_ungrown += n_ungrown[i];
+        if (output.values != nullptr) traversal.n_ungrown += n_ungrown[i];  // only predictions are affected
         if (n_ungrown[i] > 0 && can_grow(trees_[first_tree + i])) traversal.trees_to_grow.push_back(first_tree + i);
     }
     return traversal;

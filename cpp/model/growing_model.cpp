@@ -67,11 +67,4 @@ void GrowingModel::predict(const PredictionRows& rows, IterationRange range, con
     }
 }
 
-DecisionPaths GrowingModel::decision_paths(const TableView& table, std::size_t tree_number) const {
-    if (table.columns.size() != n_columns_) throw std::invalid_argument("wrong number of columns");
-    const ReadLock lock(mutex_);
-    if (tree_number >= tree_count()) throw std::out_of_range("tree index out of range");
-    return tritree::decision_paths(tree(tree_number), table, 0, table.n_rows);
-}
-
 }  // namespace tritree

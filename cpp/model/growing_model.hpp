@@ -12,7 +12,6 @@
 #include "common/parallel.hpp"
 #include "data/binned_rows.hpp"
 #include "data/binning.hpp"
-#include "tree/fractional_predictor.hpp"
 #include "tree/predictor.hpp"
 #include "tree/tree.hpp"
 
@@ -69,10 +68,6 @@ class GrowingModel {
                  const CheckSignals& check_signals = {});
     /// Check a table and prepare it for `predict`; throws InfiniteValueError.
     virtual PredictionRows prepare(TableView table, int n_threads) const;
-    /// Return per tree of the range the fractions of rows in leaves (strategy fractional).
-    virtual std::vector<std::vector<LeafFraction>> leaf_fractions(const PredictionRows& rows, int n_threads) const = 0;
-    /// Return the edges that rows pass in one tree, as far as it is grown.
-    DecisionPaths decision_paths(const TableView& table, std::size_t tree_number) const;
     /// Grow about `max_new_nodes` more nodes; return the number of branches that are still ungrown.
     virtual std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads) = 0;
     /// Return per tree and column (n_trees x n_columns, or one row for the ensemble) the reduction of the training loss.

@@ -199,18 +199,6 @@ void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size
     }
 }
 
-std::vector<std::vector<LeafFraction>> LadderModel::leaf_fractions(const PredictionRows& rows, int n_threads) const {
-    const ReadLock lock(mutex_);
-    std::vector<std::vector<LeafFraction>> fractions(trees_.size());
-    parallel_for(trees_.size(), n_threads, [&](std::size_t i) {
-        const DecisionPaths paths = tritree::decision_paths(trees_[i]->tree, rows.table, 0, rows.n_rows());
-        for (std::size_t e = 0; e < paths.end_row.size(); ++e)
-            fractions[i].push_back({static_cast<std::uint32_t>(paths.end_row[e]), paths.end_node[e],
-                                    paths.end_fraction[e]});
-    });
-    return fractions;
-}
-
 std::int64_t LadderModel::grow_some(std::int64_t max_new_nodes, int n_threads) {
     const WriteLock lock(mutex_);
     std::int64_t n_ungrown = 0;

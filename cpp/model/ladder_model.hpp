@@ -34,7 +34,6 @@ class LadderModel : public GrowingModel {
     void add_tree(std::unique_ptr<LadderTree> tree) { trees_.push_back(std::move(tree)); }
 
     std::size_t trees_per_iteration() const override { return 1; }
-    std::vector<std::vector<LeafFraction>> leaf_fractions(const PredictionRows& rows, int n_threads) const override;
     std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads) override;
     /// Grow branches of one tree that have not been grown.
     void grow_branches(std::size_t tree_number, std::vector<BranchRef> branches, int n_threads);

@@ -172,45 +172,62 @@ std::int32_t traverse_fractional(const Tree& tree, const TableView& table, std::
     return largest.node;
 }
 
-DecisionPaths decision_paths(const Tree& tree, const TableView& table, std::size_t begin, std::size_t end) {
+namespace {
+
+/// Return whether a split separates missing from observed values: then any observed category is on the right.
+bool separates_missing(const Tree& tree, std::size_t node) {
+    if (tree.split.set_begin.empty() || tree.split.set_begin[node] < 0) return false;
+    const auto sets = tree.sets.begin() + tree.split.set_begin[node];
+    return std::all_of(sets, sets + tree.split.set_words[node], [](std::uint64_t word) { return word == 0; });
+}
+
+}  // namespace
+
+DecisionPaths decision_paths(const Tree& tree, const TableView& table, std::span<const std::int64_t> rows) {
     struct Visit {
+        std::int64_t row, origin;
         std::int32_t node;
         double fraction;
     };
     DecisionPaths paths;
-    std::vector<Visit> open;
-    for (std::size_t row = begin; row < end; ++row) {
-        const auto number = static_cast<std::int64_t>(row);
-        auto pass = [&](std::int32_t node, std::int32_t child, double fraction, std::int32_t decided_by) {
-            paths.row.push_back(number);
-            paths.node.push_back(node);
-            paths.child.push_back(child);
+    std::vector<Visit> visits, both;
+    for (std::size_t i = 0; i < rows.size(); ++i) visits.push_back({rows[i], static_cast<std::int64_t>(i), 0, 1.0});
+    while (!visits.empty()) {
+        const auto begin = static_cast<std::size_t>(paths.level_begin.back());
+        auto step = [&](const Visit& visit, Branch branch, double fraction, std::int32_t decided_by, bool lacks) {
+            const std::int32_t child = tree.child(static_cast<std::size_t>(visit.node), branch);
+            paths.row.push_back(visit.row);
+            paths.origin.push_back(visit.origin);
+            paths.node.push_back(visit.node);
+            paths.to.push_back(child < 0 ? visit.node : child);
+            paths.branch.push_back(static_cast<std::int8_t>(branch));
             paths.fraction.push_back(fraction);
             paths.decided_by.push_back(decided_by);
-            open.push_back({child, fraction});
+            paths.lacks_value.push_back(lacks);
         };
-        open.assign(1, {0, 1.0});
-        while (!open.empty()) {
-            const auto [node, fraction] = open.back();
-            open.pop_back();
+        both.clear();
+        for (const Visit& visit : visits) {
+            const auto node = static_cast<std::size_t>(visit.node);
+            if (tree.is_leaf(node)) continue;
+            const auto row = static_cast<std::size_t>(visit.row);
+            const Side side = side_of(tree.split, node, tree.sets, table, row);
+            const bool lacks = side == Side::Missing || (side == Side::Unseen && !separates_missing(tree, node));
             std::int32_t decided_by = tree.split.column[node];
-            const Branch branch =
-                tree.is_leaf(node) ? Branch::None : branch_of(tree, node, table, row, &decided_by);
-            if (branch == Branch::Both) {
-                const double left = fraction * tree.left_fraction[node];
-                pass(node, tree.right[node], fraction * (1 - tree.left_fraction[node]), decided_by);
-                pass(node, tree.left[node], left, decided_by);
-                continue;
-            }
-            const std::int32_t child = branch == Branch::None ? kNone : tree.child(node, branch);
-            if (child >= 0) {
-                pass(node, child, fraction, decided_by);
-            } else {
-                paths.end_row.push_back(number);
-                paths.end_node.push_back(node);
-                paths.end_fraction.push_back(fraction);
-            }
+            const Branch branch = branch_of(tree, node, table, row, &decided_by);
+            if (branch == Branch::Both) both.push_back(visit);
+            const bool is_both = branch == Branch::Both;
+            step(visit, is_both ? Branch::Left : branch,
+                 is_both ? visit.fraction * tree.left_fraction[node] : visit.fraction, decided_by, lacks);
         }
+        for (const Visit& visit : both) {
+            const auto node = static_cast<std::size_t>(visit.node);
+            step(visit, Branch::Right, visit.fraction * (1 - tree.left_fraction[node]), tree.split.column[node], true);
+        }
+        visits.clear();
+        for (std::size_t i = begin; i < paths.row.size(); ++i)
+            if (paths.to[i] != paths.node[i])
+                visits.push_back({paths.row[i], static_cast<std::int64_t>(i - begin), paths.to[i], paths.fraction[i]});
+        if (paths.row.size() > begin) paths.level_begin.push_back(static_cast<std::int64_t>(paths.row.size()));
     }
     return paths;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "data/binning.hpp"
@@ -45,18 +46,19 @@ class BatchPredictor {
 /// the leaf with the largest fraction.
 std::int32_t traverse_fractional(const Tree& tree, const TableView& table, std::size_t row, double* value);
 
-/// The edges that rows pass in a tree, in the order of traversal: row, node, child, the fraction of the row that
-/// passes, and the column that decided (a surrogate's, or the split's own).
+/// The steps that rows take through a tree as far as it is grown, level by level: first the first steps of all rows, then
+/// their second steps, and so on. A row that goes both ways has two steps, the right one after those of all rows.
 struct DecisionPaths {
+    std::vector<std::int64_t> level_begin{0};  ///< of the steps of each level; one more than levels
     std::vector<std::int64_t> row;
-    std::vector<std::int32_t> node, child, decided_by;
-    std::vector<double> fraction;
-    /// Where rows end: a leaf, or a node whose next branch has not been grown.
-    std::vector<std::int64_t> end_row;
-    std::vector<std::int32_t> end_node;
-    std::vector<double> end_fraction;
+    std::vector<std::int64_t> origin;        ///< the step before, within its level; at first the position of the row
+    std::vector<std::int32_t> node, to;      ///< `to` is the node itself if the branch has not been grown
+    std::vector<std::int8_t> branch;         ///< left, right or third
+    std::vector<double> fraction;            ///< of the row that takes the step
+    std::vector<std::int32_t> decided_by;    ///< the column of the split, or of the surrogate used
+    std::vector<std::uint8_t> lacks_value;   ///< whether the value of the split is missing or an unseen category
 };
 
-DecisionPaths decision_paths(const Tree& tree, const TableView& table, std::size_t begin, std::size_t end);
+DecisionPaths decision_paths(const Tree& tree, const TableView& table, std::span<const std::int64_t> rows);
 
 }  // namespace tritree

@@ -110,6 +110,16 @@ class Tree:
     surrogate_set_begin: NDArray[np.int64]
     surrogate_set_words: NDArray[np.int32]
 
+    def decision_paths(
+        self, columns: Columns, n_rows: int, rows: NDArray[np.int64]
+    ) -> dict[str, NDArray[Any]]:
+        """Return the steps of some rows of a table through the tree, as far as it is grown, level by level.
+
+        ``level_begin`` of each level, and of each step ``row``, ``origin`` (the step before, within its level), ``node``,
+        ``to`` (the node itself if the branch is not grown), ``branch``, ``fraction``, ``decided_by`` (the column of the
+        split, or of the surrogate used) and ``lacks_value``.
+        """
+
 class GrowingModel:
     """A fitted model whose trees grow on demand: a single tree, a forest or boosted trees. Thread-safe."""
 
@@ -124,20 +134,6 @@ class GrowingModel:
 
     def apply(self, columns: Columns, n_rows: int, n_threads: int) -> NDArray[np.int32]:
         """Return the node that each row ends in, one column per tree (fractional: that with the largest fraction)."""
-
-    def leaf_fractions(
-        self, columns: Columns, n_rows: int, n_threads: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return the fractions of rows in leaves (strategy fractional), one tree after the other.
-
-        That is where the entries of each tree begin, and of each entry the row, the leaf and the fraction.
-        """
-
-    def decision_paths(self, columns: Columns, n_rows: int, tree: int) -> dict[str, NDArray[Any]]:
-        """Return the edges that rows pass in a tree, as far as it is grown: row, node, child, fraction, decided_by.
-
-        ``end_row``, ``end_node`` and ``end_fraction`` are the nodes in which rows end.
-        """
 
     def grow_some(self, max_new_nodes: int, n_threads: int) -> int:
         """Grow about that many more nodes; return how many known branches are still ungrown."""
@@ -247,6 +243,14 @@ class BoostedModel(GrowingModel):
         self, binned: BinnedColumns, weight: NDArray[np.float64] | None, max_rows: int, n_threads: int
     ) -> None:
         """Keep at most that many of the training rows to grow third branches from."""
+
+    def leaf_fractions(
+        self, columns: Columns, n_rows: int, n_threads: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Return the fractions of rows in leaves (strategy fractional), one tree after the other.
+
+        That is where the entries of each tree begin, and of each entry the row, the leaf and the fraction.
+        """
 
     @property
     def baseline(self) -> list[float]: ...

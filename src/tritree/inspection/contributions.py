@@ -149,7 +149,16 @@ def predict_boosted(
     """Return the predictions of rows and their leaves; the trees are grown as far as the rows need."""
     leaves = assign_leaves(core, columns, n_rows, n_threads)
     trees = [core.tree(number) for number in range(core.n_trees)]
-    raw, variance = core.predict(columns, n_rows, 0, core.n_iterations, n_threads)
+    if core.params["missing"] == "fractional":
+        raw, variance = core.predict(columns, n_rows, 0, core.n_iterations, n_threads)
+    else:  # from the same leaves, in the order of the core
+        n_outputs = core.n_outputs
+        raw, variance = np.tile(core.baseline, (n_rows, 1)), np.zeros((n_rows, n_outputs))
+        for number, (tree, at) in enumerate(zip(trees, leaves, strict=True)):
+            raw[:, number % n_outputs] += tree.value[at.node, 0]
+            variance[:, number % n_outputs] += tree.variance[at.node]
+    if not core.params["estimates_variance"]:
+        variance = None
     return BoostedPredictions(trees, core.baseline, core.n_columns, leaves, raw, variance)
 
 

@@ -1,6 +1,7 @@
 """Traversal: the paths of rows through a tree, and where those with missing values go.
 
-The only place in Python that routes rows. The core does the same when it predicts, and so does ``page/traversal.js``.
+The core hands out the steps of rows as arrays; nothing here decides where a row goes. ``page/traversal.js`` is the one
+other implementation, and tests hold it to the core.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tritree.encoder import MISSING as NO_CATEGORY
 from tritree.inspection.tree_arrays import Branch, parents
 
 if TYPE_CHECKING:
@@ -39,9 +39,6 @@ __all__ = [
     "unknown_branch",
 ]
 
-# result of comparing a value with a split; from _MISSING on there is no usable value
-_LEFT, _RIGHT, _MISSING, _UNKNOWN = range(4)
-_WORD = 64  # categories per word of a set
 _MAX_PARTS = 2**20  # parts of rows traversed at a time, which bounds the memory
 
 
@@ -98,22 +95,11 @@ class Steps(Transitions):
     origin: NDArray[np.int64]
 
 
-@dataclass(slots=True)
-class _Parts:
-    """Rows at nodes; a row that went both ways has several parts."""
-
-    row: NDArray[np.int64]
-    node: NDArray[np.int64]
-    fraction: NDArray[np.float64]
-
-
 class Traversal:
-    """Traverses a tree with many rows at once, as far as it is grown."""
+    """The steps of many rows through a tree, as far as it is grown; the core decides where they go."""
 
     def __init__(self, tree: TreeArrays, columns: _core.Columns) -> None:
-        self._tree = tree
-        self._values = list(columns.T) if isinstance(columns, np.ndarray) else list(columns)
-        self._children = np.stack([tree.left, tree.right, tree.third])
+        self._tree, self._columns = tree, columns
         # a row that goes both ways may reach every leaf
         goes_both_ways = (tree.missing_to == Branch.BOTH).any()
         self._parts_per_row = int((tree.column < 0).sum()) if goes_both_ways else 1
@@ -121,7 +107,7 @@ class Traversal:
     @property
     def n_columns(self) -> int:
         """Number of columns of the rows."""
-        return len(self._values)
+        return self._columns.shape[1] if isinstance(self._columns, np.ndarray) else len(self._columns)
 
     def blocks(self, n_rows: int, max_parts: int = _MAX_PARTS) -> Iterator[NDArray[np.int64]]:
         """Yield the row numbers in blocks with at most ``max_parts`` parts."""
@@ -130,128 +116,15 @@ class Traversal:
 
     def steps(self, rows: NDArray[np.int64]) -> Iterator[Steps]:
         """Yield the first steps of some rows, then their second steps, and so on."""
-        n, tree = len(rows), self._tree
-        parts, number = _Parts(rows, np.zeros(n, np.int64), np.ones(n)), np.arange(n)
-        while True:
-            inner = np.flatnonzero(tree.column[parts.node] >= 0)
-            parts = _Parts(parts.row[inner], parts.node[inner], parts.fraction[inner])
-            if not len(inner):
-                return
-            steps = self._step(parts, number[inner])
-            yield steps
-            going = np.flatnonzero(steps.to != steps.node)
-            parts, number = _Parts(steps.row[going], steps.to[going], steps.fraction[going]), going
-
-    def _step(self, parts: _Parts, number: NDArray[np.int64]) -> Steps:
-        """Return the next steps of parts at inner nodes."""
-        tree, found = self._tree, self._compare_with_splits(parts)
-        side, decided_by = found.copy(), tree.column[parts.node]
-        lacking = np.flatnonzero(found >= _MISSING)
-        missing_to = tree.missing_to[parts.node[lacking]]
-        side[lacking] = missing_to
-        # an unknown category does not inherit the meaning of missing
-        one_sided = lacking[(missing_to <= Branch.RIGHT) & (found[lacking] == _UNKNOWN)]
-        side[one_sided] = tree.larger_side[parts.node[one_sided]]
-        by_surrogate = lacking[missing_to == Branch.SURROGATES]
-        if len(by_surrogate):
-            side[by_surrogate], decided_by[by_surrogate] = self._ask_surrogates(parts, by_surrogate)
-        both = np.flatnonzero(side == Branch.BOTH)
-        # parts that go left keep their place, those that go right are appended
-        taken = np.concatenate([np.arange(len(side)), both])
-        side, right = side[taken], np.arange(len(both)) + len(side)
-        side[both], side[right] = Branch.LEFT, Branch.RIGHT
-        node, fraction = parts.node[taken], parts.fraction[taken]
-        left_fraction = tree.left_fraction[node[both]]
-        fraction[both] *= left_fraction
-        fraction[right] *= 1 - left_fraction
-        to = self._children[side, node].astype(np.int64)
-        return Steps(
-            row=parts.row[taken],
-            fraction=fraction,
-            node=node,
-            to=np.where(to >= 0, to, node),
-            decided_by=decided_by[taken],
-            branch=side,
-            lacks_value=(found >= _MISSING)[taken],
-            origin=number[taken],
+        columns = [self._columns] if isinstance(self._columns, np.ndarray) else self._columns
+        n_rows = next(
+            (len(column) for column in columns if column is not None), int(rows.max(initial=-1)) + 1
         )
-
-    def _compare_with_splits(self, parts: _Parts) -> NDArray[np.int8]:
-        """Return the result of the split of each part's node."""
-        tree, column = self._tree, self._tree.column[parts.node]
-        sets = tree.set_begin[parts.node], tree.set_words[parts.node]
-        return self._compare(parts.row, column, tree.threshold[parts.node], *sets)
-
-    def _ask_surrogates(
-        self, parts: _Parts, which: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-        """Return the side of the first observed surrogate, else the larger one, and the column that decides."""
-        tree, node, row = self._tree, parts.node[which], parts.row[which]
-        side, decided_by = tree.larger_side[node], tree.column[node]
-        surrogate, end = tree.surrogate_begin[node].copy(), tree.surrogate_begin[node + 1]
-        waiting = np.flatnonzero(surrogate < end)
-        while len(waiting):
-            s = surrogate[waiting]
-            found = self._compare(
-                row[waiting],
-                tree.surrogate_column[s],
-                tree.surrogate_threshold[s],
-                tree.surrogate_set_begin[s],
-                tree.surrogate_set_words[s],
-            )
-            # sets are stored by the side of the split; a threshold may be reversed
-            is_reversed = (tree.surrogate_set_begin[s] < 0) & (tree.surrogate_below[s] == Branch.RIGHT)
-            is_usable = found < _MISSING
-            side[waiting[is_usable]] = (found ^ is_reversed)[is_usable]
-            decided_by[waiting[is_usable]] = tree.surrogate_column[s[is_usable]]
-            surrogate[waiting] += 1
-            waiting = waiting[~is_usable & (surrogate[waiting] < end[waiting])]
-        return side, decided_by
-
-    def _compare(
-        self,
-        row: NDArray[np.int64],
-        column: NDArray[np.int32],
-        threshold: NDArray[np.float64],
-        set_begin: NDArray[np.int64],
-        set_words: NDArray[np.int32],
-    ) -> NDArray[np.int8]:
-        """Return the results of splits for rows, column by column."""
-        result = np.full(len(row), _MISSING, dtype=np.int8)
-        order = np.argsort(column, kind="stable")
-        starts = np.flatnonzero(np.diff(column[order], prepend=-1))
-        for at in np.split(order, starts[1:]):
-            values = self._values[column[at[0]]]
-            if values is None:
-                continue
-            value = values[row[at]]
-            if value.dtype.kind == "f":
-                result[at] = np.where(np.isnan(value), _MISSING, value >= threshold[at])
-            else:
-                result[at] = self._compare_categories(value, set_begin[at], set_words[at])
-        return result
-
-    def _compare_categories(
-        self, category: NDArray[Any], begin: NDArray[np.int64], words: NDArray[np.int32]
-    ) -> NDArray[np.int8]:
-        sets, n_words = self._tree.sets, words.astype(np.int64)
-        is_known = (category >= 0) & (category < _WORD * n_words)
-        number = np.where(is_known, category, 0).astype(np.int64)
-        word, bit = begin + number // _WORD, (number % _WORD).astype(np.uint64)
-        is_left, is_right = (is_known & (sets[at] >> bit & np.uint64(1) > 0) for at in (word, word + n_words))
-        result = np.where(is_left, _LEFT, np.where(is_right, _RIGHT, _UNKNOWN))
-        unknown = np.flatnonzero(result == _UNKNOWN)
-        result[unknown[_is_empty(sets, begin[unknown], n_words[unknown])]] = _RIGHT
-        return np.where(category == NO_CATEGORY, _MISSING, result).astype(np.int8)
-
-
-def _is_empty(
-    sets: NDArray[np.uint64], begin: NDArray[np.int64], n_words: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return whether a split has no categories: missing against observed, with every observed value on the right."""
-    first, which = np.unique(begin, return_index=True)
-    empty = [not sets[at : at + n].any() for at, n in zip(first, n_words[which], strict=True)]
-    return np.array(empty, dtype=bool)[np.searchsorted(first, begin)]
+        found = self._tree.decision_paths(self._columns, n_rows, rows)
+        for begin, end in pairwise(found.pop("level_begin").tolist()):
+            level = {name: array[begin:end] for name, array in found.items()}
+            level["lacks_value"] = level["lacks_value"].astype(bool)
+            yield Steps(**level)
 
 
 class PathStep(NamedTuple):
@@ -326,9 +199,9 @@ class LeafAssignments:
 
 
 def assign_leaves(
-    core: _core.GrowingModel, columns: _core.Columns, n_rows: int, n_threads: int
+    core: _core.BoostedModel, columns: _core.Columns, n_rows: int, n_threads: int
 ) -> Sequence[LeafAssignments]:
-    """Return the leaf assignments of rows, one per tree of a model, grown as far as the rows need."""
+    """Return the leaf assignments of rows, one per tree of boosting, grown as far as the rows need."""
     if core.params["missing"] == "fractional":
         begin, row, node, fraction = core.leaf_fractions(columns, n_rows, n_threads)
         return [LeafAssignments(row[a:b], node[a:b], fraction[a:b]) for a, b in pairwise(begin.tolist())]
