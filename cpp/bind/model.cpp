@@ -138,13 +138,12 @@ void add_trees(LadderModel& model, const std::vector<std::uint64_t>& seeds,
                 throw nb::value_error("sampled rows out of range or out of order");
         if (rows[i].empty()) throw nb::value_error("no sampled rows");
     }
-    const auto check = [&on_tree] {
-        nb::gil_scoped_acquire acquire;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    const auto after_tree = [&on_tree] {
+        check_signals();
         if (on_tree) (*on_tree)();
     };
     nb::gil_scoped_release release;
-    model.add_trees(seeds, std::move(rows), n_threads, check);
+    model.add_trees(seeds, std::move(rows), n_threads, &check_signals, after_tree);
 }
 
 void grow_branches(LadderModel& model, std::size_t tree, const Vector<std::int32_t>& nodes,

@@ -29,16 +29,14 @@ GrowthParameters LadderModel::params_of(std::uint64_t seed) const {
 }
 
 void LadderModel::add_trees(std::span<const std::uint64_t> seeds, std::vector<std::vector<std::uint32_t>> in_bags,
-                            int n_threads, const CheckSignals& on_tree) {
+                            int n_threads, const CheckSignals& check_signals,
+                            const std::function<void()>& on_tree) {
     if (data_ == nullptr) throw std::logic_error("the training rows have been dropped");
     std::vector<std::unique_ptr<LadderTree>> grown(seeds.size());
     std::vector<std::atomic<bool>> finished(seeds.size());
-    const CheckSignals check_signals = seeds.size() == 1 ? on_tree : CheckSignals{};
     auto append = [&] {
         const WriteLock lock(mutex_);
         for (std::size_t i = 0; i < grown.size() && finished[i]; ++i) trees_.push_back(std::move(grown[i]));
-        const auto grows = [](const auto& tree) { return tree->grower != nullptr; };
-        if (std::none_of(trees_.begin(), trees_.end(), grows)) data_.reset();
     };
     try {
         parallel_for(seeds.size(), n_threads, [&](std::size_t i) {

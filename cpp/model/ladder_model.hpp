@@ -26,10 +26,10 @@ class LadderModel : public GrowingModel {
     /// `data` is null if the model is detached.
     LadderModel(const GrowthParameters& params, std::size_t n_columns, std::shared_ptr<const TrainingData> data);
 
-    /// Grow trees, one per seed, side by side; empty `in_bags[i]` stands for all rows. `on_tree` is called after each tree
-    /// and may throw: finished trees are kept up to the first one that is not.
+    /// Grow trees, one per seed, side by side; empty `in_bags[i]` stands for all rows. `on_tree` is called after each
+    /// tree. Both functions may throw: finished trees are kept up to the first one that is not.
     void add_trees(std::span<const std::uint64_t> seeds, std::vector<std::vector<std::uint32_t>> in_bags,
-                   int n_threads, const CheckSignals& on_tree);
+                   int n_threads, const CheckSignals& check_signals, const std::function<void()>& on_tree);
     /// Append a tree that was read from a file.
     void add_tree(std::unique_ptr<LadderTree> tree) { trees_.push_back(std::move(tree)); }
 

@@ -89,7 +89,7 @@ def test_first_tree_is_the_single_tree_of_the_strategy(leaf: int, weighted: bool
 def test_prediction_is_the_weighted_mean_of_leaves(kind: str, training: Any) -> None:
     model = boosted(kind, training, missing="fractional")
     found = sums(model, ROWS)
-    expected = np.tile(model._model.core.state(with_background=False)["baseline"], (len(ROWS), 1))
+    expected = np.tile(model._model.core.baseline, (len(ROWS), 1))
     cells = model._read_cells(ROWS).cells
     for number in range(model.n_trees_):
         nodes = model.estimators_.flat[number].to_dict()["nodes"]

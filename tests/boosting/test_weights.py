@@ -71,4 +71,5 @@ def test_validation_score_of_rows_with_missing_values_is_that_of_their_predictio
 @pytest.mark.parametrize("missing", ["mia", "majority", "fractional"])
 def test_strategies_without_third_branches_keep_no_rows(missing: str) -> None:
     model = TrinaryBoostingRegressor(max_iter=2, missing=missing).fit(HOLES, Y)
-    assert model._model.core.state(with_background=True)["rows"]["narrow"].size == 0
+    assert model._model.is_detached
+    assert not {"bins8", "bins16", "weight"} & model._model.core.state(with_rows=True)["bins"].keys()

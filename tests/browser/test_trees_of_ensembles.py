@@ -32,7 +32,7 @@ def test_rows_of_the_page_go_both_ways(open_page):
     model, rows = boosted("regression", missing="fractional", max_iter=1), ROWS.head(40)
     page = open_page(model.estimators_[0, 0], rows=rows)
     found = page.driver.execute_script(PICK, list(range(1, len(rows) + 1)))
-    begin = model._model.core.state(with_background=False)["baseline"][0]
+    begin = model._model.core.baseline[0]
     assert found == pytest.approx((model.predict(rows) - begin).tolist(), abs=1e-12)
     page.driver.execute_script("document.querySelector('[data-key=\"0\"]').dispatchEvent(new Event('click'))")
     assert "deviation" not in page.text("#card")

@@ -54,7 +54,7 @@ def turn(tree: Any, node: int, row: Floats) -> int:
         if found is not None:
             is_below_right = int(tree.surrogate_set_words[i]) == 0 and tree.surrogate_below[i] == RIGHT
             return 1 - found if is_below_right else found
-    return int(tree.larger[node])
+    return int(tree.larger_side[node])
 
 
 def passages(tree: Any, X: Floats) -> Iterator[tuple[int, int, Members]]:
@@ -68,8 +68,8 @@ def passages(tree: Any, X: Floats) -> Iterator[tuple[int, int, Members]]:
         for i, membership in members.items():
             branch = turn(tree, node, X[i])
             if branch == BOTH:
-                parts[LEFT][i] = membership * tree.share[node]
-                parts[RIGHT][i] = membership * (1 - tree.share[node])
+                parts[LEFT][i] = membership * tree.left_fraction[node]
+                parts[RIGHT][i] = membership * (1 - tree.left_fraction[node])
             else:
                 parts[branch][i] = membership
         for branch, children in ((LEFT, tree.left), (RIGHT, tree.right), (THIRD, tree.third)):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +56,8 @@ def test_tree_of_a_forest_is_a_tree_grown_from_the_rows_drawn(missing: str) -> N
     for number in range(3):
         rows = bag_of(forest, number, len(y))
         tree = TrinaryTreeRegressor(**settings).fit(X[rows], y[rows])
-        found = forest._model.cores[number].predict(columns, len(Z), 1)[:, 0]
-        np.testing.assert_allclose(found, tree.predict(Z), rtol=1e-12)
+        found, _ = forest._model.core.predict(columns, len(Z), number, number + 1, 1)
+        np.testing.assert_allclose(found[:, 0], tree.predict(Z), rtol=1e-12)
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
@@ -85,16 +88,17 @@ def test_split_is_the_best_of_the_columns_drawn_and_third_branches_use_all() -> 
     for number, seed in enumerate(seeds):
         some = drawn_columns(int(seed), 10, 3)
         best = TrinaryTreeRegressor(**settings).fit(X[:, some], y).tree_
-        model = forest._model.cores[number]
+        tree = forest._model.core.tree(number)
         root = some[best.column[0]]
-        assert (model.tree().column[0], model.tree().threshold[0]) == (root, best.threshold[0])
+        assert (tree.column[0], tree.threshold[0]) == (root, best.threshold[0])
         # the third branch is the best tree without that column, whatever was drawn
         Z = X.copy()
         Z[:, root] = np.nan
         others = [j for j in range(10) if j != root]
         expected = TrinaryTreeRegressor(**settings).fit(X[:, others], y).predict(X[:, others])
         columns = [np.ascontiguousarray(column) for column in Z.T]
-        np.testing.assert_allclose(model.predict(columns, len(Z), 1)[:, 0], expected, rtol=1e-12)
+        found, _ = forest._model.core.predict(columns, len(Z), number, number + 1, 1)
+        np.testing.assert_allclose(found[:, 0], expected, rtol=1e-12)
         roots.add(root)
     assert len(roots) > 1
 
@@ -147,7 +151,7 @@ def test_copies_predict_and_grow_alike(again: Any, missing: str) -> None:
 def test_table_is_pickled_once_for_all_trees() -> None:
     few = TrinaryForestRegressor(n_estimators=2, max_depth=1, random_state=0).fit(*DIABETES)
     many = TrinaryForestRegressor(n_estimators=12, max_depth=1, random_state=0).fit(*DIABETES)
-    table = len(pickle.dumps(few._model.rows))
+    table = len(pickle.dumps(few._model.core.state(with_rows=True)["data"]))
     assert len(pickle.dumps(many)) - len(pickle.dumps(few)) < 5 * table
 
 
@@ -160,8 +164,8 @@ def test_out_of_bag_predictions_are_those_of_trees_that_were_not_fitted_to_a_row
     row = 17
     columns = [np.ascontiguousarray(column[row : row + 1]) for column in X.T]
     predicted = [
-        model.predict(columns, 1, 1)[0, 0]
-        for number, model in enumerate(forest._model.cores)
+        forest._model.core.predict(columns, 1, number, number + 1, 1)[0][0, 0]
+        for number in range(forest.n_trees_)
         if row not in bag_of(forest, number, len(y))
     ]
     assert forest.oob_prediction_[row] == pytest.approx(np.mean(predicted), rel=1e-12)
@@ -193,7 +197,7 @@ def test_growth_has_a_limit_and_counts_how_often_it_was_met() -> None:
         predicted = forest.predict(with_missing(DIABETES[0], 0.5))
     assert np.isfinite(predicted).all()
     assert forest.n_ungrown_hits_ > 0
-    assert 0 < max(model.n_grown for model in forest._model.cores) <= 20
+    assert 0 < max(len(tree.column) - tree.n_fitted for tree in forest._model.trees()) <= 20
 
 
 def test_detached_forest_predicts_rows_like_those_grown_for() -> None:
@@ -310,23 +314,60 @@ def test_fit_without_out_of_bag_rows_raises_and_keeps_the_earlier_forest() -> No
     np.testing.assert_array_equal(forest.predict(DIABETES[0]), before)
 
 
-def test_ctrl_c_keeps_the_trees_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    import tritree.estimators.forest as module
+@contextmanager
+def interrupts_after_three(*_: Any, **__: Any) -> Iterator[Callable[[], None]]:
+    """Stand in for the progress bar, and interrupt the fit when a third tree is finished."""
+    steps = itertools.count(1)
 
-    def interrupted(jobs: Any, n_threads: int) -> Any:
-        assert n_threads == 1
-        for job in jobs[:3]:
-            yield job()
-        raise KeyboardInterrupt
+    def advance() -> None:
+        if next(steps) == 3:
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "run_jobs", interrupted)
-    forest = TrinaryForestRegressor(n_estimators=9, random_state=0, n_jobs=1)
+    yield advance
+
+
+@pytest.mark.parametrize("missing", ["trinary", "mia"])
+def test_ctrl_c_keeps_the_trees_so_far(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    common: dict[str, Any] = {"missing": missing, "random_state": 0, "n_jobs": 1}
+    monkeypatch.setattr("tritree.estimators.forest.bar", interrupts_after_three)
+    forest = TrinaryForestRegressor(n_estimators=9, **common)
     with pytest.raises(KeyboardInterrupt):
         forest.fit(*DIABETES)
     monkeypatch.undo()
     # trees do not depend on how many there are to be; their seeds do not, either
     seeds = np.random.RandomState(0).randint(1, 2**31 - 1, size=9)
     assert seeds[:3].tolist() == np.random.RandomState(0).randint(1, 2**31 - 1, size=3).tolist()
-    whole = TrinaryForestRegressor(n_estimators=3, random_state=0, n_jobs=1).fit(*DIABETES)
+    whole = TrinaryForestRegressor(n_estimators=3, **common).fit(*DIABETES)
     assert forest.n_trees_ == 3
     np.testing.assert_array_equal(forest.predict(DIABETES[0]), whole.predict(DIABETES[0]))
+    assert forest._model.is_detached == (missing == "mia")
+
+
+def test_ctrl_c_with_several_threads_keeps_the_first_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tritree.estimators.forest.bar", interrupts_after_three)
+    forest = TrinaryForestRegressor(n_estimators=40, random_state=0, n_jobs=2)
+    with pytest.raises(KeyboardInterrupt):
+        forest.fit(*DIABETES)
+    monkeypatch.undo()
+    assert 1 <= forest.n_trees_ <= 5  # a tree that others have overtaken was finished, too
+    whole = TrinaryForestRegressor(n_estimators=forest.n_trees_, random_state=0).fit(*DIABETES)
+    np.testing.assert_array_equal(forest.predict(DIABETES[0]), whole.predict(DIABETES[0]))
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_forest_may_have_more_trees_than_are_grown_at_a_time(missing: str) -> None:
+    X, y = with_missing(DIABETES[0], 0.1), DIABETES[1]
+    forest = TrinaryForestRegressor(n_estimators=40, missing=missing, max_depth=2, random_state=0, n_jobs=1)
+    assert forest.fit(X, y).n_trees_ == 40
+    assert forest._model.is_detached == (missing not in ("trinary", "trinary_mia"))
+
+
+def test_progress_advances_once_per_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[None] = []
+    monkeypatch.setattr(
+        "tritree.estimators.forest.bar", lambda *_, **__: nullcontext(lambda: steps.append(None))
+    )
+    for n_trees in (1, 3, 17):
+        TrinaryForestRegressor(n_estimators=n_trees, random_state=0, n_jobs=1).fit(*DIABETES)
+        assert len(steps) == n_trees
+        steps.clear()

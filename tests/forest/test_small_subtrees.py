@@ -33,7 +33,7 @@ def nodes_of(tree: Any) -> list[tuple[Any, ...]]:
                 tree.column[node],
                 None if np.isnan(tree.threshold[node]) else tree.threshold[node],
                 tree.missing_to[node],
-                tree.share[node],
+                tree.left_fraction[node],
                 tree.depth[node],
                 tree.rows[node],
                 tree.weight[node],
@@ -79,8 +79,8 @@ def test_numbers_are_those_of_a_single_tree(
     common: dict[str, Any] = {"missing": missing, "min_samples_leaf": least, "max_depth": deepest}
     forest = TrinaryForestRegressor(n_estimators=1, bootstrap=False, max_features=1.0, max_bins=255, **common)
     tree = TrinaryTreeRegressor(max_bins=255, **common).fit(X, y, weight)
-    core = forest.fit(X, y, weight)._model.cores[0]
-    assert nodes_of(core.tree()) == nodes_of(tree.tree_)
+    core = forest.fit(X, y, weight)._model.core
+    assert nodes_of(core.tree(0)) == nodes_of(tree.tree_)
     np.testing.assert_array_equal(forest.predict(Z), tree.predict(Z))
 
 
@@ -90,8 +90,8 @@ def test_light_rows_are_parted_as_in_a_single_tree() -> None:
     for light in 1e-10 * (1 + np.arange(200) / 300):
         y, weight = np.array([0.0, 0, 2, 100]), np.array([1.0, 0.1, light, 1])
         forest = TrinaryForestRegressor(n_estimators=1, bootstrap=False, max_features=1.0, **common)
-        core = forest.fit(X, y, weight)._model.cores[0]
-        assert nodes_of(core.tree()) == nodes_of(TrinaryTreeRegressor(**common).fit(X, y, weight).tree_)
+        core = forest.fit(X, y, weight)._model.core
+        assert nodes_of(core.tree(0)) == nodes_of(TrinaryTreeRegressor(**common).fit(X, y, weight).tree_)
 
 
 @pytest.mark.parametrize("missing", WITHOUT_SHARES)
@@ -105,8 +105,8 @@ def test_classes_are_those_of_a_single_tree(missing: str, drawn: Any, criterion:
         n_estimators=1, bootstrap=False, max_features=1.0, max_bins=255, **common
     )
     tree = TrinaryTreeClassifier(max_depth=None, max_bins=255, **common).fit(X, y, weight)
-    core = forest.fit(X, y, weight)._model.cores[0]
-    assert nodes_of(core.tree()) == nodes_of(tree.tree_)
+    core = forest.fit(X, y, weight)._model.core
+    assert nodes_of(core.tree(0)) == nodes_of(tree.tree_)
     np.testing.assert_array_equal(forest.predict_proba(Z), tree.predict_proba(Z))
 
 
@@ -115,7 +115,7 @@ def test_every_node_splits_by_the_best_of_its_own_draw() -> None:
     forest = TrinaryForestRegressor(
         n_estimators=1, bootstrap=False, max_features=0.3, min_samples_leaf=5, max_bins=None, random_state=0
     ).fit(X, y)
-    tree = forest._model.cores[0].tree()
+    tree = forest._model.core.tree(0)
     seed = int(np.random.RandomState(0).randint(1, 2**31 - 1, size=1)[0])
     ahead = [(0, seed, np.arange(len(y)))]
     while ahead:

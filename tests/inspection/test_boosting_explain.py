@@ -88,7 +88,7 @@ def test_contributions_are_those_of_the_trees_one_by_one(missing: str, training:
     model = boosted("regression", training, missing=missing)
     explained = model.explain(ROWS)
     expected: list[dict[str, float]] = [{} for _ in explained]
-    starts = model._model.core.state(with_background=False)["baseline"][0]
+    starts = model._model.core.baseline[0]
     for number in range(model.n_iter_):
         tree = model.estimators_.flat[number]
         starts += tree.to_dict()["nodes"][0]["value"][0]

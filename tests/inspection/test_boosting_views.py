@@ -18,7 +18,6 @@ from reference.traversal import path
 from sklearn.exceptions import NotFittedError
 
 from tritree import TrinaryBoostingRegressor, load
-from tritree.inspection.tree_arrays import EnsembleArrays
 from tritree.validation import BOOSTING_STRATEGIES
 
 TEXT_AND_DOT = ("to_text", "to_dot")
@@ -50,8 +49,7 @@ def test_steps_of_trees_add_up_to_the_sum(kind: str) -> None:
     model = boosted(kind)
     expected = sums(model, ROWS)
     ends = model.apply(ROWS)
-    state = model._model.core.state(with_background=False)
-    found = np.tile(state["baseline"], (len(ROWS), 1))
+    found = np.tile(model._model.core.baseline, (len(ROWS), 1))
     for number in range(ends.shape[1]):
         nodes = model.estimators_.flat[number].to_dict()["nodes"]
         found[:, number % found.shape[1]] += [nodes[end]["value"][0] for end in ends[:, number]]
@@ -61,12 +59,16 @@ def test_steps_of_trees_add_up_to_the_sum(kind: str) -> None:
 def test_arrays_are_those_of_the_core() -> None:
     model = boosted("regression", HOLED)
     model.predict(ROWS)
-    for number, tree in enumerate(EnsembleArrays(model._model.core)):
-        core = model._model.core.tree(number)
+    stored = model._model.core.state(with_rows=False)["trees"]
+    assert len(stored["n_nodes"]) == model._model.n_trees
+    begin = 0
+    for number, n_nodes in enumerate(stored["n_nodes"].tolist()):
+        tree, nodes = model.estimators_.flat[number]._arrays_now(), slice(begin, begin + n_nodes)
         for name in ("column", "left", "right", "third", "missing_to", "depth", "rows", "gain"):
-            np.testing.assert_array_equal(getattr(tree, name), core[name], err_msg=name)
-        np.testing.assert_array_equal(tree.value[:, 0], core["value"])
-        assert tree.n_fitted == core["n_fitted"]
+            np.testing.assert_array_equal(getattr(tree, name), stored[name][nodes], err_msg=name)
+        np.testing.assert_array_equal(tree.value[:, 0], stored["value"][nodes])
+        assert tree.n_fitted == stored["n_fitted"][number]
+        begin += n_nodes
 
 
 def test_plain_data_survives_json_and_tells_the_gain() -> None:
@@ -178,7 +180,7 @@ def test_page_speaks_of_steps_and_grows_what_its_rows_need() -> None:
     assert data["terms"]["prediction"] == "Contribution to the sum"
     assert data["terms"]["grow"] == "grow_for(rows)"
     assert len(data["rows"]) == 10
-    fitted = [tree.n_fitted for tree in EnsembleArrays(model._model.core)]
+    fitted = [tree.n_fitted for tree in model._model.trees()]
     assert len(data["nodes"]) > fitted[4]
     assert model.n_nodes_ == sum(fitted)  # only the copy for the page has grown
 
@@ -222,7 +224,7 @@ def test_importances_are_shares_of_the_gain_of_fitted_splits(kind: str) -> None:
     expected = np.zeros(TABLE.shape[1])
     for number in range(model._model.core.n_trees):
         tree = model._model.core.tree(number)
-        for column, gain in zip(tree["column"][: tree["n_fitted"]], tree["gain"], strict=False):
+        for column, gain in zip(tree.column[: tree.n_fitted], tree.gain, strict=False):
             if column >= 0:
                 expected[column] += gain
     np.testing.assert_allclose(model.feature_importances_, expected / expected.sum(), rtol=1e-12)

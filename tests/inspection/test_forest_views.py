@@ -80,7 +80,8 @@ def test_tree_has_grown_as_far_as_the_tree_of_the_forest() -> None:
     forest.predict(ROWS)
     after = forest.estimators_[1]
     assert before.n_grown_ == 0
-    assert after.n_grown_ == forest._model.cores[1].n_grown > 0
+    tree = forest._model.core.tree(1)
+    assert after.n_grown_ == len(tree.column) - tree.n_fitted > 0
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from reference.traversal import ends, path
 
 from tritree.inspection.contributions import missing_reliance
 from tritree.inspection.traversal import Traversal, ascend, assign_leaves, end_nodes, paths
-from tritree.inspection.tree_arrays import EnsembleArrays
 from tritree.validation import BOOSTING_STRATEGIES, STRATEGIES
 
 KINDS = ("regression", "three classes")
@@ -56,7 +55,7 @@ def test_ascending_from_leaves_passes_the_nodes_of_the_way_down(missing: str) ->
     model = boosted("regression", HOLED, missing=missing, max_iter=3)
     rows, core = model._read_cells(ROWS), model._model.core
     leaves = assign_leaves(core, rows.columns, rows.n_rows, 1)
-    for tree, at in zip(EnsembleArrays(core), leaves, strict=True):
+    for tree, at in zip(model._model.trees(), leaves, strict=True):
         down = Traversal(tree, rows.columns)
         expected = {
             step

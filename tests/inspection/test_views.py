@@ -120,7 +120,7 @@ def test_trees_have_every_view_of_a_single_tree(name: str) -> None:
 @pytest.mark.parametrize("missing", ["trinary_mia", "mia", "fractional"])
 def test_contributions_of_boosted_trees_are_their_leaf_values(missing: str) -> None:
     model = boosted("regression", HOLED, missing=missing)
-    total = model._model.core.state(with_background=False)["baseline"][0]
+    total = model._model.core.baseline[0]
     for one in model.estimators_.ravel():
         total = total + np.array([why.value[0] for why in one.explain(ROWS)])
     np.testing.assert_allclose(total, model.predict(ROWS), rtol=1e-12)

@@ -30,7 +30,18 @@ class BaseForest(ForestViews, TrinaryEstimator):
     """Base of both forests."""
 
     _fixed_params: ClassVar[frozenset[str]] = frozenset(
-        {"missing", "criterion", "bootstrap", "max_samples", "max_bins", "categorical_features"}
+        {
+            *(
+                "missing",
+                "criterion",
+                "max_depth",
+                "min_samples_leaf",
+                "max_features",
+                "bootstrap",
+                "max_samples",
+            ),
+            *("max_bins", "categorical_features", "split_on_missing", "max_surrogates", "max_third_nodes"),
+        }
     )
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
@@ -85,6 +96,8 @@ class BaseForest(ForestViews, TrinaryEstimator):
     def _set_trees(
         self, core: _core.LadderModel, encoder: TableEncoder, classes: NDArray[Any] | None
     ) -> None:
+        if self.missing not in THIRD_BRANCHES:
+            core.detach()  # nothing grows after the fit
         self._set_fitted(GrowingModel(core, "forest"), encoder, classes)
         for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -239,8 +252,8 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         Maximum number of nodes that are grown on demand in each tree. Beyond, a row gets the value of the node above
         the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_`` counts how often.
     warm_start : bool, default=False
-        Whether `fit` adds trees to those of the previous call, up to ``n_estimators``. The training rows, the strategy,
-        the criterion and how rows are drawn must not change.
+        Whether `fit` adds trees to those of the previous call, up to ``n_estimators``. The training rows, and the
+        parameters that trees grow by, must not change.
     verbose : bool, default=False
         Whether to show a progress bar (requires rich: ``pip install tritree[progress]``).
     random_state : int, RandomState instance or None, default=None
@@ -391,8 +404,8 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         Maximum number of nodes that are grown on demand in each tree. Beyond, a row gets the value of the node above
         the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_`` counts how often.
     warm_start : bool, default=False
-        Whether `fit` adds trees to those of the previous call, up to ``n_estimators``. The training rows, the strategy,
-        the criterion and how rows are drawn must not change.
+        Whether `fit` adds trees to those of the previous call, up to ``n_estimators``. The training rows, and the
+        parameters that trees grow by, must not change.
     verbose : bool, default=False
         Whether to show a progress bar (requires rich: ``pip install tritree[progress]``).
     random_state : int, RandomState instance or None, default=None

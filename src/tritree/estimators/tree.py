@@ -10,7 +10,13 @@ from tritree import _core
 from tritree.estimators.base import TrinaryClassifier, TrinaryEstimator, TrinaryRegressor
 from tritree.estimators.growing_model import GrowingModel, growth_parameters
 from tritree.estimators.views import TreeViews
-from tritree.validation import allowed_values, as_random_state, column_fraction, count_threads
+from tritree.validation import (
+    THIRD_BRANCHES,
+    allowed_values,
+    as_random_state,
+    column_fraction,
+    count_threads,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +40,8 @@ class BaseTree(TreeViews, TrinaryEstimator):
         seed = int(as_random_state(self.random_state).randint(1, 2**31 - 1)) if draws_columns else 0
         core = _core.LadderModel(self._bin(rows, encoder, n_threads), rows.y, rows.weight, parameters)
         core.add_trees([seed], None, len(rows), n_threads)
+        if self.missing not in THIRD_BRANCHES:
+            core.detach()  # nothing grows after the fit
         self._set_fitted(GrowingModel(core, "tree"), encoder, classes)
         return self
 
