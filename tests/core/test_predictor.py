@@ -58,6 +58,11 @@ def alone(predict: Callable[[Floats], NDArray[Any]], rows: Floats) -> NDArray[An
     return np.concatenate([predict(rows[i : i + 1]) for i in range(len(rows))])
 
 
+def core_predict(core: Any, columns: Any, n_rows: int, n_threads: int = 1) -> Floats:
+    predictions: Floats = core.predict(columns, n_rows, 0, 1, n_threads)[0]
+    return predictions
+
+
 def strided(rows: Floats) -> Floats:
     """Return the rows as every other column and every third row of a larger table of infinite values."""
     larger = np.full((3 * len(rows), 2 * N_COLUMNS), np.inf)
@@ -115,8 +120,8 @@ def test_columns_of_any_dtype_and_stride_are_predicted_as_a_matrix(
     tables = {"C": rows, "F": rows.copy("F"), "back": rows[::-1].copy()[::-1], "f4": rows.astype(np.float32)}
     columns = [None if j in absent else tables[kind][:, j] for j, kind in enumerate(kinds)]
     core = fresh("regression", missing)._model.core
-    expected = core.predict(np.ascontiguousarray(rows), n_rows, 1)
-    assert same_bits(core.predict(columns, n_rows, 1), expected)
+    expected = core_predict(core, np.ascontiguousarray(rows), n_rows)
+    assert same_bits(core_predict(core, columns, n_rows), expected)
 
 
 @pytest.mark.parametrize("absent", [[0], [3], [0, 1], [1, 2], [0, 2, 3]])
@@ -126,10 +131,10 @@ def test_absent_column_is_predicted_as_one_of_missing_values(missing: str, absen
     rows[:, absent] = np.nan
     core = fresh("regression", missing)._model.core
     columns = [None if j in absent else rows[:, j] for j in range(N_COLUMNS)]
-    found = core.predict(columns, 100, 1)  # grows, so that nothing is left to grow the second time
-    assert same_bits(found, core.predict(rows, 100, 1))
-    assert same_bits(found, core.predict(columns, 100, 1))
-    one_by_one = [core.predict(rows[i : i + 1], 1, 1) for i in range(100)]
+    found = core_predict(core, columns, 100)  # grows, so that nothing is left to grow the second time
+    assert same_bits(found, core_predict(core, rows, 100))
+    assert same_bits(found, core_predict(core, columns, 100))
+    one_by_one = [core_predict(core, rows[i : i + 1], 1) for i in range(100)]
     assert same_bits(found, np.concatenate(one_by_one))
 
 
@@ -161,8 +166,9 @@ def test_missing_against_observed_split_sends_many_rows_as_single_ones(missing: 
 def test_predictions_at_block_boundaries_are_those_of_columns(n_rows: int, n_threads: int) -> None:
     rows = rows_to_predict("regression", n_rows, seed=3)
     core = fresh("regression", "trinary")._model.core
-    from_columns = core.predict([*rows.T[:3].copy(), rows[:, 3]], n_rows, 1)  # columns of different strides
-    found = fresh("regression", "trinary")._model.core.predict(rows, n_rows, n_threads)
+    columns = [*rows.T[:3].copy(), rows[:, 3]]  # of different strides
+    from_columns = core_predict(core, columns, n_rows)
+    found = core_predict(fresh("regression", "trinary")._model.core, rows, n_rows, n_threads)
     assert same_bits(found, from_columns)
 
 

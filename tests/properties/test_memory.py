@@ -43,8 +43,8 @@ try:
 except MemoryError:
     print("ran out")
 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-arrays = tree._model.core.__getstate__()["tree"]
-print(len({len(arrays[name]) for name in ("column", "left", "third", "share", "depth", "rows", "value")}))
+arrays = tree._model.core.state(with_rows=False)["trees"]
+print(len({len(arrays[name]) for name in ("column", "left", "third", "left_fraction", "depth", "rows", "value")}))
 print(np.array_equal(tree.predict(X), expected))
 """
 

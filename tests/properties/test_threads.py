@@ -159,15 +159,14 @@ class Counter:
 
 def test_other_python_threads_run_while_a_tree_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = simulated(300_000, 4)
-    steps: dict[str, list[int]] = {"Codes": [], "Model": []}
+    steps: dict[str, list[int]] = {"BinnedColumns": [], "add_trees": []}
     with Counter() as counter:
-        for name, progress in steps.items():
-            counted = counter.watch(getattr(_core, name), progress)
-            monkeypatch.setattr(f"tritree.estimators.base._core.{name}", counted)
+        for owner, name in ((_core, "BinnedColumns"), (_core.LadderModel, "add_trees")):
+            monkeypatch.setattr(owner, name, counter.watch(getattr(owner, name), steps[name]))
         for _ in range(3):  # on a busy machine the other thread may not be scheduled for a while
             fitted(X, y, n_jobs=1)
-    assert sum(steps["Codes"]) > 0
-    assert sum(steps["Model"]) > 0
+    assert sum(steps["BinnedColumns"]) > 0
+    assert sum(steps["add_trees"]) > 0
 
 
 def test_other_python_threads_run_while_a_tree_predicts() -> None:
@@ -178,7 +177,7 @@ def test_other_python_threads_run_while_a_tree_predicts() -> None:
     applying: list[int] = []
     with Counter() as counter:
         for _ in range(20):
-            counter.watch(model._model.core.predict, predicting)(columns, len(X), 1)
+            counter.watch(model._model.core.predict, predicting)(columns, len(X), 0, 1, 1)
             counter.watch(model._model.core.apply, applying)(columns, len(X), 1)
     assert sum(predicting) > 0
     assert sum(applying) > 0

@@ -73,7 +73,7 @@ def half_grown(X: Any, y: NDArray[Any], sample_weight: Any = None, **parameters:
 
 def same_tree(one: Any, other: Any) -> bool:
     """Return whether all arrays of two trees are equal to the last bit."""
-    states = [model._model.core.__getstate__()["tree"] for model in (one, other)]
+    states = [model._model.core.state(with_rows=False)["trees"] for model in (one, other)]
     assert states[0].keys() == states[1].keys()
     return all(array.tobytes() == states[1][name].tobytes() for name, array in states[0].items())
 
