@@ -96,9 +96,11 @@ std::vector<Tree> load_trees(const TreesState& state, const GrowthParameters& pa
         surrogate += n_surrogates;
         require_valid(tree.validate(params, static_cast<std::int32_t>(n_columns)));
     }
-    require(word == state.all.sets.size() && surrogate == state.all.surrogate_below.size() &&
-                begin == state.all.surrogate_begin.size(),
+    require(word == state.all.sets.size() && begin == state.all.surrogate_begin.size(),
             "more entries than the trees have");
+    for_each_surrogate_array(
+        [&](const char*, const auto& all) { require(all.size() == surrogate, "more entries than the trees have"); },
+        state.all);
     return trees;
 }
 
@@ -311,7 +313,10 @@ DistributionsState save_distributions(const std::vector<TargetDistribution>& dis
 
 std::vector<TargetDistribution> load_distributions(const DistributionsState& state, const std::vector<Tree>& trees) {
     std::vector<TargetDistribution> distributions(trees.size());
-    if (state.edges.empty()) return distributions;
+    if (state.edges.empty()) {
+        require(state.n_nodes.empty() && state.fractions.empty(), "distributions without bins");
+        return distributions;
+    }
     require(state.n_nodes.size() == trees.size(), "distributions do not match the trees");
     std::size_t edge = 0, fraction = 0;
     for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -443,6 +448,7 @@ std::shared_ptr<LadderModel> load_model(const LadderModelState& state, const Gro
                                         std::size_t n_columns) {
     std::vector<Tree> trees = load_trees(state.trees, params, params.n_outputs(), n_columns);
     for (const Tree& tree : trees) require(tree.gain.empty(), "boosted trees in a model that is not boosted");
+    require(!params.estimates_variance && params.monotonic.empty(), "boosting parameters in a model that is not boosted");
     std::vector<TargetDistribution> distributions = load_distributions(state.distributions, trees);
     std::shared_ptr<const TrainingData> data;
     if (state.can_grow) {
@@ -516,6 +522,7 @@ std::shared_ptr<BoostedModel> load_model(const BoostedModelState& state, const G
                                          std::vector<double> baseline) {
     BinMapper mapper = load_mapper(state.bins);
     if (const char* error = params.validate_boosting(mapper.n_columns())) throw std::invalid_argument(error);
+    require(params.n_classes == 0, "a boosted model with classes of its own");
     require(!baseline.empty(), "no outputs");
     for (const double value : baseline) require(std::isfinite(value), "a value that is not finite");
     require(state.trees.n_nodes.size() % baseline.size() == 0, "incomplete iterations");

@@ -121,9 +121,9 @@ std::string TargetDistribution::validate(std::size_t n_nodes) const {
         !std::all_of(edges.begin(), edges.end(), [](double edge) { return std::isfinite(edge); }))
         return "bins out of order";
     if (fractions.size() % kBins != 0 || fractions.size() / kBins > n_nodes)
-        return "shares of bins do not fit the nodes";
+        return "fractions do not match the nodes";
     if (!std::all_of(fractions.begin(), fractions.end(), [](float fraction) { return fraction >= 0 && fraction <= 1; }))
-        return "a share out of range";
+        return "fraction out of range";
     return "";
 }
 

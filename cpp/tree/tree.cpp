@@ -131,9 +131,9 @@ std::string check_splits(const SplitArrays& split, std::size_t n, std::int32_t n
     return "";
 }
 
-std::string check_surrogates(const Tree& tree, std::int32_t n_columns) {
+std::string check_surrogates(const Tree& tree, std::int32_t n_columns, bool required) {
     const auto& begin = tree.surrogate_begin;
-    if (begin.empty()) return tree.surrogate.column.empty() && tree.surrogate_below.empty()
+    if (begin.empty()) return tree.surrogate.column.empty() && tree.surrogate_below.empty() && !required
                                   ? ""
                                   : "surrogates of the wrong shape";
     if (begin.size() != tree.size() + 1 || begin.front() != 0 || !std::is_sorted(begin.begin(), begin.end()))
@@ -169,13 +169,17 @@ std::string Tree::validate(const GrowthParameters& params, std::int32_t n_column
         !has(low, boosted && !params.monotonic.empty()) || !has(high, boosted && !params.monotonic.empty()))
         return "arrays of different lengths";
     if (auto error = check_splits(split, n, n_columns, sets.size()); !error.empty()) return error;
-    if (auto error = check_surrogates(*this, n_columns); !error.empty()) return error;
+    const bool has_surrogates = params.missing == Strategy::Surrogate;
+    if (auto error = check_surrogates(*this, n_columns, has_surrogates); !error.empty()) return error;
+    if (boosted && !surrogate_begin.empty()) return "surrogates in a boosted tree";
     for (const auto* array : {&value, &variance})
         if (!std::all_of(array->begin(), array->end(), [](double x) { return std::isfinite(x); }))
             return "a value that is not finite";
     for (const auto* array : {&weight, &loss})
         if (!std::all_of(array->begin(), array->end(), [](double x) { return x >= 0; }))
             return "a weight or loss that is negative or not a number";
+    if (boosted && !std::all_of(weight.begin(), weight.end(), [](double x) { return std::isfinite(x); }))
+        return "a weight that is not finite";
 
     if (depth[0] != 0) return "the depth of the root is not 0";
     std::vector<std::uint8_t> parents(n, 0);

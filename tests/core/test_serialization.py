@@ -214,45 +214,45 @@ def parameters_of_another_version(state: State) -> None:
     state["params"] = {name: value for name, value in state["params"].items() if name != "max_surrogates"}
 
 
-CRAFTED: list[Callable[[State], None]] = [
-    set_without_a_position,
-    set_past_the_end,
-    words_of_a_numeric_split,
-    missing_to_both_sides,
-    missing_to_surrogates,
-    candidate_with_an_empty_left_side,
-    candidate_with_an_empty_right_side,
-    candidate_below_all_bins,
-    criterion_of_classes,
-    unknown_criterion,
-    unknown_strategy,
-    negative_depth,
-    another_strategy,
-    scale_that_is_nan,
-    weight_scale_of_zero,
-    infinite_center,
-    positions_swapped,
-    positions_of_siblings_swapped,
-    bin_out_of_range,
-    column_out_of_range,
-    child_before_its_parent,
-    child_past_the_end,
-    node_without_a_parent,
-    ladder_without_a_node,
-    depth_beyond_all_numbers,
-    fraction_that_is_nan,
-    target_that_is_nan,
-    other_number_of_rows,
-    other_number_of_columns,
-    parameters_of_another_version,
-]
+CRAFTED: dict[Callable[[State], None], str] = {
+    set_without_a_position: "category set without a position",
+    set_past_the_end: "category set out of range",
+    words_of_a_numeric_split: "category set without a position",
+    missing_to_both_sides: "a branch that the strategy does not have",
+    missing_to_surrogates: "a branch that the strategy does not have",
+    candidate_with_an_empty_left_side: "a split without rows on one side",
+    candidate_with_an_empty_right_side: "threshold does not match its bin",
+    candidate_below_all_bins: "bin out of range",
+    criterion_of_classes: "the criterion does not match the number of classes",
+    unknown_criterion: "nonsense",
+    unknown_strategy: "nonsense",
+    negative_depth: "growth parameters out of range",
+    another_strategy: "a branch that the strategy does not have",
+    scale_that_is_nan: "fixed-point scale out of range",
+    weight_scale_of_zero: "fixed-point scale out of range",
+    infinite_center: "fixed-point scale out of range",
+    positions_swapped: "ladders out of order",
+    positions_of_siblings_swapped: "ladders out of order",
+    bin_out_of_range: "bin out of range",
+    column_out_of_range: "column index out of range",
+    child_before_its_parent: "child out of range",
+    child_past_the_end: "child out of range",
+    node_without_a_parent: "node without a parent",
+    ladder_without_a_node: "ladder without a node",
+    depth_beyond_all_numbers: "the depth of the root is not 0",
+    fraction_that_is_nan: "left fraction out of range",
+    target_that_is_nan: "a target that is not finite",
+    other_number_of_rows: "an array is too short",
+    other_number_of_columns: "training rows do not match the columns",
+    parameters_of_another_version: "max_surrogates is absent",
+}
 
 
 @pytest.mark.parametrize("craft", CRAFTED, ids=lambda craft: craft.__name__)
-def test_crafted_state_is_refused(craft: Callable[[State], None]) -> None:
+def test_crafted_state_is_refused_with_its_reason(craft: Callable[[State], None]) -> None:
     state = copy.deepcopy(good_state())
     craft(state)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=CRAFTED[craft]):
         load(state)
 
 
@@ -348,15 +348,61 @@ def test_class_out_of_range_is_refused() -> None:
         load(state)
 
 
-STATE = good_state()
+STATES = {
+    f"{missing} {task}": good_state(missing=missing, task=task)
+    for missing, task in [
+        ("trinary", "regression"),
+        ("trinary_mia", "classification"),
+        ("surrogate", "regression"),
+        ("fractional", "regression"),
+        ("majority", "classification"),
+    ]
+}
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "one less": lambda array: array[:-1].copy(),
+    "one more": lambda array: np.append(array, array[-1:]),
+    "other dtype": lambda array: array.astype(np.float64 if array.dtype == np.float32 else np.float32),
+    "two-dimensional": lambda array: array.reshape(1, -1),
+    "list": lambda array: array.tolist(),
+}
 
 
-@pytest.mark.parametrize(
-    ("part", "name"),
-    [(part, name) for part in ("trees", "ladders", "data") for name, a in STATE[part].items() if len(a)],
-)
-def test_truncated_array_is_refused(part: str, name: str) -> None:
-    state = copy.deepcopy(STATE)
-    state[part][name] = state[part][name][:-1].copy()
-    with pytest.raises(ValueError):
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", STATES)
+def test_any_array_of_another_shape_or_dtype_is_refused(kind: str, change: str) -> None:
+    for part, name in arrays_of(STATES[kind]):
+        state = copy.deepcopy(STATES[kind])
+        state[part][name] = CHANGES[change](state[part][name])
+        with pytest.raises(ValueError):
+            load(state)
+
+
+@pytest.mark.parametrize("kind", STATES)
+def test_any_absent_array_is_refused(kind: str) -> None:
+    for part, name in arrays_of(STATES[kind]):
+        state = copy.deepcopy(STATES[kind])
+        del state[part][name]
+        with pytest.raises(ValueError):
+            load(state)
+
+
+def arrays_of(state: State) -> list[tuple[str, str]]:
+    return [(part, name) for part in PARTS for name in state.get(part, {})]
+
+
+def test_surrogate_tree_without_any_surrogate_arrays_is_refused() -> None:
+    state = good_state(missing="surrogate")
+    state["trees"] = {
+        name: array for name, array in state["trees"].items() if not name.startswith("surrogate_")
+    }
+    change(state, "trees", "n_surrogates", 0, 0)
+    with pytest.raises(ValueError, match="surrogates of the wrong shape"):
+        load(state)
+
+
+@pytest.mark.parametrize(("name", "value"), [("estimates_variance", True), ("monotonic", [1, 0, 0, 0])])
+def test_boosting_parameters_of_a_single_tree_are_refused(name: str, value: Any) -> None:
+    state = good_state()
+    change_parameter(state, name, value)
+    with pytest.raises(ValueError, match="boosting parameters"):
         load(state)

@@ -36,6 +36,14 @@ from tritree.columns import ColumnType
 Random = np.random.Generator
 
 
+FAMILIES_OF_TREES = [
+    (tritree.TrinaryForestRegressor, "trinary"),
+    (tritree.TrinaryForestRegressor, "surrogate"),
+    (tritree.TrinaryBoostingRegressor, "trinary_mia"),
+    (tritree.TrinaryBoostingRegressor, "fractional"),
+]
+
+
 def models() -> Iterator[tuple[Any, Any]]:
     """Return small models of several kinds, each with rows to predict."""
     for task, missing in [("regression", "trinary"), ("classification", "trinary_mia")]:
@@ -50,6 +58,20 @@ def models() -> Iterator[tuple[Any, Any]]:
     asked = half_grown(X, y, max_depth=2).grow_all()
     assert asked.feature_importances_.any()
     yield asked, more_missing(X[:30], seed=2)
+    for family, missing in FAMILIES_OF_TREES:
+        X, y = mixed(80)
+        few = {"n_estimators": 3} if family is tritree.TrinaryForestRegressor else {"max_iter": 3}
+        model = family(missing=missing, max_depth=2, min_samples_leaf=5, random_state=0, **few).fit(X, y)
+        model.predict(more_missing(X[:10]))
+        yield model, more_missing(X[:30], seed=2)
+    X, y = mixed(80, task="classification")
+    model = tritree.TrinaryBoostingClassifier(max_iter=2, max_depth=2, min_samples_leaf=5, random_state=0)
+    yield model.fit(X, y), more_missing(X[:30], seed=2)
+    model = tritree.TrinaryBoostingRegressor(
+        max_iter=2, max_depth=2, min_samples_leaf=5, random_state=0, monotonic_cst={"number": 1}
+    )
+    X, y = mixed(80)
+    yield model.fit(X, y), more_missing(X[:30], seed=2)
 
 
 # Damaged files: bytes are changed, and the checksum is not updated
@@ -197,6 +219,19 @@ def edit_entries(array: Any, rng: Random) -> Any:
     return array
 
 
+OTHER_NAMES = [
+    *(
+        "trees.x",
+        "data.n_rows",
+        "data",
+        "bins.x",
+        "ladders.column",
+        "distributions.edges",
+        "importances",
+        "x",
+    ),
+    *("", "tree.x", "growth.n_rows", "rows.x", "0.tree.left", "99.growth.in_bag", "codes.x", "table.weight"),
+]
 TYPES = "f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1 ?".split()
 
 
@@ -225,9 +260,7 @@ def edit_array(arrays: Arrays, rng: Random) -> None:
                 case 0:
                     del arrays[name]
                 case 1:
-                    arrays[str(rng.choice(["tree.x", "growth.n_rows", "growth", "importances", "x", ""]))] = (
-                        array
-                    )
+                    arrays[str(rng.choice(OTHER_NAMES))] = array
                 case 2:
                     arrays[name] = arrays[names[rng.integers(len(names))]]
                 case 3:
@@ -250,7 +283,21 @@ FAMILIES: dict[str, Callable[..., bytes]] = {
     "damage": damage,
     "description": craft_description,
     "arrays": craft_arrays,
+    "description of format 1": craft_description,
+    "arrays of format 1": craft_arrays,
 }
+
+
+def files(family: str, folder: Path) -> Iterator[tuple[Path, Any]]:
+    """Return model files, each with rows to predict: of new models, or those that format 1 has left."""
+    if family.endswith("format 1"):
+        for path in sorted(Path(__file__).with_name("stored").glob("format1_*.tritree")):
+            yield path, None
+    else:
+        for number, (model, rows) in enumerate(models()):
+            model.save(path := folder / f"original{number}")
+            yield path, rows
+
 
 # What becomes of them
 
@@ -290,7 +337,10 @@ def use(model: Any) -> None:
             model.grow_all(model.n_nodes_ + 20)
         except GrowthLimitError:
             pass
-    model.to_dict()
+    model.to_dict(**({"distribution": True} if model._model.is_single else {}))
+    list(model._model.trees())
+    if not model._model.is_detached:
+        assert len(model.feature_importances_) == model.n_features_in_
     answers(model, rows)
 
 
@@ -298,12 +348,13 @@ def fuzz(family: str, n_changes: int, folder: Path) -> dict[str, Any]:
     """Return how many files were refused or loaded, what failed, and how much memory was used, in bytes."""
     path, outcomes, faults = folder / "changed", Counter[str](), []
     originals = []
-    for model, rows in models():
-        model.save(path)
-        data = path.read_bytes()
+    for original, rows in files(family, folder):
+        data = original.read_bytes()
         parts = (data,) if family == "damage" else description_and_arrays(data)
-        originals.append((parts, rows, answers(tritree.load(path), rows).tobytes()))
-        use(tritree.load(path))
+        model = tritree.load(original)
+        rows = rows_of(model) if rows is None else rows
+        originals.append((parts, rows, answers(model, rows).tobytes()))
+        use(tritree.load(original))
     change, begin = FAMILIES[family], peak_memory()
     for number in range(n_changes):
         parts, rows, expected = originals[number % len(originals)]

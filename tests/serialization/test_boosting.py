@@ -74,7 +74,8 @@ def test_file_without_background_rows_predicts_what_was_grown(tmp_path: Path) ->
     np.testing.assert_array_equal(again.predict(INCOMPLETE), expected)
     assert again._model.core.is_detached
     arrays = deserialise((tmp_path / "without.tritree").read_bytes())
-    assert not len(arrays["rows.narrow"])
+    assert "bins.bins8" not in arrays
+    assert "bins.bins16" not in arrays
     with pytest.raises(ValueError, match="detach"):
         again.save(tmp_path / "again.tritree", training_rows=True)
 
@@ -99,9 +100,15 @@ def craft(change: Any, tmp_path: Path, name: str = "numbers") -> Path:
     return path
 
 
-def put(name: str, place: Any, value: Any) -> Any:
+NUMERIC, CATEGORICAL = "numeric", "categorical"
+
+
+def put(name: str, position: Any, value: Any) -> Any:
     def change(_: Any, arrays: dict[str, Any]) -> None:
-        arrays[name][place] = value
+        is_categorical = arrays["trees.set_begin"] >= 0
+        is_numeric = (arrays["trees.column"] >= 0) & ~is_categorical
+        at = is_numeric if position is NUMERIC else is_categorical if position is CATEGORICAL else position
+        arrays[name][at] = value
 
     return change
 
@@ -123,24 +130,40 @@ def describe(name: str, value: Any) -> Any:
         put("trees.left", 0, 10**6),
         put("trees.left", 0, 0),
         put("trees.third", 0, 2),
+        put("trees.first_right_bin", NUMERIC, 60_000),
+        put("trees.threshold", NUMERIC, 123.0),
+        put("trees.depth", 1, 2),
+        put("trees.rows", 0, -1),
+        put("trees.set_words", CATEGORICAL, 2),
+        put("trees.set_words", CATEGORICAL, 2**31 - 1),
+        put("trees.n_words", 0, 2**62),
+        lambda description, arrays: arrays.update({"data.x": np.ones(3)}),
+        lambda description, arrays: arrays.update({"ladders.column": np.full(3, 9)}),
+        lambda description, arrays: arrays.update({"distributions.edges": np.ones(3)}),
+        lambda description, arrays: arrays.update(
+            {"trees.surrogate_begin": np.zeros(arrays["trees.n_nodes"].sum() + 8, np.int32)}
+        ),
         put("trees.column", 0, 77),
         put("trees.missing_to", 0, 9),
         put("trees.value", -1, np.nan),
         put("trees.n_nodes", 0, 3),
         put("trees.n_fitted", 0, 10**6),
         put("trees.n_fitted", 0, 1),
-        put("trees.larger", 0, 5),
-        put("trees.set", slice(None), 10**9),
-        put("trees.set", slice(None), 2**63 - 1),
-        put("trees.set", slice(None), 2**63 - 4),
-        put("rows.n_codes", 0, 70_000),
-        put("rows.categorical", 0, 1),
-        put("rows.edges", 0, np.inf),
-        put("rows.narrow", 1, 200),
-        describe("plan.max_depth", -1),
-        describe("plan.missing", "surrogate"),
-        describe("plan.l2", "none"),
-        describe("plan", {}),
+        put("trees.larger_side", 0, 5),
+        put("trees.set_begin", CATEGORICAL, 10**9),
+        put("trees.set_begin", CATEGORICAL, 2**63 - 1),
+        put("trees.set_begin", CATEGORICAL, 2**63 - 4),
+        put("bins.n_bins", 0, 70_000),
+        put("bins.categorical", 0, 1),
+        put("bins.edges", 0, np.inf),
+        put("bins.bins8", 1, 200),
+        describe("growth_parameters.max_depth", -1),
+        describe("growth_parameters.missing", "surrogate"),
+        describe("growth_parameters.l2", "none"),
+        describe("growth_parameters.monotonic", [1]),
+        describe("growth_parameters.n_classes", 3),
+        describe("growth_parameters.estimates_variance", True),
+        describe("growth_parameters", {}),
         describe("baseline", []),
         describe("baseline", ["x"]),
         describe("baseline", [0.0, 1.0]),
@@ -163,10 +186,10 @@ def drop(name: str) -> Any:
 @pytest.mark.parametrize(
     "change",
     [
-        put("trees.share", 0, 0.0),
-        put("trees.share", 0, 1.0),
-        put("trees.share", 0, -0.5),
-        put("trees.share", 0, np.nan),
+        put("trees.left_fraction", 0, 0.0),
+        put("trees.left_fraction", 0, 1.0),
+        put("trees.left_fraction", 0, -0.5),
+        put("trees.left_fraction", 0, np.nan),
         put("trees.weight", 0, -1.0),
         put("trees.weight", -1, np.inf),
         put("trees.missing_to", 0, 0),
@@ -175,10 +198,10 @@ def drop(name: str) -> Any:
         put("trees.third", 0, 1),
         put("trees.left", 0, 0),
         put("trees.right", 0, 10**6),
-        drop("trees.share"),
+        drop("trees.left_fraction"),
         drop("trees.weight"),
-        describe("plan.missing", "majority"),
-        describe("plan.missing", "trinary"),
+        describe("growth_parameters.missing", "majority"),
+        describe("growth_parameters.missing", "trinary"),
     ],
 )
 def test_crafted_file_of_a_fractional_model_is_refused(change: Any, tmp_path: Path) -> None:
@@ -200,3 +223,15 @@ def test_fractional_split_that_sends_missing_to_one_branch_is_refused(to: int, t
 def test_file_reassembled_from_its_parts_is_loaded(name: str, tmp_path: Path) -> None:
     model = tritree.load(craft(lambda description, arrays: None, tmp_path, name))
     np.testing.assert_array_equal(model.predict(INCOMPLETE), MODELS[name]().predict(INCOMPLETE))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        describe("parameters.monotonic_cst", {"size": 1}),
+        describe("classes", {"type": "int64", "labels": [0]}),
+    ],
+)
+def test_crafted_file_of_a_model_of_three_classes_is_refused(change: Any, tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError):
+        tritree.load(craft(change, tmp_path, "three"))

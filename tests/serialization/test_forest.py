@@ -87,9 +87,14 @@ def craft(change: Any, tmp_path: Path) -> Path:
     return path
 
 
-def put(name: str, place: Any, value: Any) -> Any:
+def first_of(tree: int) -> Any:
+    """Return a function that finds the first node of a tree in the arrays of a file."""
+    return lambda arrays: arrays["trees.n_nodes"][:tree].sum()
+
+
+def put(name: str, position: Any, value: Any) -> Any:
     def change(_: Any, arrays: dict[str, Any]) -> None:
-        arrays[name][place] = value
+        arrays[name][position(arrays) if callable(position) else position] = value
 
     return change
 
@@ -97,27 +102,41 @@ def put(name: str, place: Any, value: Any) -> Any:
 @pytest.mark.parametrize(
     "change",
     [
-        put("0.tree.left", 0, 10**6),
-        put("1.tree.column", 0, 55),
-        put("2.tree.value", 0, np.nan),
-        put("0.growth.in_bag", 0, 10**6),
-        put("0.growth.in_bag", -1, 0),
-        put("0.growth.place_base", 1, 10**6),
-        put("codes.codes_narrow", 0, 255),
-        put("codes.column_n_codes", 1, 9),
-        put("table.response", 0, np.inf),
+        put("trees.left", 0, 10**6),
+        put("trees.column", first_of(1), 55),
+        put("trees.value", first_of(2), np.nan),
+        put("trees.n_nodes", 0, 1),
+        put("trees.n_nodes", 0, -1),
+        put("trees.n_nodes", 3, 2**31 - 1),
+        put("trees.n_words", 0, 2**62),
+        put("trees.n_surrogates", 0, 1),
+        put("trees.n_fitted", 0, 10**6),
+        put("ladders.in_bag", 0, 10**6),
+        put("ladders.in_bag", -1, 0),
+        put("ladders.n_in_bag", 0, 10**6),
+        put("ladders.n_in_bag", 0, -1),
+        put("ladders.n_ladders", 0, 2**62),
+        put("ladders.n_ladders", 0, 0),
+        put("ladders.position_ladder", 1, 10**6),
+        put("data.bins8", 0, 255),
+        put("data.n_bins", 1, 9),
+        put("data.y", 0, np.inf),
         put("importances", 0, np.nan),
         put("importances", 0, -1.0),
         lambda description, arrays: arrays.update(importances=np.ones(99)),
         lambda description, arrays: arrays.update({"importances.more": np.ones(3)}),
-        lambda description, arrays: arrays.pop("table.response"),
-        lambda description, arrays: arrays.pop("3.tree.left"),
-        lambda description, arrays: description["trees"].pop(),
+        lambda description, arrays: arrays.pop("data.y"),
+        lambda description, arrays: arrays.pop("trees.left"),
+        lambda description, arrays: arrays.pop("trees.seed"),
+        lambda description, arrays: arrays.update({"trees.n_nodes": arrays["trees.n_nodes"][:-1]}),
         lambda description, arrays: description.update(n_rows=None),
         lambda description, arrays: description.update(n_rows=10),
         lambda description, arrays: description.update(estimator="forest classifier"),
-        lambda description, arrays: description["trees"][0]["settings"].update(max_features=0.0),
-        lambda description, arrays: description["trees"][0].update(n_fitted=10**6),
+        lambda description, arrays: description.update(estimator="regressor"),
+        lambda description, arrays: description["growth_parameters"].update(max_features=0.0),
+        lambda description, arrays: description["growth_parameters"].update(monotonic=[1, 0, 0]),
+        lambda description, arrays: description["growth_parameters"].update(estimates_variance=True),
+        lambda description, arrays: description["growth_parameters"].pop("l2"),
     ],
 )
 def test_crafted_file_is_refused(change: Any, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_damaged_file_is_refused_or_predicts_the_same(tmp_path: Path) -> None:
     assert report["refused"] > N_CHANGES / 2
 
 
-@pytest.mark.parametrize("family", ["description", "arrays"])
+@pytest.mark.parametrize("family", ["description", "arrays", "description of format 1", "arrays of format 1"])
 def test_crafted_file_is_refused_or_can_be_used(family: str, tmp_path: Path) -> None:
     report = fuzz(family, tmp_path)
     assert report["faults"] == []

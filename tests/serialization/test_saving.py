@@ -165,7 +165,7 @@ def test_saving_does_not_change_the_model(path: Path) -> None:
 def test_description_has_format_version_and_columns(path: Path) -> None:
     half_grown(*mixed()).save(path)
     description, _ = description_and_arrays(path.read_bytes())
-    assert description["format"] == 1
+    assert description["format"] == 2
     assert description["tritree"] == tritree.__version__
     assert description["names"] == ["number", "colour", "size", "shop", "open"]
     assert description["columns"][1]["categories"] == ["blue", "green", "red", "žlutá"]
@@ -176,7 +176,9 @@ def test_description_has_format_version_and_columns(path: Path) -> None:
 
 
 def holds_rows(path: Path) -> bool:
-    return any(name.startswith("growth.") for name in description_and_arrays(path.read_bytes())[1])
+    return any(
+        name.startswith(("data.", "ladders.")) for name in description_and_arrays(path.read_bytes())[1]
+    )
 
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)

@@ -23,7 +23,7 @@ from tritree.estimators.growing_model import GrowingModel
 from tritree.serialization.description import JsonObject, first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Literal
 
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ __all__ = ["get_state", "restore_model"]
 
 Arrays = dict[str, "NDArray[Any]"]
 
-_PARTS = ("trees", "ladders", "data", "bins", "distributions")
+_LADDER_PARTS, _BOOSTING_PARTS = ("trees", "ladders", "data", "distributions"), ("trees", "bins")
 #: What the core raises if a state is inconsistent.
 _STATE_ERRORS = (ValueError, TypeError, RuntimeError, OverflowError, KeyError)
 
@@ -52,7 +52,8 @@ def get_state(model: GrowingModel, training_rows: bool | None) -> tuple[dict[str
     if model.is_single and not (training_rows or model.is_detached or model.n_ungrown):
         model.importances(1)  # they need the training rows; where all is grown, computing them grows nothing
     state = model.core.state(with_rows=training_rows)
-    arrays = {f"{part}.{name}": array for part in _PARTS for name, array in state.get(part, {}).items()}
+    parts = {part: entries for part, entries in state.items() if part in _LADDER_PARTS + _BOOSTING_PARTS}
+    arrays = {f"{part}.{name}": array for part in parts for name, array in parts[part].items()}
     if model.importances_ is not None and model.kind != "boosting":
         arrays["importances"] = model.importances_
     entries = {"growth_parameters": state["params"], "n_rows": state.get("n_rows")}
@@ -69,10 +70,13 @@ def restore_model(
 ) -> GrowingModel:
     """Return the trees of a file, with every array and every index in them checked."""
     importances = _read_importances(arrays, len(encoder.columns))
-    parts = _group({name: array for name, array in arrays.items() if name != "importances"})
     family = description.get("estimator", str).partition(" ")[0]
     kind: Literal["tree", "forest", "boosting"] = (
         "boosting" if family == "boosting" else "forest" if family == "forest" else "tree"
+    )
+    parts = _group(
+        {name: array for name, array in arrays.items() if name != "importances"},
+        _BOOSTING_PARTS if kind == "boosting" else _LADDER_PARTS,
     )
     state: dict[str, Any] = {"params": description.get("growth_parameters", dict), **parts}
     if kind == "boosting":
@@ -101,12 +105,12 @@ def restore_model(
     return model
 
 
-def _group(arrays: Arrays) -> dict[str, Arrays]:
+def _group(arrays: Arrays, known: Sequence[str]) -> dict[str, Arrays]:
     """Return the arrays by the part of their names before the first dot."""
     parts: dict[str, Arrays] = {}
     for name, array in arrays.items():
         part, _, entry = name.partition(".")
-        if part not in _PARTS:
+        if part not in known or not entry:
             raise ModelFileError(f"unknown array {name[:40]!r}")
         parts.setdefault(part, {})[entry] = array
     return parts

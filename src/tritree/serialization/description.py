@@ -145,6 +145,11 @@ def restore_estimator(description: JsonObject) -> tuple[Any, TableEncoder, NDArr
     encoder, classes = _restore_encoder(description), _restore_classes(description)
     if (classes is None) != kind.endswith("regressor"):
         raise ModelFileError("its classes do not match its estimator")
+    if kind.startswith("boosting"):
+        try:
+            estimator._make_loss(estimator.get_params(deep=False), classes)
+        except ValueError as error:
+            raise ModelFileError(f"its parameters do not match its classes: {first_line(error)}") from error
     return estimator, encoder, classes
 
 

@@ -1,4 +1,8 @@
-"""Model files of format 1, brought into the current format. Nothing is checked here that loading checks anyway."""
+"""Model files of format 1, brought into the current format.
+
+Loading checks the result. Here is checked only what the conversion would hide: dtypes that it changes, and lengths of
+arrays that it joins.
+"""
 
 from __future__ import annotations
 
@@ -62,11 +66,43 @@ _LADDER_NAMES = {
     "rung_low": "threshold_bin",
     "rung_sets": "sets",
 }
+_SETTINGS = {
+    *("missing", "criterion", "n_classes", "max_depth", "min_samples_leaf", "split_on_missing"),
+    "max_surrogates",
+}
+_PLAN = {
+    *(
+        "missing",
+        "max_depth",
+        "max_leaf_nodes",
+        "min_samples_leaf",
+        "l2",
+        "max_features",
+        "monotonic",
+        "seed",
+    ),
+    *("third_depth_extra", "third_rows", "max_third_nodes", "measures_doubt"),
+}
+#: Of the arrays that are converted; the others are checked when the result is loaded.
+_DTYPES = {
+    **dict.fromkeys(("base_unusable_begin", "base_ladder_begin"), np.int32),
+    **dict.fromkeys(("n_nodes", "n_words", "left", "right", "third"), np.int32),
+    **dict.fromkeys(("trees.column", "trees.begin"), np.uint16),
+    "trees.missing_to": np.int8,
+    "trees.set": np.int64,
+    "rows.edges": np.float64,
+    "rows.n_codes": np.uint32,
+    "rows.categorical": np.uint8,
+}
 _NO_CHILD, _UNGROWN, _THIRD = -1, -2, 2
 
 
 def upgrade(description: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
     """Return the description and the arrays of a file as the current format has them."""
+    for name, array in arrays.items():
+        dtype = _DTYPES.get(name, _DTYPES.get(name.rpartition(".")[2], array.dtype))
+        if array.ndim != 1 or array.dtype != dtype:
+            raise ModelFileError(f"array {name[:40]!r} has the wrong shape or dtype")
     try:
         if description["estimator"].startswith("boosting"):
             new, parts = _upgrade_boosting(description, arrays)
@@ -74,7 +110,7 @@ def upgrade(description: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any]
             new, parts = _upgrade_forest(description, arrays)
         else:
             new, parts = _upgrade_tree(description, arrays)
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
         raise ModelFileError("its arrays do not match its description") from error
     if "importances" in arrays:
         parts["importances"] = arrays["importances"]
@@ -87,6 +123,18 @@ def _named(part: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 def _part(arrays: Arrays, prefix: str) -> Arrays:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    if len({array.dtype for array in arrays}) > 1:
+        raise TypeError("arrays of different dtypes")
+    return np.concatenate(arrays)
+
+
+def _integers(values: Sequence[Any], dtype: Any) -> NDArray[Any]:
+    if any(type(value) is not int for value in values):
+        raise TypeError("not an integer")
+    return np.array(values, dtype)
 
 
 def _check_names(arrays: Arrays, known: Sequence[str]) -> None:
@@ -132,10 +180,15 @@ def _upgrade_forest(description: dict[str, Any], arrays: Arrays) -> tuple[dict[s
             new["data.weight"] = arrays["table.weight"]
     elif any(parts[2]):
         raise ModelFileError("its training rows are missing")
-    return {"growth_parameters": _parameters(settings[0]), "n_rows": description["n_rows"]}, new
+    parameters = [_parameters(own) for own in settings]
+    if any(own != parameters[0] for own in parameters):
+        raise ModelFileError("its trees have different growth parameters")
+    return {"growth_parameters": parameters[0], "n_rows": description["n_rows"]}, new
 
 
 def _parameters(settings: dict[str, Any]) -> dict[str, Any]:
+    if not settings.keys() >= _SETTINGS:
+        raise ModelFileError("its growth parameters are incomplete")
     names = {"max_grown": "max_third_nodes"}
     own = {names.get(name, name): value for name, value in settings.items() if name != "seed"}
     # trees of forests have seeds of their own, and kept the best split of a node only
@@ -150,23 +203,29 @@ def _join_trees(
     growths: Sequence[Arrays],
 ) -> Arrays:
     """Return the arrays of trees, one tree after the other."""
-    joined = {
-        _TREE_NAMES.get(name, name): np.concatenate([tree[name] for tree in trees]) for name in trees[0]
-    }
+    for tree in trees:
+        n_nodes = len(tree["column"])
+        for name, array in tree.items():
+            is_per_node = name != "sets" and not name.startswith("surrogate_")
+            if is_per_node and (len(array) % n_nodes if name == "value" else len(array) != n_nodes):
+                raise ModelFileError("arrays of different lengths")
+        if len(tree["surrogate_begin"]) != n_nodes + 1:
+            raise ModelFileError("arrays of different lengths")
+    joined = {_TREE_NAMES.get(name, name): _joined([tree[name] for tree in trees]) for name in trees[0]}
     joined |= {
         "n_nodes": np.array([len(tree["column"]) for tree in trees], np.int32),
-        "n_fitted": np.array(n_fitted, np.int32),
+        "n_fitted": _integers(n_fitted, np.int32),
         "n_surrogates": np.array([len(tree["surrogate_column"]) for tree in trees], np.int32),
         "n_words": np.array([len(tree["sets"]) for tree in trees], np.int64),
-        "seed": np.array([own.get("seed", 0) for own in settings], np.uint64),
+        "seed": _integers([own.get("seed", 0) for own in settings], np.uint64),
     }
     new = _named("trees", joined)
     if any(distributions):
         new |= _named(
             "distributions",
             {
-                "edges": np.concatenate([own["edges"] for own in distributions]),
-                "fractions": np.concatenate([own["shares"] for own in distributions]),
+                "edges": _joined([own["edges"] for own in distributions]),
+                "fractions": _joined([own["shares"] for own in distributions]),
                 "n_nodes": np.array([len(own["shares"]) // 16 for own in distributions], np.int64),
             },
         )
@@ -176,27 +235,30 @@ def _join_trees(
 
 
 def _join_ladders(growths: Sequence[Arrays]) -> Arrays:
-    joined = {
-        new: np.concatenate([growth[name] for growth in growths]) for name, new in _LADDER_NAMES.items()
-    }
+    joined = {new: _joined([growth[name] for growth in growths]) for name, new in _LADDER_NAMES.items()}
     n_ladders = [len(growth["base_center"]) for growth in growths]
     in_bags = [growth.get("in_bag", np.empty(0, np.uint32)) for growth in growths]
     partial = [
         growth.get("base_partial", np.zeros(n, np.int8)) for growth, n in zip(growths, n_ladders, strict=True)
     ]
     return joined | {
-        "used_columns_begin": _join_begins([growth["base_unusable_begin"] for growth in growths]),
-        "splits_begin": _join_begins([growth["base_ladder_begin"] for growth in growths]),
-        "first_split_only": np.concatenate(partial),
+        "used_columns_begin": _join_begins(growths, "base_unusable_begin", "base_unusable"),
+        "splits_begin": _join_begins(growths, "base_ladder_begin", "rung_column"),
+        "first_split_only": _joined(partial),
         "n_ladders": np.array(n_ladders, np.int64),
         "n_in_bag": np.array([len(rows) for rows in in_bags], np.int64),
-        "in_bag": np.concatenate(in_bags),
+        "in_bag": _joined(in_bags),
     }
 
 
-def _join_begins(begins: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    lengths = np.concatenate([np.diff(begin.astype(np.int64)) for begin in begins])
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+def _join_begins(growths: Sequence[Arrays], name: str, entries: str) -> NDArray[np.int64]:
+    lengths = []
+    for growth in growths:
+        begin = growth[name].astype(np.int64)
+        if begin[0] != 0 or begin[-1] != len(growth[entries]):
+            raise ModelFileError("array offsets do not match")
+        lengths.append(np.diff(begin))
+    return np.concatenate([[0], np.cumsum(np.concatenate(lengths), dtype=np.int64)])
 
 
 # ---- boosting
@@ -205,9 +267,14 @@ def _join_begins(begins: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
 def _upgrade_boosting(description: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
     _check_names(arrays, ("trees.", "rows."))
     trees, rows, plan = _part(arrays, "trees."), _part(arrays, "rows."), dict(description["plan"])
+    if plan.keys() != _PLAN:
+        raise ModelFileError("its growth parameters are incomplete")
     n_nodes = trees["n_nodes"].astype(np.int64)
     if (n_nodes < 0).any() or n_nodes.sum() != len(trees["column"]):
         raise ModelFileError("arrays of different lengths")
+    for name in ("begin", "missing_to", "left", "right", "third", "set"):
+        if len(trees[name]) != len(trees["column"]):
+            raise ModelFileError("arrays of different lengths")
     here = np.concatenate([np.arange(n) for n in n_nodes]) if len(n_nodes) else np.empty(0, np.int64)
     is_leaf, goes_third = trees["missing_to"] == _NO_CHILD, trees["missing_to"] == _THIRD
     left, right = (np.where(is_leaf, _NO_CHILD, trees[side]).astype(np.int32) for side in ("left", "right"))
