@@ -102,7 +102,7 @@ class Number:
         """Raise a ValueError unless the value is a finite number within the bounds, or None if that is allowed."""
         if value is None and self.none is not None:
             return
-        if _is_real(value) and math.isfinite(value) and self.low <= value <= self.high:
+        if _is_real(value) and _is_finite(value) and self.low <= value <= self.high:
             excluded = (self.above_low and value == self.low) or (self.below_high and value == self.high)
             if not excluded:
                 return
@@ -169,6 +169,13 @@ def _checked_in_fit(_name: str, _value: Any) -> None:
 
 def _is_int(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond all floats
+        return False
 
 
 def _is_real(value: Any) -> bool:

@@ -169,6 +169,7 @@ def describe(name: str, value: Any) -> Any:
         describe("baseline", [0.0, 1.0]),
         describe("estimator", "boosting classifier"),
         describe("parameters.max_iter", -3),
+        describe("parameters.l2_regularization", 10**400),
     ],
 )
 def test_crafted_file_is_refused(change: Any, tmp_path: Path) -> None:
