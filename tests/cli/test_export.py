@@ -103,9 +103,9 @@ def test_rows_cannot_grow_a_model_without_training_rows(tritree: InProcess, pati
     )
     run = tritree.good("export", "m.tritree", "-o", "m.onnx", "--rows", "new.csv")
     assert (
-        "no training rows to grow it from; fit without --no-training-rows, or pass similar rows to fit --grow-for"
-        in run.err
-    )
+        "no training rows to grow it from; fit without --no-training-rows, pass similar rows to fit --grow-for, or "
+        "grow every branch with --grow-all"
+    ) in run.err
 
 
 def test_distribution_of_targets_in_a_tree_of_a_forest_is_exported(tritree: InProcess, forest: Path) -> None:
