@@ -16,15 +16,15 @@ __all__ = [
     "TASKS",
     "WITH_THIRD_BRANCHES",
     "Floats",
-    "answers",
     "as_array",
     "binary_part",
     "estimator",
     "fitted",
-    "holed",
+    "predictions",
     "same_bits",
     "simulated",
     "training_loss",
+    "with_missing",
 ]
 
 TASKS = ("regression", "classification")
@@ -34,15 +34,15 @@ Floats = NDArray[np.float64]
 
 
 def estimator(task: str, **parameters: Any) -> Any:
-    """Return an unfitted estimator for the task, with the parameters that were given."""
+    """Return an unfitted estimator for the task."""
     kind = TrinaryTreeRegressor if task == "regression" else TrinaryTreeClassifier
     return kind(**parameters)
 
 
-def answers(model: Any, X: Floats) -> Floats:
-    """Return what the tree says: values, or vectors of class shares."""
-    answer: Floats = model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
-    return answer
+def predictions(model: Any, X: Floats) -> Floats:
+    """Return the predicted values, or the probabilities of classes."""
+    found: Floats = model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
+    return found
 
 
 def as_array(rows: Sequence[Sequence[Any]]) -> Floats:
@@ -51,21 +51,21 @@ def as_array(rows: Sequence[Sequence[Any]]) -> Floats:
 
 
 def simulated(
-    n_rows: int, n_columns: int = 5, *, holes: float = 0.0, seed: int = 0, task: str = "regression"
+    n_rows: int, n_columns: int = 5, *, missing: float = 0.0, seed: int = 0, task: str = "regression"
 ) -> tuple[Floats, NDArray[Any]]:
-    """Return a table without ties and a response that depends on all its columns."""
+    """Return a table without ties and a target that depends on all its columns."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_columns))
     slopes = np.linspace(2.0, 0.5, n_columns)
     signal = X @ slopes + X[:, 0] * X[:, -1] + rng.normal(size=n_rows)
-    X[rng.random(X.shape) < holes] = np.nan
+    X[rng.random(X.shape) < missing] = np.nan
     if task == "regression":
         return X, signal
     return X, np.digitize(signal, np.quantile(signal, [0.4, 0.7]))
 
 
 def binary_part(tree: Any, node: int = 0) -> Iterator[tuple[int, int, float]]:
-    """Return (depth, column, threshold) of the nodes that left and right turns lead to, top down."""
+    """Return (depth, column, threshold) of the nodes below left and right branches only, top down."""
     yield int(tree.depth[node]), int(tree.column[node]), float(tree.threshold[node])
     if tree.column[node] >= 0:
         yield from binary_part(tree, int(tree.left[node]))
@@ -77,21 +77,21 @@ def same_bits(a: Floats, b: Floats) -> bool:
     return a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def holed(X: Floats, rate: float = 0.3, seed: int = 1) -> Floats:
+def with_missing(X: Floats, rate: float = 0.3, seed: int = 1) -> Floats:
     """Return the table with more cells missing."""
     return np.where(np.random.default_rng(seed).random(X.shape) < rate, np.nan, X)
 
 
 def fitted(X: Floats, y: NDArray[Any], sample_weight: Any = None, **parameters: Any) -> Any:
-    """Return a fitted estimator of three levels; whole numbers in the response are classes."""
+    """Return a fitted estimator of depth 3; an integer target is one of classes."""
     task = "classification" if y.dtype.kind in "iu" else "regression"
     defaults = {"max_depth": 3, "min_samples_leaf": 5}
     return estimator(task, **(defaults | parameters)).fit(X, y, sample_weight=sample_weight)
 
 
 def training_loss(model: Any, X: Floats, y: NDArray[Any]) -> float:
-    """Return the sum of squared errors, or the cross-entropy, of the rows under the tree's answers."""
-    answer = answers(model, X)
-    if answer.ndim == 1:
-        return float(np.square(y - answer).sum())
-    return float(-np.log(answer[np.arange(len(y)), y]).sum())
+    """Return the sum of squared errors, or the cross-entropy, of the rows."""
+    found = predictions(model, X)
+    if found.ndim == 1:
+        return float(np.square(y - found).sum())
+    return float(-np.log(found[np.arange(len(y)), y]).sum())

@@ -110,14 +110,14 @@ def test_many_rows_give_the_same_predictions_with_one_two_and_three_threads(
     X, Z = with_missing(X, 0.2), with_missing(X, 0.5, 1)
     how = {"missing": missing, "max_iter": 5, "max_features": 0.5, "random_state": 0}
 
-    def answers(n_jobs: int) -> list[np.ndarray]:
+    def predictions(n_jobs: int) -> list[np.ndarray]:
         if is_classes:
             model = TrinaryBoostingClassifier(n_jobs=n_jobs, **how).fit(X, y > 0)
             return [model.predict_proba(rows) for rows in (X, Z)]
         model = TrinaryBoostingRegressor(n_jobs=n_jobs, **how).fit(X, y)
         return [model.predict(rows) for rows in (X, Z)]
 
-    one, two, three = (answers(n_jobs) for n_jobs in (1, 2, 3))
+    one, two, three = (predictions(n_jobs) for n_jobs in (1, 2, 3))
     np.testing.assert_array_equal(two, one)
     np.testing.assert_array_equal(three, one)
 
@@ -137,8 +137,8 @@ def test_many_threads_may_predict_at_once(fitted: TrinaryBoostingRegressor) -> N
         thread.start()
     for thread in threads:
         thread.join()
-    for answers in found.values():
-        np.testing.assert_array_equal(answers, expected)
+    for predictions in found.values():
+        np.testing.assert_array_equal(predictions, expected)
 
 
 @pytest.mark.parametrize("again", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])

@@ -102,7 +102,7 @@ def test_prediction_is_the_weighted_mean_of_leaves(kind: str, training: Any) -> 
 
 def test_fractions_are_those_of_observed_rows() -> None:
     x = np.arange(40.0)
-    holed = np.append(x, [np.nan] * 10)
+    with_missing = np.append(x, [np.nan] * 10)
     y = np.append(np.where(x < 30, 0.0, 8.0), [3.0] * 10)
     model = TrinaryBoostingRegressor(
         missing="fractional",
@@ -111,7 +111,7 @@ def test_fractions_are_those_of_observed_rows() -> None:
         max_depth=1,
         min_samples_leaf=2,
         l2_regularization=0.0,
-    ).fit(holed[:, None], y)
+    ).fit(with_missing[:, None], y)
     root, left, right = model.estimators_.flat[0].to_dict()["nodes"]
     assert root["split"]["share"] == 0.75
     assert root["split"]["missing_to"] == "both"
@@ -157,9 +157,9 @@ def test_monotonic_constraints_hold_with_missing_values_elsewhere(direction: int
     generator = np.random.default_rng(0)
     table = generator.normal(size=(600, 4))
     y = direction * table[:, 0] + np.sin(4 * table[:, 0]) + table[:, 1] * table[:, 2]
-    holed = np.where(generator.random(table.shape) < 0.2, np.nan, table)
+    with_missing = np.where(generator.random(table.shape) < 0.2, np.nan, table)
     model = TrinaryBoostingRegressor(missing="fractional", monotonic_cst=[direction, 0, 0, 0], max_iter=40)
-    model.fit(holed, y + generator.normal(size=600))
+    model.fit(with_missing, y + generator.normal(size=600))
     for row in np.where(generator.random((40, 4)) < 0.5, np.nan, generator.normal(size=(40, 4))):
         path = np.tile(row, (40, 1))
         path[:, 0] = np.linspace(-3, 3, 40)

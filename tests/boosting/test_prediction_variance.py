@@ -111,13 +111,13 @@ def test_explanation_shows_the_standard_deviation_of_the_sum() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
     rows = np.vstack([X[:1], with_missing(X[:1], 0.5)])
-    complete, holed = model.explain(rows)
+    complete, incomplete = model.explain(rows)
     assert complete.std == 0
     assert "±" not in str(complete)
-    assert holed.std == np.sqrt(model._raw_predict(rows)[1][1, 0])
-    said = re.search(r"the log-odds of \d (\S+) ± (\S+): (\S+)%$", str(holed))
-    assert said is not None
-    assert [float(text) for text in said.groups()] == pytest.approx(
-        [holed.value, holed.std, 100 * holed.output], abs=0.05
+    assert incomplete.std == np.sqrt(model._raw_predict(rows)[1][1, 0])
+    shown = re.search(r"the log-odds of \d (\S+) ± (\S+): (\S+)%$", str(incomplete))
+    assert shown is not None
+    assert [float(text) for text in shown.groups()] == pytest.approx(
+        [incomplete.value, incomplete.std, 100 * incomplete.output], abs=0.05
     )
-    assert holed.output == model.predict_proba(rows)[1].max()
+    assert incomplete.output == model.predict_proba(rows)[1].max()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, answers, estimator
+from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, estimator, predictions
 
 from tritree.inspection.formatting import as_label
 
@@ -126,7 +126,7 @@ def test_row_given_in_the_page_gets_the_prediction_of_the_tree(open_page, task, 
         assert any(split["rule"] == "missing" for split in splits_of(model))
     seed = 100 + 10 * STRATEGIES.index(missing) + TASKS.index(task)
     table, given = random_rows(ROWS_PER_TREE, seed)
-    expected = np.asarray(answers(model, table)).reshape(len(table), -1)
+    expected = np.asarray(predictions(model, table)).reshape(len(table), -1)
     page = open_page(model, max_nodes=1_000_000)
     assert len(page.data()["nodes"]) == model.n_nodes_
     page.open_unused()
@@ -183,7 +183,7 @@ def test_cells_given_by_mouse_and_keys_move_the_prediction(open_page):
                 Select(page.cell(j).find_element("css selector", "select")).select_by_value(str(value))
         for j in holes:
             page.click(page.cell(j).find_element("css selector", "button"))
-        assert page.value() == pytest.approx(answers(model, table).tolist(), rel=1e-12)
+        assert page.value() == pytest.approx(predictions(model, table).tolist(), rel=1e-12)
 
 
 def two_columns():
@@ -296,7 +296,7 @@ def test_row_picked_from_the_list_gets_its_prediction(open_page):
         *(f"row no. {i}" for i in range(12)),
     ]
     assert rows.first_selected_option.text == "row no. 0"
-    expected = answers(model, table)
+    expected = predictions(model, table)
     for i in (0, 3, 11):
         rows.select_by_visible_text(f"row no. {i}")
         np.testing.assert_allclose(page.value(), expected[i], rtol=1e-12)

@@ -17,13 +17,13 @@ from models import (
     STRATEGIES,
     TASKS,
     Floats,
-    answers,
     binary_part,
     estimator,
     fitted,
-    holed,
+    predictions,
     same_bits,
     simulated,
+    with_missing,
 )
 from numpy.typing import NDArray
 from reference.tree import ReferenceTree
@@ -114,10 +114,10 @@ def test_sparse_histogram_grows_the_tree_of_the_dense_one(
     parameters: dict[str, Any] = {"missing": missing, "min_samples_leaf": 4}
     alone = rows.alone(criterion, 3, **parameters)
     among_others = rows.among_others(criterion, 3, **parameters)
-    rows_to_predict = with_marker(holed(rows.X, 0.2))
+    rows_to_predict = with_marker(with_missing(rows.X, 0.2))
     np.testing.assert_allclose(
-        of_own_classes(answers(among_others, rows_to_predict)),
-        answers(alone, rows_to_predict),
+        of_own_classes(predictions(among_others, rows_to_predict)),
+        predictions(alone, rows_to_predict),
         rtol=0,
         atol=1e-12,
     )
@@ -133,8 +133,8 @@ def test_sparse_histogram_grows_the_tree_of_the_reference(criterion: str, missin
     parameters: dict[str, Any] = {"missing": missing, "min_samples_leaf": 6}
     reference = ReferenceTree(task=task_of(criterion), criterion=criterion, max_depth=2, **parameters)
     reference.fit(with_marker(rows.X), rows.y, rows.weight)
-    rows_to_predict = with_marker(holed(rows.X, 0.2))
-    found = of_own_classes(answers(rows.among_others(criterion, 2, **parameters), rows_to_predict))
+    rows_to_predict = with_marker(with_missing(rows.X, 0.2))
+    found = of_own_classes(predictions(rows.among_others(criterion, 2, **parameters), rows_to_predict))
     np.testing.assert_allclose(found, reference.predict(rows_to_predict), rtol=0, atol=1e-9)
 
 
@@ -157,14 +157,16 @@ def test_subtree_of_a_large_tree_is_the_tree_of_its_rows(task: str) -> None:
         if len(np.unique(y[in_node])) < (3 if task == "classification" else 2):
             continue
         checked += 1
-        np.testing.assert_allclose(answers(own, X[in_node]), answers(model, X[in_node]), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            predictions(own, X[in_node]), predictions(model, X[in_node]), rtol=0, atol=1e-12
+        )
     assert checked >= 3
 
 
 def test_histogram_of_a_column_does_not_affect_the_next() -> None:
-    X, y = simulated(1_200, 3, holes=0.1, seed=1)
+    X, y = simulated(1_200, 3, missing=0.1, seed=1)
     twice = np.column_stack([X, X[:, ::-1]])  # the later of equal columns is never better
-    rows = holed(X, 0.2)[:300]
+    rows = with_missing(X, 0.2)[:300]
     rows_twice = np.column_stack([rows, rows[:, ::-1]])
     once = fitted(X, y, max_depth=6, missing="majority", n_jobs=1)
     again = fitted(twice, y, max_depth=6, missing="majority", n_jobs=1)
@@ -172,7 +174,7 @@ def test_histogram_of_a_column_does_not_affect_the_next() -> None:
 
 
 def test_fits_of_other_histogram_layouts_in_between_change_no_bit() -> None:
-    X, y = simulated(2_000, 3, holes=0.1)
+    X, y = simulated(2_000, 3, missing=0.1)
     classes = np.digitize(y, np.quantile(y, np.linspace(0, 1, 8)[1:-1]))
     weight = np.random.default_rng(0).exponential(size=len(y))
     before = fitted(X, y, max_depth=6, n_jobs=1).predict(X)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import Floats, answers, estimator, fitted, holed, same_bits, simulated
+from models import Floats, estimator, fitted, predictions, same_bits, simulated, with_missing
 from numpy.typing import NDArray
 
 N_ROWS, N_COLUMNS, DEPTH = 20_000, 6, 4
@@ -31,7 +31,7 @@ TARGETS: dict[str, tuple[str, bool, str]] = {
 def table(target: str) -> tuple[Floats, NDArray[Any], Floats | None]:
     """Return a large table with missing values, its target and its weights, some of which are zero."""
     task, weighted, _ = TARGETS[target]
-    X, y = simulated(N_ROWS, N_COLUMNS, holes=0.1, task=task)
+    X, y = simulated(N_ROWS, N_COLUMNS, missing=0.1, task=task)
     weight = np.random.default_rng(1).exponential(size=N_ROWS)
     weight[::7] = 0
     return X, y, weight if weighted else None
@@ -68,7 +68,9 @@ def test_row_with_missing_columns_is_predicted_as_by_the_tree_without_them(
         rows = complete.copy()
         rows[:, missing_columns] = np.nan
         without = fit_tree(target, observed_columns, max_bins=max_bins)
-        assert same_bits(answers(model, rows), answers(without, rows[:, observed_columns])), missing_columns
+        assert same_bits(predictions(model, rows), predictions(without, rows[:, observed_columns])), (
+            missing_columns
+        )
         assert without.n_grown_ == 0
 
 
@@ -91,42 +93,44 @@ def test_nodes_grown_on_demand_have_the_statistics_of_fitted_nodes(target: str) 
 @pytest.mark.parametrize("max_bins", [16, None])
 @pytest.mark.parametrize("target", ["numbers", "weighted classes"])
 def test_order_of_single_row_predictions_changes_no_bit(target: str, max_bins: int | None) -> None:
-    rows = holed(simulated(60, N_COLUMNS, seed=9)[0], 0.4)
-    expected = answers(fit_tree(target, max_bins=max_bins), rows)
+    rows = with_missing(simulated(60, N_COLUMNS, seed=9)[0], 0.4)
+    expected = predictions(fit_tree(target, max_bins=max_bins), rows)
     for seed in (1, 2):
         model = fit_tree(target, max_bins=max_bins)
         order = np.random.default_rng(seed).permutation(len(rows))
-        found = {int(i): answers(model, rows[i : i + 1])[0] for i in order}  # now one child, now the other
+        found = {
+            int(i): predictions(model, rows[i : i + 1])[0] for i in order
+        }  # now one child, now the other
         assert same_bits(np.array([found[i] for i in range(len(rows))]), expected)
 
 
 @pytest.mark.parametrize("missing", ["trinary", "trinary_mia"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_copies_of_a_partly_grown_tree_grow_alike(target: str, missing: str) -> None:
-    rows = holed(simulated(500, N_COLUMNS, seed=9)[0], 0.3)
+    rows = with_missing(simulated(500, N_COLUMNS, seed=9)[0], 0.3)
     original = fit_tree(target, missing=missing, max_bins=32)
-    expected = answers(fit_tree(target, missing=missing, max_bins=32), rows)
+    expected = predictions(fit_tree(target, missing=missing, max_bins=32), rows)
     for begin in (0, 3, 40):
         # branches grown below later splits of the ladder: a copy has to recompute their rows
-        answers(original, rows[begin : begin + 3])
+        predictions(original, rows[begin : begin + 3])
         copy = pickle.loads(pickle.dumps(original))
-        backwards = np.concatenate([answers(copy, part) for part in np.array_split(rows, 5)[::-1]][::-1])
+        backwards = np.concatenate([predictions(copy, part) for part in np.array_split(rows, 5)[::-1]][::-1])
         assert same_bits(backwards, expected)
 
 
 @pytest.mark.parametrize("target", ["numbers", "weighted classes"])
 def test_fully_grown_copy_of_a_partly_grown_tree_is_the_full_tree(target: str) -> None:
-    rows = holed(simulated(1_000, N_COLUMNS, seed=9)[0], 0.4)
+    rows = with_missing(simulated(1_000, N_COLUMNS, seed=9)[0], 0.4)
     parameters: dict[str, Any] = {"max_bins": 16, "max_depth": 3}
     partly_grown = fit_tree(target, **parameters)
-    answers(partly_grown, rows[:5])
+    predictions(partly_grown, rows[:5])
     full, copy = (
         fit_tree(target, **parameters).grow_all(),
         pickle.loads(pickle.dumps(partly_grown)).grow_all(),
     )
     assert copy.n_nodes_ == full.n_nodes_
-    assert same_bits(answers(copy, rows), answers(full, rows))
-    assert same_bits(answers(fit_tree(target, **parameters), rows), answers(full, rows))
+    assert same_bits(predictions(copy, rows), predictions(full, rows))
+    assert same_bits(predictions(fit_tree(target, **parameters), rows), predictions(full, rows))
 
 
 @pytest.mark.parametrize("target", ["numbers", "weighted numbers"])
@@ -147,10 +151,10 @@ def test_node_with_its_own_fixed_point_scale_below_a_third_branch_is_that_of_a_f
 
 def test_tree_that_dropped_the_rows_of_old_nodes_recomputes_them() -> None:
     # the nodes of this tree have 25 million row indices in total, of which at most 16 million are stored
-    X, y = simulated(N_ROWS, 12, holes=0.1)
+    X, y = simulated(N_ROWS, 12, missing=0.1)
     parameters: dict[str, Any] = {"max_bins": 16, "max_depth": 5, "min_samples_leaf": 200}
     full = fitted(X, y, **parameters).grow_all(max_nodes=10_000_000)
-    rows = holed(simulated(300, 12, seed=9)[0], 0.3)
+    rows = with_missing(simulated(300, 12, seed=9)[0], 0.3)
     assert same_bits(full.predict(rows), fitted(X, y, **parameters).predict(rows))
 
 
@@ -159,16 +163,16 @@ def test_tree_that_dropped_the_rows_of_old_nodes_recomputes_them() -> None:
 
 @pytest.mark.parametrize("max_depth", [1, 2, 4])
 def test_weights_of_one_change_no_leaf_grown_on_demand(max_depth: int) -> None:
-    X, y = simulated(3_000, 5, holes=0.1)
-    rows = holed(X, 0.4)
+    X, y = simulated(3_000, 5, missing=0.1)
+    rows = with_missing(X, 0.4)
     plain = fitted(X, y, max_depth=max_depth).predict(rows)
     assert same_bits(fitted(X, y, np.ones(len(y)), max_depth=max_depth).predict(rows), plain)
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
 def test_weights_of_one_change_no_class_leaf_grown_on_demand(criterion: str) -> None:
-    X, y = simulated(3_000, 5, holes=0.1, task="classification")
-    rows = holed(X, 0.4)
+    X, y = simulated(3_000, 5, missing=0.1, task="classification")
+    rows = with_missing(X, 0.4)
     plain = fitted(X, y, criterion=criterion, max_depth=2).predict_proba(rows)
     weighted = fitted(X, y, np.ones(len(y)), criterion=criterion, max_depth=2).predict_proba(rows)
     np.testing.assert_allclose(weighted, plain, rtol=0, atol=1e-12)
@@ -200,7 +204,7 @@ def test_pure_leaf_grown_on_demand_has_exactly_the_value_of_its_rows(
 def test_rows_of_zero_weight_change_no_branch_grown_on_demand(task: str) -> None:
     X, y = simulated(600, 4, task=task)
     other_y = -1e6 * y if task == "regression" else (y + 1) % 3
-    rows = holed(X, 0.4)
+    rows = with_missing(X, 0.4)
     without = fitted(X, y, np.ones(600), min_samples_leaf=1, max_depth=2)
     # no minimum of rows and no new feature value: rows of zero weight cannot move a threshold
     with_weightless = fitted(
@@ -210,7 +214,9 @@ def test_rows_of_zero_weight_change_no_branch_grown_on_demand(task: str) -> None
         min_samples_leaf=1,
         max_depth=2,
     )
-    np.testing.assert_allclose(answers(with_weightless, rows), answers(without, rows), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        predictions(with_weightless, rows), predictions(without, rows), rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -220,7 +226,7 @@ def test_leaf_grown_on_demand_has_the_mean_of_its_rows(target: str) -> None:
     root = model.tree_.column[0]
     row = np.zeros((1, N_COLUMNS))
     row[0, root] = np.nan
-    prediction = answers(model, row)[0]
+    prediction = predictions(model, row)[0]
     third = model.tree_.third[0]
     in_leaf = X[:, model.tree_.column[third]] < model.tree_.threshold[third]
     if row[0, model.tree_.column[third]] >= model.tree_.threshold[third]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import Floats, estimator, holed, same_bits, simulated
+from models import Floats, estimator, same_bits, simulated, with_missing
 from numpy.typing import NDArray
 
 N_ROWS, N_COLUMNS = 4_000, 4
@@ -66,7 +66,7 @@ def test_leaves_of_full_growth_are_those_grown_on_demand(shape: str, max_bins: i
     X, y = simulated(N_ROWS, N_COLUMNS, task=task) if shape == "classes" else table(shape)
     by_rows = estimator(task, max_depth=3, max_bins=max_bins).fit(X, y)
     by_histogram = copy.deepcopy(by_rows).grow_all()
-    rows = holed(X, 0.5)
+    rows = with_missing(X, 0.5)
     nodes, expected = by_histogram.apply(rows), by_rows.apply(rows)
     assert by_rows.n_grown_ < by_histogram.n_grown_
     for field in ("rows", "weight", "loss", "value"):

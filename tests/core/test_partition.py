@@ -34,7 +34,7 @@ def rows_by_node(tree: Any, X: Floats) -> dict[int, NDArray[np.bool_]]:
 
 @pytest.mark.parametrize("missing", ["trinary", "trinary_mia", "mia", "majority"])
 def test_every_node_counts_the_rows_that_the_splits_send_there(missing: str) -> None:
-    X, y = simulated(300, holes=0.3)
+    X, y = simulated(300, missing=0.3)
     model = fitted(X, y, missing=missing)
     model.grow_all()
     tree = model.tree_
@@ -45,7 +45,7 @@ def test_every_node_counts_the_rows_that_the_splits_send_there(missing: str) -> 
 
 
 def test_left_right_and_missing_rows_add_up_to_the_node() -> None:
-    X, y = simulated(300, holes=0.3)
+    X, y = simulated(300, missing=0.3)
     model = fitted(X, y, missing="trinary")
     model.grow_all()
     tree = model.tree_
@@ -58,7 +58,7 @@ def test_left_right_and_missing_rows_add_up_to_the_node() -> None:
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_no_child_has_fewer_rows_than_min_samples_leaf(missing: str) -> None:
-    X, y = simulated(300, holes=0.3)
+    X, y = simulated(300, missing=0.3)
     model = fitted(X, y, missing=missing, min_samples_leaf=17)
     model.grow_all()
     assert model.tree_.rows.min() >= 17

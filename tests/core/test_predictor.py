@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models import TASKS, WITH_THIRD_BRANCHES, Floats, answers, fitted, holed, same_bits, simulated
+from models import TASKS, WITH_THIRD_BRANCHES, Floats, fitted, predictions, same_bits, simulated, with_missing
 from numpy.typing import NDArray
 
 from tritree import ColumnError, UngrownBranchWarning
@@ -59,8 +59,8 @@ def alone(predict: Callable[[Floats], NDArray[Any]], rows: Floats) -> NDArray[An
 
 
 def core_predict(core: Any, columns: Any, n_rows: int, n_threads: int = 1) -> Floats:
-    predictions: Floats = core.predict(columns, n_rows, 0, 1, n_threads)[0]
-    return predictions
+    values: Floats = core.predict(columns, n_rows, 0, 1, n_threads)[0]
+    return values
 
 
 def strided(rows: Floats) -> Floats:
@@ -92,8 +92,8 @@ def test_rows_in_any_layout_get_the_predictions_they_get_alone(
 ) -> None:
     rows = LAYOUTS[layout](rows_to_predict(task, n_rows, seed))
     model = fresh(task, missing)
-    together = answers(model, rows)
-    assert same_bits(together, alone(lambda row: answers(model, row), rows.astype(np.float64)))
+    together = predictions(model, rows)
+    assert same_bits(together, alone(lambda row: predictions(model, row), rows.astype(np.float64)))
 
 
 @pytest.mark.parametrize("missing", SINGLE_LEAF)
@@ -145,7 +145,9 @@ def test_unused_categorical_column_changes_no_prediction(missing: str, task: str
     rows = rows_to_predict(task, 1_000, seed=2)
     numbers = fitted(X, y, missing=missing)
     beside = fitted(np.column_stack([X, np.zeros(len(X))]), y, missing=missing, categorical_features=[4])
-    assert same_bits(answers(numbers, rows), answers(beside, np.column_stack([rows, np.zeros(1_000)])))
+    assert same_bits(
+        predictions(numbers, rows), predictions(beside, np.column_stack([rows, np.zeros(1_000)]))
+    )
 
 
 @pytest.mark.parametrize("missing", ["mia", "trinary_mia"])
@@ -156,7 +158,7 @@ def test_missing_against_observed_split_sends_many_rows_as_single_ones(missing: 
     y = 10.0 * np.isnan(X[:, 0]) + 5.0 * np.isnan(X[:, 1]) + rng.normal(size=400)
     model = fitted(X, y, missing=missing)
     assert model.tree_.threshold[0] == -np.inf
-    rows = np.vstack([holed(X, 0.2), [[-1e308, 1e308, 0.0], [-np.finfo(float).tiny, -0.0, 5e-324]]])
+    rows = np.vstack([with_missing(X, 0.2), [[-1e308, 1e308, 0.0], [-np.finfo(float).tiny, -0.0, 5e-324]]])
     together = model.predict(rows)
     assert same_bits(together, alone(model.predict, rows))
 
@@ -181,7 +183,7 @@ def test_broadcast_row_is_predicted_every_time() -> None:
 
 def test_tree_of_one_leaf_predicts_its_value() -> None:
     model = fitted(np.zeros((30, 2)), np.arange(30.0))
-    np.testing.assert_array_equal(model.predict(holed(np.ones((13, 2)), 0.5)), np.full(13, 14.5))
+    np.testing.assert_array_equal(model.predict(with_missing(np.ones((13, 2)), 0.5)), np.full(13, 14.5))
 
 
 # ------------------------------------------------------------------------------------ ungrown branches
@@ -196,15 +198,15 @@ def test_rows_that_reach_ungrown_branches_get_the_predictions_of_the_full_tree(
     rows = rows_to_predict(task, 60, seed)
     model = fresh(task, missing)
     if n_before:
-        answers(model, rows[:n_before])  # somewhere a branch is grown, and the next one is not
+        predictions(model, rows[:n_before])  # somewhere a branch is grown, and the next one is not
     full = fresh(task, missing).grow_all()
-    assert same_bits(answers(model, rows), alone(lambda row: answers(full, row), rows))
+    assert same_bits(predictions(model, rows), alone(lambda row: predictions(full, row), rows))
 
 
 def detached(task: str, missing: str, n_before: int) -> Any:
     """Return a tree that was grown for a few rows and then detached."""
     model = fresh(task, missing)
-    answers(model, rows_to_predict(task, n_before, seed=5))
+    predictions(model, rows_to_predict(task, n_before, seed=5))
     return model.detach()
 
 
@@ -236,8 +238,8 @@ def test_detached_tree_warns_how_many_rows_reached_an_ungrown_branch(
 def test_detached_tree_predicts_rows_together_as_alone(task: str, missing: str, n_before: int) -> None:
     model = detached(task, missing, n_before)
     rows = rows_to_predict(task, 203, seed=7)
-    together = without_warning(lambda: answers(model, rows))
-    assert same_bits(together, without_warning(lambda: alone(lambda row: answers(model, row), rows)))
+    together = without_warning(lambda: predictions(model, rows))
+    assert same_bits(together, without_warning(lambda: alone(lambda row: predictions(model, row), rows)))
     nodes = without_warning(lambda: model.apply(rows))
     assert same_bits(together, model.tree_.value[nodes].reshape(together.shape))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import fitted, holed, same_bits, simulated
+from models import fitted, same_bits, simulated, with_missing
 
 from tritree import _core
 
@@ -26,10 +26,10 @@ BOTH, SURROGATES = 3, 4
 
 def good_state(**parameters: Any) -> State:
     """Return the state of a half-grown tree on three numeric columns and a categorical one, with missing values."""
-    X, y = simulated(200, 4, holes=0.2, task=parameters.pop("task", "regression"))
+    X, y = simulated(200, 4, missing=0.2, task=parameters.pop("task", "regression"))
     X[:, 3] = np.digitize(X[:, 3], [-1, 0, 1]) + 0 * X[:, 3]
     model = fitted(X, y, categorical_features=[3], **parameters)
-    model.predict(holed(X[:20]))
+    model.predict(with_missing(X[:20]))
     state: State = model._model.core.state(with_rows=True)
     return state
 

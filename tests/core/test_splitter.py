@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models import STRATEGIES, Floats, fitted, holed, same_bits, simulated
+from models import STRATEGIES, Floats, fitted, same_bits, simulated, with_missing
 from reference.tree import ReferenceTree
 
 OFFSETS = (0.0, 1e3, -1e9, 2.0**40)
@@ -84,7 +84,7 @@ def test_split_with_rows_of_zero_weight_is_that_of_the_reference(seed: int, zero
 
 
 def on_a_grid(n_rows: int) -> tuple[Floats, Floats]:
-    X, y = simulated(n_rows, 4, holes=0.1)
+    X, y = simulated(n_rows, 4, missing=0.1)
     return X, np.round(y * 64) / 64
 
 
@@ -92,7 +92,7 @@ def on_a_grid(n_rows: int) -> tuple[Floats, Floats]:
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_target_times_a_power_of_two_scales_predictions_exactly(missing: str, factor: float) -> None:
     X, y = on_a_grid(500)
-    rows = holed(X, 0.3)
+    rows = with_missing(X, 0.3)
     plain = fitted(X, y, missing=missing, max_depth=5).predict(rows)
     assert same_bits(fitted(X, y * factor, missing=missing, max_depth=5).predict(rows), plain * factor)
 
@@ -101,7 +101,7 @@ def test_target_times_a_power_of_two_scales_predictions_exactly(missing: str, fa
 @pytest.mark.parametrize("missing", ["trinary", "majority", "surrogate"])
 def test_target_times_a_factor_scales_predictions(missing: str, factor: float) -> None:
     X, y = on_a_grid(500)
-    rows = holed(X, 0.3)
+    rows = with_missing(X, 0.3)
     plain = fitted(X, y, missing=missing, max_depth=5).predict(rows)
     scaled = fitted(X, y * factor, missing=missing, max_depth=5).predict(rows)
     np.testing.assert_allclose(scaled / factor, plain, rtol=1e-11, atol=1e-11)
@@ -111,7 +111,7 @@ def test_target_times_a_factor_scales_predictions(missing: str, factor: float) -
 @pytest.mark.parametrize("missing", ["trinary", "majority", "surrogate"])
 def test_target_plus_an_offset_shifts_predictions(missing: str, offset: float) -> None:
     X, y = on_a_grid(500)
-    rows = holed(X, 0.3)
+    rows = with_missing(X, 0.3)
     plain = fitted(X, y, missing=missing, max_depth=5).predict(rows)
     shifted = fitted(X, y + offset, missing=missing, max_depth=5).predict(rows)
     np.testing.assert_allclose(shifted, plain + offset, rtol=1e-15, atol=1e-12)
@@ -120,6 +120,6 @@ def test_target_plus_an_offset_shifts_predictions(missing: str, offset: float) -
 @pytest.mark.parametrize("missing", ["trinary", "majority", "surrogate"])
 def test_negated_target_negates_predictions(missing: str) -> None:
     X, y = on_a_grid(500)
-    rows = holed(X, 0.3)
+    rows = with_missing(X, 0.3)
     plain = fitted(X, y, missing=missing, max_depth=5).predict(rows)
     np.testing.assert_allclose(-fitted(X, -y, missing=missing, max_depth=5).predict(rows), plain, atol=1e-12)

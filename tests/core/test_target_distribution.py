@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models import STRATEGIES, WITH_THIRD_BRANCHES, fitted, holed, simulated
+from models import STRATEGIES, WITH_THIRD_BRANCHES, fitted, simulated, with_missing
 from reference.traversal import steps
 
 from tritree import _core, load
@@ -44,10 +44,10 @@ def reference_fractions(model: Any, X: Any, y: Any, weight: Any, edges: Any) -> 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_fractions_are_those_of_the_rows_of_each_node(missing: str, weighted: bool) -> None:
-    X, y = simulated(300, 4, holes=0.2)
+    X, y = simulated(300, 4, missing=0.2)
     weight = np.random.default_rng(1).integers(0, 4, len(y)).astype(float) if weighted else np.ones(len(y))
     model = fitted(X, y, weight if weighted else None, missing=missing)
-    model.predict(holed(X))  # grows third branches
+    model.predict(with_missing(X))  # grows third branches
     edges, fractions = distribution_of(model)
     expected = reference_fractions(model, X, y, weight, edges)
     # np.histogram may put a target on an edge into the other bin
@@ -108,10 +108,10 @@ def test_classes_have_no_bins() -> None:
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_distribution_of_fitted_nodes_outlives_the_training_rows(missing: str, tmp_path: Any) -> None:
-    X, y = simulated(300, 4, holes=0.2)
+    X, y = simulated(300, 4, missing=0.2)
     model = fitted(X, y, missing=missing)
     n_fitted = model.n_nodes_
-    model.predict(holed(X))
+    model.predict(with_missing(X))
     edges, fractions = distribution_of(model)
     model.save(tmp_path / "m.tritree", training_rows=False)
     detached = pickle.loads(pickle.dumps(model)).detach()

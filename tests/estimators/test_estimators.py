@@ -10,7 +10,7 @@ import warnings
 import joblib
 import numpy as np
 import pytest
-from models import STRATEGIES, WITH_THIRD_BRANCHES, holed
+from models import STRATEGIES, WITH_THIRD_BRANCHES, with_missing
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import DataConversionWarning, NotFittedError
@@ -44,7 +44,7 @@ def test_regressor_beats_the_mean_and_predicts_rows_with_missing_values(diabetes
     X, y = diabetes
     tree = TrinaryTreeRegressor(missing=missing, max_depth=3).fit(X, y)
     assert tree.score(X, y) > 0.4
-    assert tree.score(holed(X), y) > 0.1
+    assert tree.score(with_missing(X), y) > 0.1
     assert np.isfinite(tree.predict(np.full((2, 10), np.nan))).all()
 
 
@@ -53,11 +53,11 @@ def test_regressor_beats_the_mean_and_predicts_rows_with_missing_values(diabetes
 def test_class_probabilities_add_up_to_one(iris, missing, criterion):
     X, y = iris
     tree = TrinaryTreeClassifier(missing=missing, criterion=criterion, min_samples_leaf=5).fit(X, y)
-    shares = tree.predict_proba(holed(X))
+    shares = tree.predict_proba(with_missing(X))
     np.testing.assert_allclose(shares.sum(axis=1), 1)
-    np.testing.assert_array_equal(tree.predict(holed(X)), tree.classes_[shares.argmax(axis=1)])
+    np.testing.assert_array_equal(tree.predict(with_missing(X)), tree.classes_[shares.argmax(axis=1)])
     with np.errstate(divide="ignore"):
-        np.testing.assert_array_equal(tree.predict_log_proba(holed(X)), np.log(shares))
+        np.testing.assert_array_equal(tree.predict_log_proba(with_missing(X)), np.log(shares))
     assert tree.score(X, y) > 0.9
 
 
@@ -98,8 +98,10 @@ def test_column_vector_response_warns_as_scikit_learn_does(diabetes):
 @pytest.mark.parametrize("n_jobs", [1, 2, -1, -2, None])
 def test_number_of_threads_does_not_change_predictions(diabetes, n_jobs):
     X, y = diabetes
-    expected = TrinaryTreeRegressor(n_jobs=1).fit(X, y).predict(holed(X))
-    np.testing.assert_array_equal(TrinaryTreeRegressor(n_jobs=n_jobs).fit(X, y).predict(holed(X)), expected)
+    expected = TrinaryTreeRegressor(n_jobs=1).fit(X, y).predict(with_missing(X))
+    np.testing.assert_array_equal(
+        TrinaryTreeRegressor(n_jobs=n_jobs).fit(X, y).predict(with_missing(X)), expected
+    )
 
 
 def test_weights_move_the_mean(diabetes):
@@ -151,7 +153,7 @@ def test_numpy_numbers_are_parameters_too(diabetes):
 def test_failed_fit_leaves_the_earlier_fit_usable(diabetes):
     X, y = diabetes
     tree = TrinaryTreeRegressor().fit(X, y)
-    before, kept = tree.predict(holed(X)), dict(vars(tree))
+    before, kept = tree.predict(with_missing(X)), dict(vars(tree))
     bad = X.copy()
     bad[3, 2] = np.inf
     with pytest.raises(ValueError, match="column 2 holds inf in row 3"):
@@ -159,7 +161,7 @@ def test_failed_fit_leaves_the_earlier_fit_usable(diabetes):
     with pytest.raises(ValueError, match="y is missing in row 0"):
         tree.fit(X[:, :4], np.full(len(y), np.nan))
     assert vars(tree) == kept
-    np.testing.assert_array_equal(tree.predict(holed(X)), before)
+    np.testing.assert_array_equal(tree.predict(with_missing(X)), before)
 
 
 def test_refit_without_names_forgets_the_names(diabetes):
@@ -174,7 +176,7 @@ def test_predicting_changes_nothing_one_can_see_in_the_estimator(diabetes):
     X, y = diabetes
     tree = TrinaryTreeRegressor().fit(X, y)
     before = dict(vars(tree))
-    tree.predict(holed(X))
+    tree.predict(with_missing(X))
     _ = tree.feature_importances_
     assert tree.n_grown_ > 0
     assert vars(tree) == before
@@ -195,10 +197,10 @@ def test_methods_before_fit_raise(method):
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda tree: pickle.loads(pickle.dumps(tree))])
 def test_copies_of_a_half_grown_tree_predict_the_same(diabetes, missing, again):
     X, y = diabetes
-    tree = TrinaryTreeRegressor(missing=missing).fit(holed(X, 0.1), y)
-    tree.predict(holed(X[:20]))
+    tree = TrinaryTreeRegressor(missing=missing).fit(with_missing(X, 0.1), y)
+    tree.predict(with_missing(X[:20]))
     copied = again(tree)
-    np.testing.assert_array_equal(copied.predict(holed(X)), tree.predict(holed(X)))
+    np.testing.assert_array_equal(copied.predict(with_missing(X)), tree.predict(with_missing(X)))
 
 
 def test_joblib_round_trip_predicts_the_same(diabetes, tmp_path):
@@ -207,12 +209,12 @@ def test_joblib_round_trip_predicts_the_same(diabetes, tmp_path):
     joblib.dump(tree, tmp_path / "tree.joblib")
     for mode in (None, "r"):
         loaded = joblib.load(tmp_path / "tree.joblib", mmap_mode=mode)
-        np.testing.assert_array_equal(loaded.predict(holed(X)), tree.predict(holed(X)))
+        np.testing.assert_array_equal(loaded.predict(with_missing(X)), tree.predict(with_missing(X)))
 
 
 def test_scikit_learn_tools_take_the_estimator(diabetes):
     X, y = diabetes
-    X = holed(X)
+    X = with_missing(X)
     search = GridSearchCV(TrinaryTreeRegressor(), {"missing": list(STRATEGIES)}, cv=2).fit(X, y)
     assert search.best_params_["missing"] in STRATEGIES
     pipeline = make_pipeline(FunctionTransformer(), TrinaryTreeRegressor())
@@ -230,16 +232,16 @@ def test_rows_with_missing_values_grow_the_tree_and_complete_rows_do_not(diabete
     fitted = tree.n_nodes_
     tree.predict(X)
     assert (tree.n_nodes_, tree.n_grown_) == (fitted, 0)
-    tree.predict(holed(X))
+    tree.predict(with_missing(X))
     assert tree.n_nodes_ == fitted + tree.n_grown_ > fitted
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_fully_grown_tree_predicts_the_same(diabetes, missing):
     X, y = diabetes
-    lazy = TrinaryTreeRegressor(missing=missing, max_depth=2).fit(holed(X, 0.1), y)
-    full = clone(lazy).fit(holed(X, 0.1), y).grow_all()
-    np.testing.assert_array_equal(lazy.predict(holed(X)), full.predict(holed(X)))
+    lazy = TrinaryTreeRegressor(missing=missing, max_depth=2).fit(with_missing(X, 0.1), y)
+    full = clone(lazy).fit(with_missing(X, 0.1), y).grow_all()
+    np.testing.assert_array_equal(lazy.predict(with_missing(X)), full.predict(with_missing(X)))
     nodes = full.n_nodes_
     assert full.grow_all(max_nodes=1).n_nodes_ == nodes, "nothing is left to grow, so no limit is passed"
 
@@ -247,7 +249,7 @@ def test_fully_grown_tree_predicts_the_same(diabetes, missing):
 def test_growth_limit_is_an_error_that_keeps_what_was_grown():
     X, y = load_breast_cancer(return_X_y=True)
     tree = TrinaryTreeClassifier().fit(X, y)
-    fitted, before = tree.n_nodes_, tree.predict_proba(holed(X))
+    fitted, before = tree.n_nodes_, tree.predict_proba(with_missing(X))
     with pytest.raises(
         GrowthLimitError,
         match=r"nodes and .* branches still to grow.*max_nodes=2,000; in full it may have up to [0-9,]+ nodes",
@@ -255,13 +257,13 @@ def test_growth_limit_is_an_error_that_keeps_what_was_grown():
         tree.grow_all(max_nodes=2_000)
     assert issubclass(GrowthLimitError, RuntimeError)
     assert tree.n_nodes_ > fitted
-    np.testing.assert_array_equal(tree.predict_proba(holed(X)), before)
+    np.testing.assert_array_equal(tree.predict_proba(with_missing(X)), before)
 
 
 def test_interrupted_growth_leaves_a_tree_that_predicts_the_same(diabetes, monkeypatch):
     X, y = diabetes
     tree = TrinaryTreeRegressor(max_depth=4).fit(X, y)
-    before = tree.predict(holed(X))
+    before = tree.predict(with_missing(X))
     fitted = tree.n_nodes_
 
     class Interrupt:
@@ -278,7 +280,7 @@ def test_interrupted_growth_leaves_a_tree_that_predicts_the_same(diabetes, monke
     with pytest.raises(KeyboardInterrupt):
         tree.grow_all()
     assert tree.n_nodes_ > fitted
-    np.testing.assert_array_equal(tree.predict(holed(X)), before)
+    np.testing.assert_array_equal(tree.predict(with_missing(X)), before)
 
 
 @pytest.mark.parametrize("on_terminal", [True, False])
@@ -316,10 +318,10 @@ def test_detached_tree_predicts_the_node_value_for_ungrown_branches_and_warns_on
 def test_grown_then_detached_tree_predicts_as_before_without_a_word(diabetes):
     X, y = diabetes
     tree = TrinaryTreeRegressor(max_depth=2).fit(X, y).grow_all()
-    before = tree.predict(holed(X))
+    before = tree.predict(with_missing(X))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        np.testing.assert_array_equal(tree.detach().predict(holed(X)), before)
+        np.testing.assert_array_equal(tree.detach().predict(with_missing(X)), before)
 
 
 def test_detached_tree_is_smaller_when_pickled(diabetes):
@@ -334,12 +336,12 @@ def test_detached_tree_is_smaller_when_pickled(diabetes):
 def test_many_threads_may_predict_at_once(diabetes):
     X, y = diabetes
     quiet = TrinaryTreeRegressor(n_jobs=1).fit(X, y)
-    expected = [quiet.predict(holed(X, seed=seed)) for seed in range(8)]
+    expected = [quiet.predict(with_missing(X, seed=seed)) for seed in range(8)]
     shared = TrinaryTreeRegressor(n_jobs=2).fit(X, y)
     found = [None] * 8
 
     def ask(seed):
-        found[seed] = shared.predict(holed(X, seed=seed))
+        found[seed] = shared.predict(with_missing(X, seed=seed))
 
     threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(8)]
     for thread in threads:
@@ -358,7 +360,7 @@ def test_many_threads_may_predict_at_once(diabetes):
 def test_apply_gives_the_leaf_whose_value_is_predicted(diabetes, missing):
     X, y = diabetes
     tree = TrinaryTreeRegressor(missing=missing).fit(X, y)
-    rows = X if missing == "fractional" else holed(X)
+    rows = X if missing == "fractional" else with_missing(X)
     leaves = tree.apply(rows)
     arrays = tree.tree_
     assert (arrays.column[leaves] == -1).all()
@@ -389,7 +391,7 @@ def test_flat_arrays_have_one_entry_per_node(diabetes):
 def test_importances_are_normalised_and_find_the_column_that_matters(missing):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))
-    tree = TrinaryTreeRegressor(missing=missing).fit(holed(X, 0.1), np.sign(X[:, 2]))
+    tree = TrinaryTreeRegressor(missing=missing).fit(with_missing(X, 0.1), np.sign(X[:, 2]))
     importances = tree.feature_importances_
     assert importances.argmax() == 2
     assert (importances >= 0).all()
@@ -437,7 +439,7 @@ def test_arrays_are_those_of_the_moment_they_were_asked_for(diabetes):
     X, y = diabetes
     tree = TrinaryTreeRegressor().fit(X, y)
     before, nodes = tree.tree_, tree.n_nodes_
-    tree.predict(holed(X))
+    tree.predict(with_missing(X))
     assert len(before.column) == nodes < tree.n_nodes_ == len(tree.tree_.column)
     assert tree.get_n_leaves() == (tree.tree_.column < 0).sum() > (before.column < 0).sum()
 

@@ -18,7 +18,7 @@ Members = dict[int, float]  # row number -> membership, which is 1 except under 
 
 def mixed_table(task: str) -> tuple[Floats, NDArray[Any]]:
     """Return a table of three numeric columns and one of categories, with holes in all of them."""
-    X, y = simulated(300, 4, holes=0.2, task=task)
+    X, y = simulated(300, 4, missing=0.2, task=task)
     X[:, CATEGORICAL] = np.digitize(X[:, CATEGORICAL], [-1, -0.3, 0.3, 1]) + 0 * X[:, CATEGORICAL]
     return X, y
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import holed
+from models import with_missing
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.utils.class_weight import compute_sample_weight
@@ -66,7 +66,9 @@ def test_every_parameter_is_documented(family: str, task: str) -> None:
 def test_max_features_may_be_what_it_is_in_scikit_learn(family: str, max_features: Any) -> None:
     model = fitted(family, max_features=max_features, random_state=0)
     same = fitted(family, max_features=column_fraction(max_features, 10), random_state=0)
-    np.testing.assert_array_equal(model.predict(holed(DIABETES[0])), same.predict(holed(DIABETES[0])))
+    np.testing.assert_array_equal(
+        model.predict(with_missing(DIABETES[0])), same.predict(with_missing(DIABETES[0]))
+    )
 
 
 @pytest.mark.parametrize("max_features", [0, -1, 1.5, 0.0, True, "all", [1]])
@@ -92,7 +94,7 @@ def test_tree_draws_columns_by_its_random_state() -> None:
 
 
 def test_third_branches_of_a_tree_that_draws_columns_grow_alike_in_any_order() -> None:
-    rows = holed(DIABETES[0])
+    rows = with_missing(DIABETES[0])
     tree, other, full = (fitted("Tree", max_features=3, random_state=0, max_depth=2) for _ in range(3))
     expected = tree.predict(rows)
     backwards = np.concatenate([other.predict(rows[i : i + 1]) for i in reversed(range(len(rows)))])[::-1]
@@ -106,7 +108,7 @@ def test_class_weights_are_sample_weights(family: str) -> None:
     weights = {0: 1.0, 1: 5.0, 2: 0.5}
     model = make(family, "Classifier", class_weight=weights).fit(X, y)
     same = make(family, "Classifier").fit(X, y, compute_sample_weight(weights, y))
-    np.testing.assert_array_equal(model.predict_proba(holed(X)), same.predict_proba(holed(X)))
+    np.testing.assert_array_equal(model.predict_proba(with_missing(X)), same.predict_proba(with_missing(X)))
     balanced = make(family, "Classifier", class_weight="balanced").fit(X[10:], y[10:])
     same = make(family, "Classifier").fit(X[10:], y[10:], compute_sample_weight("balanced", y[10:]))
     np.testing.assert_array_equal(balanced.predict_proba(X), same.predict_proba(X))
@@ -116,11 +118,11 @@ def test_class_weights_are_sample_weights(family: str) -> None:
 def test_log_loss_is_another_name_of_entropy(family: str, tmp_path: Path) -> None:
     X, _ = IRIS
     model, same = (fitted(family, "Classifier", criterion=name) for name in ("log_loss", "entropy"))
-    np.testing.assert_array_equal(model.predict_proba(holed(X)), same.predict_proba(holed(X)))
+    np.testing.assert_array_equal(model.predict_proba(with_missing(X)), same.predict_proba(with_missing(X)))
     model.save(tmp_path / "model.tritree")
     again = tritree.load(tmp_path / "model.tritree")
     assert again.criterion == "log_loss"
-    np.testing.assert_array_equal(again.predict_proba(holed(X)), same.predict_proba(holed(X)))
+    np.testing.assert_array_equal(again.predict_proba(with_missing(X)), same.predict_proba(with_missing(X)))
 
 
 def test_error_for_arguments_of_other_libraries_names_those_of_fit() -> None:
@@ -141,7 +143,7 @@ def test_error_for_arguments_of_other_libraries_names_those_of_fit() -> None:
 @pytest.mark.parametrize("missing", ["trinary", "trinary_mia"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_branches_grown_for_rows_are_all_that_they_need(family: str, missing: str) -> None:
-    rows = holed(DIABETES[0])
+    rows = with_missing(DIABETES[0])
     expected = fitted(family, missing=missing).predict(rows)
     model = fitted(family, missing=missing)
     assert model.grow_for(rows) is model
@@ -196,9 +198,9 @@ def test_fully_grown_model_predicts_the_same_and_needs_no_rows(family: str, task
     X, small = X[:, :4], {"max_depth": 2, "min_samples_leaf": 20, "missing": missing}
     y = DIABETES[1] if task == "Regressor" else IRIS[1]
     method = "predict" if task == "Regressor" else "predict_proba"
-    model = make(family, task, **small).fit(holed(X, 0.1), y)
-    full = clone(model).fit(holed(X, 0.1), y).grow_all()
-    rows = np.concatenate([holed(X, rate, seed) for rate in (0.2, 0.8) for seed in range(5)])
+    model = make(family, task, **small).fit(with_missing(X, 0.1), y)
+    full = clone(model).fit(with_missing(X, 0.1), y).grow_all()
+    rows = np.concatenate([with_missing(X, rate, seed) for rate in (0.2, 0.8) for seed in range(5)])
     nodes = full.n_nodes_
     np.testing.assert_array_equal(getattr(full, method)(rows), getattr(model, method)(rows))
     assert full.n_nodes_ == nodes >= model.n_nodes_
@@ -210,13 +212,13 @@ def test_fully_grown_model_predicts_the_same_and_needs_no_rows(family: str, task
 def test_growth_limit_is_an_error_that_keeps_what_was_grown(family: str) -> None:
     model = fitted(family, max_depth=5, min_samples_leaf=5)
     before, n_fitted = (
-        model.predict(holed(DIABETES[0])),
+        model.predict(with_missing(DIABETES[0])),
         fitted(family, max_depth=5, min_samples_leaf=5).n_nodes_,
     )
     with pytest.raises(GrowthLimitError, match=r"branches still to grow, which would pass max_nodes=5,000"):
         model.grow_all(max_nodes=5_000)
     assert model.n_nodes_ > n_fitted
-    np.testing.assert_array_equal(model.predict(holed(DIABETES[0])), before)
+    np.testing.assert_array_equal(model.predict(with_missing(DIABETES[0])), before)
 
 
 # ---- warm start of forests
@@ -224,7 +226,7 @@ def test_growth_limit_is_an_error_that_keeps_what_was_grown(family: str) -> None
 
 @pytest.mark.parametrize("missing", ["trinary", "mia"])
 def test_forest_fitted_in_two_steps_is_the_forest_fitted_in_one(missing: str, tmp_path: Path) -> None:
-    rows = holed(DIABETES[0])
+    rows = with_missing(DIABETES[0])
     common = {"n_estimators": 12, "oob_score": True, "missing": missing, "max_features": 0.5}
     whole = fitted("Forest", **common)
     parts = fitted("Forest", **(common | {"n_estimators": 8}), warm_start=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from models import fitted, holed, same_bits, simulated
+from models import fitted, same_bits, simulated, with_missing
 
 from tritree import TrinaryTreeRegressor, _core
 from tritree.validation import count_threads
@@ -69,7 +69,7 @@ def count_helpers() -> int:
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are not listed here")
 def test_many_callers_do_not_make_many_threads():
     X, y = simulated(20_000, 6)
-    expected = fitted(X, y, n_jobs=2).predict(holed(X))
+    expected = fitted(X, y, n_jobs=2).predict(with_missing(X))
     most, done = 0, threading.Event()
 
     def count() -> None:
@@ -81,7 +81,7 @@ def test_many_callers_do_not_make_many_threads():
     counter.start()
     before = count_helpers()
     with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda _: fitted(X, y, n_jobs=2).predict(holed(X)), range(12)))
+        found = list(pool.map(lambda _: fitted(X, y, n_jobs=2).predict(with_missing(X)), range(12)))
         done.set()  # before the callers end: Python forgets a thread a moment earlier than the system does
         counter.join()
     assert most <= before + 1  # one helper that was not there yet, however many callers

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn
-from models import STRATEGIES, holed, simulated
+from models import STRATEGIES, simulated, with_missing
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, make_column_transformer
@@ -25,7 +25,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
 
-X, Y = simulated(300, 4, holes=0.2)
+X, Y = simulated(300, 4, missing=0.2)
 LABELS = np.where(np.digitize(Y, np.quantile(Y, [0.4])), "high", "low")
 WEIGHT = np.where(Y > 0, 5.0, 1.0)
 
@@ -85,7 +85,7 @@ def test_imputer_before_the_tree_leaves_nothing_to_grow() -> None:
 def test_pipeline_is_pickled_with_its_tree(missing: str) -> None:
     pipeline = make_pipeline(StandardScaler(), regressor(missing=missing)).fit(X, Y)
     again = pickle.loads(pickle.dumps(pipeline))
-    np.testing.assert_array_equal(again.predict(holed(X)), pipeline.predict(holed(X)))
+    np.testing.assert_array_equal(again.predict(with_missing(X)), pipeline.predict(with_missing(X)))
 
 
 # ---- searches and cross-validation
@@ -204,10 +204,10 @@ def test_clone_keeps_what_was_asked_of_routing(routing: Any) -> None:
 
 def test_frozen_tree_is_not_fitted_again_and_goes_on_growing() -> None:
     model = regressor().fit(X, Y)
-    expected = regressor().fit(X, Y).predict(holed(X))
+    expected = regressor().fit(X, Y).predict(with_missing(X))
     frozen = clone(FrozenEstimator(model)).fit(X, -Y)
     before = model.n_nodes_
-    np.testing.assert_array_equal(frozen.predict(holed(X)), expected)
+    np.testing.assert_array_equal(frozen.predict(with_missing(X)), expected)
     assert model.n_nodes_ > before
 
 
@@ -217,7 +217,7 @@ def test_frozen_tree_is_not_fitted_again_and_goes_on_growing() -> None:
 @pytest.mark.parametrize("ensemble", [False, True])
 def test_calibration_takes_a_classifier_and_rows_with_missing_values(ensemble: bool) -> None:
     model = CalibratedClassifierCV(classifier(), cv=3, ensemble=ensemble).fit(X, LABELS)
-    probabilities = model.predict_proba(holed(X))
+    probabilities = model.predict_proba(with_missing(X))
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert model.score(X, LABELS) > 0.7
 
@@ -231,20 +231,20 @@ def test_frozen_classifier_is_calibrated_on_other_rows() -> None:
 def test_vote_of_strategies_is_their_mean() -> None:
     trees = [(missing, regressor(missing=missing)) for missing in STRATEGIES]
     vote = VotingRegressor(trees, n_jobs=2).fit(X, Y)
-    expected = np.mean([clone(tree).fit(X, Y).predict(holed(X)) for _, tree in trees], axis=0)
-    np.testing.assert_allclose(vote.predict(holed(X)), expected)
+    expected = np.mean([clone(tree).fit(X, Y).predict(with_missing(X)) for _, tree in trees], axis=0)
+    np.testing.assert_allclose(vote.predict(with_missing(X)), expected)
 
 
 def test_bagging_and_stacking_predict_rows_with_missing_values() -> None:
     bag = BaggingClassifier(classifier(), n_estimators=3, random_state=0).fit(X, LABELS)
     stack = StackingClassifier([("tree", classifier())], LogisticRegression(), cv=2).fit(X, LABELS)
     for model in (bag, stack):
-        assert model.score(holed(X), LABELS) > 0.6
+        assert model.score(with_missing(X), LABELS) > 0.6
 
 
 def test_one_tree_per_target_takes_several_targets() -> None:
     model = MultiOutputRegressor(regressor()).fit(X, np.column_stack([Y, -Y]))
-    found = model.predict(holed(X))
+    found = model.predict(with_missing(X))
     np.testing.assert_allclose(found[:, 0], -found[:, 1])
 
 

@@ -9,7 +9,7 @@ from boosting.tables import RESPONSE, TABLE, labels_of
 
 from tritree import TrinaryForestClassifier, TrinaryForestRegressor
 
-__all__ = ["answers", "grown"]
+__all__ = ["grown", "predictions"]
 
 
 def grown(kind: str, table: Any = TABLE, sample_weight: Any = None, **parameters: Any) -> Any:
@@ -26,7 +26,7 @@ def grown(kind: str, table: Any = TABLE, sample_weight: Any = None, **parameters
     return TrinaryForestClassifier(**parameters).fit(table, labels_of(kind), sample_weight)
 
 
-def answers(model: Any, rows: Any) -> Any:
+def predictions(model: Any, rows: Any) -> Any:
     """Return what a forest or a tree says: numbers, or the shares of classes, one column each."""
     said = model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows)
     return np.reshape(said, (len(rows), -1))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from data_paths import case_name, golden_cases
 from golden.rpart import as_read_by_r, prune_useless_splits
-from models import Floats, answers, as_array, estimator
+from models import Floats, as_array, estimator, predictions
 
 TREES = golden_cases("trees.json")
 RPART = golden_cases("surrogate_rpart.json")
@@ -30,7 +30,7 @@ def estimator_of(case: dict[str, Any]) -> Any:
 def test_estimator_predicts_the_worked_cases(case: dict[str, Any]) -> None:
     table = case["table"]
     model = estimator_of(case).fit(as_array(table["X"]), table["y"], sample_weight=table["sample_weight"])
-    prediction = answers(model, as_array(table["X_test"]))
+    prediction = predictions(model, as_array(table["X_test"]))
     np.testing.assert_allclose(prediction, case["prediction"], rtol=0, atol=1e-9)
 
 
@@ -39,7 +39,7 @@ def test_estimator_predicts_the_worked_cases(case: dict[str, Any]) -> None:
 def test_estimator_predicts_as_rpart(case: dict[str, Any]) -> None:
     X, y, X_test = as_read_by_r(case)
     model = estimator_of(case).fit(as_array(X), y)
-    prediction = answers(model, as_array(X_test))
+    prediction = predictions(model, as_array(X_test))
     if case["table"]["task"] == "classification":
         prediction = without_useless_splits(model.tree_, prediction)
     np.testing.assert_allclose(prediction, case["prediction"], rtol=0, atol=1e-9)

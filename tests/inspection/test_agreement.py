@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from dots import read_dot
-from models import STRATEGIES, holed, simulated
+from models import STRATEGIES, simulated, with_missing
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
 
@@ -162,13 +162,13 @@ def classes_of(y: Any, n_classes: int) -> Any:
 
 def grown(n_classes: int = 0, *, weights: bool = False, demand: bool = True, **parameters: Any) -> Any:
     """A tree of two levels on a table with holes, which has met other rows with holes."""
-    X, y = simulated(N, 4, holes=0.1)
+    X, y = simulated(N, 4, missing=0.1)
     kind: Any = TrinaryTreeClassifier if n_classes else TrinaryTreeRegressor
     tree = kind(**({"max_depth": 2} | parameters))
     weight = 0.5 + np.arange(N) % 3 if weights else None
     tree.fit(X, classes_of(y, n_classes) if n_classes else 100 * y, sample_weight=weight)
     if demand:
-        tree.predict(holed(X[:30]))
+        tree.predict(with_missing(X[:30]))
     return tree
 
 

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from dots import needs_dot, positions, read_dot, run_dot, svg_lines
-from models import STRATEGIES, TASKS, holed, simulated
+from models import STRATEGIES, TASKS, simulated, with_missing
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
 from tritree.inspection.dot import MAX_NODES, draw_dot
@@ -26,10 +26,10 @@ def grown_on_demand():
 
 def fitted(task, missing, **parameters):
     """A tree of two levels that has met rows with holes."""
-    X, y = simulated(N, 4, holes=0.1, task=task)
+    X, y = simulated(N, 4, missing=0.1, task=task)
     kind = TrinaryTreeRegressor if task == "regression" else TrinaryTreeClassifier
     tree = kind(**({"missing": missing, "max_depth": 2} | parameters)).fit(X, y)
-    tree.predict(holed(X[:20]))
+    tree.predict(with_missing(X[:20]))
     return tree
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from boosting.tables import HOLED, KINDS, ROWS, TABLE
-from forest.grown import answers, grown
+from forest.grown import grown, predictions
 from hypothesis import given
 from hypothesis import strategies as st
 from models import STRATEGIES
@@ -34,7 +34,7 @@ def place_of(model: Any, why: Any) -> int:
 @pytest.mark.parametrize("kind", KINDS)
 def test_terms_add_up_to_the_last_bit_in_any_order(kind: str, missing: str, training: Any) -> None:
     forest = grown(kind, training, missing=missing)
-    for why, said in zip(forest.explain(ROWS), answers(forest, ROWS), strict=True):
+    for why, said in zip(forest.explain(ROWS), predictions(forest, ROWS), strict=True):
         moved = list(why.contributions.values())
         random.Random(3).shuffle(moved)
         assert total(why) == sum(moved, start=why.base_value) + why.rounding == said[place_of(forest, why)]

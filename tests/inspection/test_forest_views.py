@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from boosting.tables import HOLED, KINDS, ROWS, TABLE
 from dots import read_dot
-from forest.grown import answers, grown
+from forest.grown import grown, predictions
 from models import STRATEGIES, WITH_THIRD_BRANCHES
 from sklearn.exceptions import NotFittedError
 
@@ -48,8 +48,8 @@ def test_tree_of_a_forest_without_rows_names_what_the_forest_can_do() -> None:
 def test_forest_predicts_the_mean_of_its_trees(kind: str, missing: str, training: Any) -> None:
     forest = grown(kind, training, WEIGHTS, missing=missing)
     trees = trees_of(forest)
-    said = sum(answers(tree, ROWS) for tree in trees) / len(trees)
-    np.testing.assert_array_equal(said, answers(forest, ROWS))
+    said = sum(predictions(tree, ROWS) for tree in trees) / len(trees)
+    np.testing.assert_array_equal(said, predictions(forest, ROWS))
 
 
 def test_tree_is_a_tree_with_the_parameters_of_the_forest() -> None:

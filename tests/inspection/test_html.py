@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import STRATEGIES, answers, fitted, holed, simulated
+from models import STRATEGIES, fitted, predictions, simulated, with_missing
 from sklearn import config_context
 from sklearn.base import clone
 
@@ -77,10 +77,10 @@ def test_rows_with_fewer_missing_values_come_first(max_nodes: int) -> None:
 
 
 def test_growing_for_a_page_changes_no_prediction() -> None:
-    X, y = simulated(300, 5, holes=0.1)
+    X, y = simulated(300, 5, missing=0.1)
     model, other = fitted(X, y), fitted(X, y)
     model.to_html(max_nodes=150)
-    np.testing.assert_array_equal(answers(model, holed(X)), answers(other, holed(X)))
+    np.testing.assert_array_equal(predictions(model, with_missing(X)), predictions(other, with_missing(X)))
 
 
 def test_nodes_that_given_rows_need_are_in_a_page_however_small() -> None:
@@ -152,7 +152,7 @@ def test_cells_of_rows_are_numbers_categories_or_missing() -> None:
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_detached_trees_are_shown_as_they_are(missing: str) -> None:
-    X, y = simulated(200, 4, holes=0.1)
+    X, y = simulated(200, 4, missing=0.1)
     model = fitted(X, y, missing=missing).detach()
     data = data_of(model.to_html())
     assert data["detached"]

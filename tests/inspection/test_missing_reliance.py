@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, estimator, holed, simulated
+from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, estimator, simulated, with_missing
 
 from tritree import TrinaryTreeRegressor, UngrownBranchWarning
 from tritree.inspection import contributions
@@ -157,7 +157,7 @@ def test_single_leaf_relies_on_nothing() -> None:
 
 def test_what_rows_need_is_grown_as_by_predicting() -> None:
     X, y = simulated(300, 4)
-    rows = holed(X[:50])
+    rows = with_missing(X[:50])
     asked, predicted = (TrinaryTreeRegressor(max_depth=2).fit(X, y) for _ in range(2))
     asked.missing_reliance(rows)
     predicted.predict(rows)
@@ -176,7 +176,7 @@ def test_rows_may_be_led_in_any_number_at_once(missing: str, monkeypatch: pytest
 def test_any_table_gives_the_same(kind: str) -> None:
     X, y = simulated(300, 4)
     model = TrinaryTreeRegressor(max_depth=3).fit(X, y)
-    rows = holed(np.round(X, 2)).astype("float32").astype(float)
+    rows = with_missing(np.round(X, 2)).astype("float32").astype(float)
     expected = model.missing_reliance(rows)
     if kind == "polars":
         table = pytest.importorskip("polars").DataFrame(rows, schema=[str(i) for i in range(4)])
@@ -201,7 +201,7 @@ def test_infinite_value_is_refused_by_name() -> None:
 def test_a_hundred_thousand_rows_take_no_walk_in_python() -> None:
     X, y = simulated(2000, 10)
     model = TrinaryTreeRegressor(max_depth=5).fit(X, y)
-    rows = holed(np.tile(X, (50, 1)), 0.1)
+    rows = with_missing(np.tile(X, (50, 1)), 0.1)
     model.predict(rows)
     begin = time.perf_counter()
     model.missing_reliance(rows)

@@ -12,7 +12,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 from hypothesis import given
-from models import STRATEGIES, TASKS, as_array, estimator, fitted, holed, simulated
+from models import STRATEGIES, TASKS, as_array, estimator, fitted, simulated, with_missing
 from onnx.reference import ReferenceEvaluator
 from properties.strategies import Problem, problems
 
@@ -183,14 +183,14 @@ def test_float32_value_next_to_a_threshold_goes_the_same_way() -> None:
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("missing", EXPORTED)
 def test_deep_tree_predicts_the_same(missing: str, task: str) -> None:
-    X, y = simulated(60, 2, holes=0.1, task=task)
+    X, y = simulated(60, 2, missing=0.1, task=task)
     tree = fitted(X, y, missing=missing, max_depth=None, min_samples_leaf=1)
-    assert_same(tree, holed(X), tree.to_onnx(max_nodes=1_000_000))
+    assert_same(tree, with_missing(X), tree.to_onnx(max_nodes=1_000_000))
 
 
 def test_tree_of_many_columns_predicts_the_same() -> None:
     X, y = simulated(200, 40)
-    assert_same(fitted(X, y, max_depth=2), holed(X))
+    assert_same(fitted(X, y, max_depth=2), with_missing(X))
 
 
 @pytest.mark.parametrize("missing", EXPORTED)
@@ -207,9 +207,9 @@ def test_tree_of_so_many_categories_that_a_chain_of_them_would_crash_onnxruntime
 
 
 def test_weights_change_the_model_as_they_change_the_tree() -> None:
-    X, y = simulated(200, 3, holes=0.2, task="classification")
+    X, y = simulated(200, 3, missing=0.2, task="classification")
     tree = fitted(X, y, np.random.default_rng(0).exponential(size=200))
-    assert_same(tree, holed(X))
+    assert_same(tree, with_missing(X))
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -219,7 +219,7 @@ def test_single_leaf_predicts_the_same(only: dict[str, int], missing: str, task:
     X, y = simulated(30, 2, task=task)
     tree = fitted(X, y, missing=missing, **only)
     assert tree.n_nodes_ == 1
-    assert_same(tree, holed(X))
+    assert_same(tree, with_missing(X))
 
 
 def test_single_leaf_of_text_columns_predicts_the_same() -> None:
@@ -255,12 +255,12 @@ def test_batch_of_no_or_one_row_is_answered(task: str, n_rows: int) -> None:
 )
 def test_label_is_the_class_as_it_was_given(labels: Any) -> None:
     X, y = simulated(150, 2, task="classification")
-    assert_same(TrinaryTreeClassifier(max_depth=2).fit(X, labels[y]), holed(X))
+    assert_same(TrinaryTreeClassifier(max_depth=2).fit(X, labels[y]), with_missing(X))
 
 
 def test_single_class_is_the_label_of_every_row() -> None:
     X, _ = simulated(50, 2)
-    assert_same(TrinaryTreeClassifier().fit(X, np.full(50, "only")), holed(X))
+    assert_same(TrinaryTreeClassifier().fit(X, np.full(50, "only")), with_missing(X))
 
 
 def test_first_of_equally_probable_classes_is_the_label() -> None:
@@ -338,17 +338,17 @@ def test_label_that_an_ordered_column_does_not_have_is_missing(labels: list[Any]
 def test_detached_half_grown_tree_is_exported_as_it_predicts() -> None:
     X, y = simulated(200, 4)
     tree = fitted(X, y)
-    tree.predict(holed(X)[:5])
+    tree.predict(with_missing(X)[:5])
     tree.detach()
     with pytest.warns(UngrownBranchWarning):
-        assert_same(tree, holed(X, seed=2))
+        assert_same(tree, with_missing(X, seed=2))
 
 
 def test_detached_tree_without_any_third_branch_is_exported_as_it_predicts() -> None:
     X, y = simulated(200, 3, task="classification")
     tree = fitted(X, y).detach()
     with pytest.warns(UngrownBranchWarning):
-        assert_same(tree, holed(X))
+        assert_same(tree, with_missing(X))
 
 
 def test_copy_of_the_tree_is_grown_in_full_for_its_export() -> None:
@@ -433,7 +433,7 @@ def test_evaluator_of_onnx_itself_predicts_the_same(missing: str, task: str) -> 
     X, y = simulated(100, 3, task=task)
     X = np.round(X)
     tree = fitted(X, y, missing=missing)
-    rows = holed(X)
+    rows = with_missing(X)
     model = tree.to_onnx()
     found = ReferenceEvaluator(in_single_precision(model)).run(None, {"X": rows})
     for answer, expected in zip(found, run(model, rows), strict=True):
@@ -455,9 +455,9 @@ def test_model_runs_in_a_process_without_tritree(tmp_path: Any) -> None:
     X, y = simulated(200, 4)
     tree = fitted(X, y)
     onnx.save(tree.to_onnx(), tmp_path / "model.onnx")
-    np.save(tmp_path / "rows.npy", holed(X))
+    np.save(tmp_path / "rows.npy", with_missing(X))
     subprocess.run([sys.executable, "-c", ALONE], cwd=tmp_path, check=True)
-    np.testing.assert_array_equal(np.load(tmp_path / "found.npy"), tree.predict(holed(X)))
+    np.testing.assert_array_equal(np.load(tmp_path / "found.npy"), tree.predict(with_missing(X)))
 
 
 def test_importing_tritree_does_not_import_onnx() -> None:

@@ -8,7 +8,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from models import STRATEGIES, TASKS, fitted, holed, simulated
+from models import STRATEGIES, TASKS, fitted, simulated, with_missing
 from sklearn.datasets import load_iris
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
@@ -36,9 +36,9 @@ def _no_figure_is_left_open():
 
 def tree_of(missing="trinary", task="regression", holes=0.2, **parameters):
     """A tree of two levels, with some of its third branches."""
-    X, y = simulated(N, 4, holes=holes, task=task)
+    X, y = simulated(N, 4, missing=holes, task=task)
     tree = fitted(X, y, missing=missing, **({"max_depth": 2} | parameters))
-    tree.predict(holed(X[:2]))
+    tree.predict(with_missing(X[:2]))
     return tree
 
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from models import STRATEGIES, holed
+from models import STRATEGIES, with_missing
 from sklearn.datasets import load_iris
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor, UngrownBranchWarning
@@ -239,7 +239,7 @@ def test_legend_tells_how_to_grow_what_is_not_grown():
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_whole_tree_has_a_line_per_node(missing):
     X = rng.normal(size=(N, 4))
-    tree = TrinaryTreeRegressor(missing=missing, max_depth=2).fit(holed(X, 0.1), X[:, 0]).grow_all()
+    tree = TrinaryTreeRegressor(missing=missing, max_depth=2).fit(with_missing(X, 0.1), X[:, 0]).grow_all()
     lines = [line for line in drawn(tree) if "┊" not in line]
     assert len(lines) == tree.n_nodes_
     assert sum(line.endswith("●") for line in lines) == tree.get_n_leaves()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, answers, estimator
+from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, estimator, predictions
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor, UngrownBranchWarning
 
@@ -117,7 +117,7 @@ def test_program_on_the_page_predicts_as_the_grown_tree_does(task, missing, hole
     model = fitted(task, missing, holes, max_depth=2 if missing in WITH_THIRD_BRANCHES else 5).grow_all()
     tree = plain(model)
     assert tree["n_ungrown"] == 0
-    assert_program_agrees(tree, ROWS, answers(model, ROWS))
+    assert_program_agrees(tree, ROWS, predictions(model, ROWS))
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
@@ -130,7 +130,7 @@ def test_program_on_the_page_predicts_as_a_detached_tree_does(task, missing):
     assert (tree["n_ungrown"] > 0) == (missing in WITH_THIRD_BRANCHES)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UngrownBranchWarning)
-        assert_program_agrees(tree, ROWS, answers(model, ROWS))
+        assert_program_agrees(tree, ROWS, predictions(model, ROWS))
 
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)

@@ -60,10 +60,10 @@ def test_what_is_no_method_is_refused() -> None:
 def test_incomplete_rows_get_the_training_mean() -> None:
     y = 3 * TABLE["a"].to_numpy() + 1
     model = CompleteCaseEstimator(LinearRegression()).fit(INCOMPLETE, y)
-    answers = model.predict(INCOMPLETE)
+    predictions = model.predict(INCOMPLETE)
     holes = INCOMPLETE.isna().any(axis=1).to_numpy()
-    np.testing.assert_allclose(answers[holes], y.mean())
-    np.testing.assert_allclose(answers[~holes], y[~holes])
+    np.testing.assert_allclose(predictions[holes], y.mean())
+    np.testing.assert_allclose(predictions[~holes], y[~holes])
 
 
 def test_incomplete_rows_get_the_shares_of_the_classes() -> None:

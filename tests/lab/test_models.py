@@ -141,12 +141,12 @@ def test_loss_is_that_of_models_fitted_by_hand(task: str) -> None:
     data = made(task)
     found = small(datasets=data, methods=["boosting:mia"], max_depth=2).run(1)
     kind = tritree.TrinaryBoostingRegressor if task == "regression" else tritree.TrinaryBoostingClassifier
-    _, holed = in_test("mcar").tables(data, 0.3, 0)
+    _, with_missing = in_test("mcar").tables(data, 0.3, 0)
     for fold, (train, test) in enumerate(Folds(3).split(data)):
         model = kind(missing="mia", max_depth=2, max_iter=4, random_state=0).fit(
             data.X.iloc[train], data.y[train]
         )
-        expected = trial.mean_loss(model, holed.iloc[test], data.y[test], task)
+        expected = trial.mean_loss(model, with_missing.iloc[test], data.y[test], task)
         loss = found[(found["rate"] == 0.3) & (found["fold"] == fold)]["loss"].item()
         assert loss == expected
 

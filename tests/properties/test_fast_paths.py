@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import STRATEGIES, TASKS, Floats, answers, estimator, fitted, holed, simulated
+from models import STRATEGIES, TASKS, Floats, estimator, fitted, predictions, simulated, with_missing
 from numpy.typing import NDArray
 from reference.tree import ReferenceTree
 
@@ -22,10 +22,10 @@ def coarse_table(n_rows: int, seed: int = 0) -> tuple[Floats, NDArray[np.float64
 def test_tree_from_subtracted_histograms_is_that_of_the_reference(missing: str) -> None:
     X, y = coarse_table(250)
     parameters = {"missing": missing, "max_depth": 3, "min_samples_leaf": 5}
-    rows = holed(X[:40], 0.3)
+    rows = with_missing(X[:40], 0.3)
     reference = ReferenceTree(task="regression", categorical=(1,), **parameters).fit(as_lists(X), y.tolist())
     core = estimator("regression", categorical_features=[1], **parameters).fit(X, y)
-    np.testing.assert_allclose(answers(core, rows), reference.predict(as_lists(rows)), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(predictions(core, rows), reference.predict(as_lists(rows)), rtol=0, atol=1e-9)
 
 
 def as_lists(X: Floats) -> list[list[float | int | None]]:
@@ -36,13 +36,13 @@ def as_lists(X: Floats) -> list[list[float | int | None]]:
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("missing", ["trinary", "mia"])
 def test_binned_tree_of_a_large_table_is_the_exact_tree_of_its_bins(task: str, missing: str) -> None:
-    X, y = simulated(30_000, 4, holes=0.2, task=task)
+    X, y = simulated(30_000, 4, missing=0.2, task=task)
     edges = np.quantile(X[~np.isnan(X)], np.linspace(0, 1, 41)[1:-1])
     binned = np.where(np.isnan(X), np.nan, np.digitize(X, edges))
     exact = fitted(binned, y, missing=missing, max_depth=5)
     through_bins = fitted(binned, y, missing=missing, max_depth=5, max_bins=255)
-    rows = holed(binned[:500], 0.3)
-    np.testing.assert_array_equal(answers(exact, rows), answers(through_bins, rows))
+    rows = with_missing(binned[:500], 0.3)
+    np.testing.assert_array_equal(predictions(exact, rows), predictions(through_bins, rows))
 
 
 @pytest.mark.parametrize("far", [1e6, 1e12])

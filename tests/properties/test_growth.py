@@ -16,13 +16,13 @@ from models import (
     TASKS,
     WITH_THIRD_BRANCHES,
     Floats,
-    answers,
     as_array,
     estimator,
     fitted,
-    holed,
+    predictions,
     same_bits,
     simulated,
+    with_missing,
 )
 from numpy.typing import NDArray
 from properties.strategies import Problem, problems
@@ -56,26 +56,26 @@ def test_demand_grown_tree_predicts_the_bits_of_the_full_tree(
         return model.fit(as_array(problem.X), np.array(problem.y), sample_weight=problem.weight)
 
     rows = as_array(problem.X_test)
-    expected = answers(fresh().grow_all(), rows)
-    assert same_bits(answers(fresh(), rows), expected)
+    expected = predictions(fresh().grow_all(), rows)
+    assert same_bits(predictions(fresh(), rows), expected)
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     for one_by_one in (order, order[::-1]):
         model = fresh()
-        found = {int(i): answers(model, rows[i : i + 1])[0] for i in one_by_one}
+        found = {int(i): predictions(model, rows[i : i + 1])[0] for i in one_by_one}
         assert same_bits(np.array([found[i] for i in range(len(rows))]), expected)
 
 
 @pytest.mark.parametrize("task", TASKS)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_order_of_predictions_changes_no_bit(task: str, seed: int) -> None:
-    X, y = simulated(150, holes=0.2, task=task)
-    rows = holed(X[:40], 0.4)
-    at_once = answers(fitted(X, y), rows)
+    X, y = simulated(150, missing=0.2, task=task)
+    rows = with_missing(X[:40], 0.4)
+    at_once = predictions(fitted(X, y), rows)
     model = fitted(X, y)
     order = np.random.default_rng(seed).permutation(len(rows))
     one_by_one = np.empty_like(at_once)
     for i in order:
-        one_by_one[i] = answers(model, rows[i : i + 1])[0]
+        one_by_one[i] = predictions(model, rows[i : i + 1])[0]
     assert same_bits(at_once, one_by_one)
 
 
@@ -83,7 +83,7 @@ def test_growth_on_demand_changes_no_attribute() -> None:
     X, y = simulated(200)
     model = fitted(X, y)
     before = dict(vars(model))
-    model.predict(holed(X, 0.5))
+    model.predict(with_missing(X, 0.5))
     assert model.n_grown_ > 0
     assert {name: id(value) for name, value in vars(model).items()} == {k: id(v) for k, v in before.items()}
 
@@ -105,7 +105,7 @@ def test_n_grown_counts_the_nodes_added_after_the_fit() -> None:
     X, y = simulated(200)
     model = fitted(X, y)
     n_nodes = model.n_nodes_
-    model.predict(holed(X, 0.3))
+    model.predict(with_missing(X, 0.3))
     assert model.n_grown_ > 0
     assert model.n_nodes_ == n_nodes + model.n_grown_
 
@@ -113,7 +113,7 @@ def test_n_grown_counts_the_nodes_added_after_the_fit() -> None:
 def test_number_of_nodes_is_the_length_of_the_arrays() -> None:
     X, y = simulated(200)
     model = fitted(X, y)
-    model.predict(holed(X, 0.3))
+    model.predict(with_missing(X, 0.3))
     assert model.n_nodes_ == len(model.tree_.column)
 
 
@@ -122,7 +122,7 @@ def test_fully_grown_tree_does_not_grow() -> None:
     model = fitted(X, y)
     model.grow_all()
     n_nodes = model.n_nodes_
-    model.predict(holed(X, 0.6))
+    model.predict(with_missing(X, 0.6))
     assert model.n_nodes_ == n_nodes
 
 
@@ -137,7 +137,7 @@ def test_fully_grown_tree_has_no_ungrown_branch() -> None:
 def test_growth_past_max_nodes_is_an_error_that_keeps_the_tree_usable() -> None:
     X, y = simulated(200)
     model = fitted(X, y)
-    rows = holed(X, 0.5)
+    rows = with_missing(X, 0.5)
     expected = fitted(X, y).predict(rows)
     with pytest.raises(RuntimeError, match="max_nodes"):
         model.grow_all(max_nodes=model.n_nodes_ + 3)
@@ -146,8 +146,8 @@ def test_growth_past_max_nodes_is_an_error_that_keeps_the_tree_usable() -> None:
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
 def test_growth_never_exceeds_max_nodes(missing: str) -> None:
-    X, y = simulated(120, 4, holes=0.1)
-    rows = holed(X, 0.3)
+    X, y = simulated(120, 4, missing=0.1)
+    rows = with_missing(X, 0.3)
     n_fitted = fitted(X, y, missing=missing).n_nodes_
     full = fitted(X, y, missing=missing).grow_all()
     expected = full.predict(rows)
@@ -188,7 +188,7 @@ def test_detached_tree_warns_once() -> None:
 
 def test_detached_tree_keeps_its_grown_branches() -> None:
     X, y = simulated(300)
-    rows = holed(X, 0.3)
+    rows = with_missing(X, 0.3)
     model = fitted(X, y)
     expected = model.predict(rows)
     model.detach()
@@ -200,23 +200,23 @@ def test_detached_tree_does_not_grow() -> None:
     model = fitted(X, y).detach()
     n_nodes = model.n_nodes_
     with pytest.warns(UngrownBranchWarning):
-        model.predict(holed(X, 0.5))
+        model.predict(with_missing(X, 0.5))
     assert model.n_nodes_ == n_nodes
 
 
 def partly_grown(X: Floats, y: NDArray[Any], **parameters: Any) -> Any:
     model = fitted(X, y, **parameters)
-    model.predict(holed(X[:20], 0.3))
+    model.predict(with_missing(X[:20], 0.3))
     return model
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("task", TASKS)
 def test_pickled_tree_predicts_the_same_bits(task: str, missing: str) -> None:
-    X, y = simulated(300, holes=0.2, task=task)
-    rows = holed(X, 0.4)
+    X, y = simulated(300, missing=0.2, task=task)
+    rows = with_missing(X, 0.4)
     copy = pickle.loads(pickle.dumps(partly_grown(X, y, missing=missing)))
-    assert same_bits(answers(copy, rows), answers(fitted(X, y, missing=missing), rows))
+    assert same_bits(predictions(copy, rows), predictions(fitted(X, y, missing=missing), rows))
 
 
 def test_pickled_partly_grown_tree_has_the_same_nodes() -> None:
@@ -230,7 +230,7 @@ def test_pickled_partly_grown_tree_can_grow() -> None:
     X, y = simulated(300)
     copy = pickle.loads(pickle.dumps(partly_grown(X, y)))
     n_nodes = copy.n_nodes_
-    copy.predict(holed(X, 0.6))
+    copy.predict(with_missing(X, 0.6))
     assert copy.n_nodes_ > n_nodes
 
 
@@ -239,5 +239,5 @@ def test_pickled_detached_tree_stays_detached() -> None:
     copy = pickle.loads(pickle.dumps(fitted(X, y).detach()))
     n_nodes = copy.n_nodes_
     with pytest.warns(UngrownBranchWarning):
-        copy.predict(holed(X, 0.5))
+        copy.predict(with_missing(X, 0.5))
     assert copy.n_nodes_ == n_nodes

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import STRATEGIES, TASKS, Floats, answers, binary_part, fitted, simulated, training_loss
+from models import STRATEGIES, TASKS, Floats, binary_part, fitted, predictions, simulated, training_loss
 from numpy.typing import NDArray
 
 
@@ -23,15 +23,15 @@ def test_complete_data_give_every_strategy_the_same_splits(task: str, missing: s
 @pytest.mark.parametrize("task", TASKS)
 def test_complete_data_give_every_strategy_the_same_predictions(task: str, missing: str) -> None:
     X, y = simulated(300, task=task)
-    expected = answers(fitted(X, y, missing="majority"), X)
-    np.testing.assert_allclose(answers(fitted(X, y, missing=missing), X), expected, rtol=0, atol=1e-12)
+    expected = predictions(fitted(X, y, missing="majority"), X)
+    np.testing.assert_allclose(predictions(fitted(X, y, missing=missing), X), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_row_with_no_observed_column_gets_the_root_value(task: str) -> None:
-    X, y = simulated(300, holes=0.2, task=task)
+    X, y = simulated(300, missing=0.2, task=task)
     weight = np.random.default_rng(3).exponential(size=len(y))
-    empty = answers(fitted(X, y, weight), np.full((1, X.shape[1]), np.nan)).ravel()
+    empty = predictions(fitted(X, y, weight), np.full((1, X.shape[1]), np.nan)).ravel()
     if task == "regression":
         expected = np.atleast_1d(np.average(y, weights=weight))
     else:
@@ -43,7 +43,7 @@ def test_row_with_no_observed_column_gets_the_root_value(task: str) -> None:
 @pytest.mark.parametrize("missing", ["majority", "mia", "surrogate"])
 @pytest.mark.parametrize("task", TASKS)
 def test_training_loss_never_rises_with_depth(task: str, missing: str) -> None:
-    X, y = simulated(400, holes=0.2, task=task)
+    X, y = simulated(400, missing=0.2, task=task)
     assert_loss_never_rises(X, y, missing)
 
 
@@ -62,7 +62,7 @@ def assert_loss_never_rises(X: Floats, y: NDArray[Any], missing: str) -> None:
 
 @pytest.mark.parametrize("field", ["rows", "depth", "weight", "loss"])
 def test_third_branch_has_the_rows_and_depth_of_its_node(field: str) -> None:
-    X, y = simulated(300, holes=0.3)
+    X, y = simulated(300, missing=0.3)
     tree = fitted(X, y, missing="trinary").grow_all().tree_
     inner = np.flatnonzero(tree.column >= 0)
     of_nodes = getattr(tree, field)

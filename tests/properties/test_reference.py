@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from models import STRATEGIES, answers, as_array, estimator
+from models import STRATEGIES, as_array, estimator, predictions
 from properties.strategies import Problem, many_categories, problems
 from reference.tree import ReferenceTree, principal_components
 
@@ -24,7 +24,7 @@ def assert_core_agrees(problem: Problem, task: str, criterion: str | None, **par
     # floats of this magnitude have no more precision
     atol = 1e-9 + 1e-14 * max(abs(float(v)) for v in problem.y)
     np.testing.assert_allclose(
-        answers(core, as_array(problem.X_test)), reference.predict(problem.X_test), rtol=0, atol=atol
+        predictions(core, as_array(problem.X_test)), reference.predict(problem.X_test), rtol=0, atol=atol
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
-from models import STRATEGIES, TASKS, answers, fitted, holed, same_bits, simulated
+from models import STRATEGIES, TASKS, fitted, predictions, same_bits, simulated, with_missing
 
 from tritree import _core
 
@@ -19,8 +19,8 @@ from tritree import _core
 @pytest.mark.parametrize("n_jobs", [2, 4, 100])  # more than any test machine has, too
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_number_of_threads_changes_no_bit(missing: str, n_jobs: int) -> None:
-    X, y = simulated(400, holes=0.2)
-    rows = holed(X, 0.3)
+    X, y = simulated(400, missing=0.2)
+    rows = with_missing(X, 0.3)
     one = fitted(X, y, missing=missing, n_jobs=1).predict(rows)
     assert same_bits(one, fitted(X, y, missing=missing, n_jobs=n_jobs).predict(rows))
 
@@ -28,17 +28,17 @@ def test_number_of_threads_changes_no_bit(missing: str, n_jobs: int) -> None:
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("missing", ["trinary", "fractional", "surrogate"])
 def test_number_of_threads_changes_no_bit_of_a_large_tree(missing: str, task: str) -> None:
-    X, y = simulated(30_000, 6, holes=0.1, task=task)
-    rows = holed(X[:5_000], 0.3)
+    X, y = simulated(30_000, 6, missing=0.1, task=task)
+    rows = with_missing(X[:5_000], 0.3)
     weight = np.random.default_rng(2).exponential(size=len(y))
     one = fitted(X, y, weight, missing=missing, max_depth=4, n_jobs=1)
     many = fitted(X, y, weight, missing=missing, max_depth=4, n_jobs=4)
-    assert same_bits(answers(one, rows), answers(many, rows))
+    assert same_bits(predictions(one, rows), predictions(many, rows))
 
 
 def test_concurrent_predictions_of_one_model_are_those_of_one_thread() -> None:
     X, y = simulated(2_000, 8)
-    rows = holed(X, 0.4)
+    rows = with_missing(X, 0.4)
     expected = fitted(X, y, max_depth=4).predict(rows)
     model = fitted(X, y, max_depth=4)
     model.predict(rows[:50])  # partly grown
@@ -49,10 +49,10 @@ def test_concurrent_predictions_of_one_model_are_those_of_one_thread() -> None:
 
 
 def test_concurrent_fits_of_different_models_are_those_of_one_thread() -> None:
-    tables = [simulated(3_000, 6, holes=0.1, seed=seed) for seed in range(12)]
+    tables = [simulated(3_000, 6, missing=0.1, seed=seed) for seed in range(12)]
 
     def learn(table: Any) -> Any:
-        return fitted(*table, n_jobs=2).predict(holed(table[0]))
+        return fitted(*table, n_jobs=2).predict(with_missing(table[0]))
 
     expected = [learn(table) for table in tables]
     with ThreadPoolExecutor(6) as pool:
@@ -73,7 +73,7 @@ def test_the_first_infinite_value_is_named_with_any_number_of_threads() -> None:
 
 def fit_and_send(model: Any, X: Any, y: Any, sender: Any) -> None:
     """Predict with the inherited model and fit another one in a child process."""
-    rows = holed(X)
+    rows = with_missing(X)
     sender.send((model.predict(rows), fitted(X, y, n_jobs=2).predict(rows)))
 
 
@@ -93,7 +93,7 @@ def test_forked_child_fits_and_predicts() -> None:
     finally:
         child.kill()
         child.join()
-    expected = model.predict(holed(X))
+    expected = model.predict(with_missing(X))
     assert same_bits(inherited, expected)
     assert same_bits(own, expected)
 
@@ -102,7 +102,7 @@ def test_forked_child_fits_and_predicts() -> None:
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="fork is not available")
 def test_child_forked_while_a_thread_grows_the_tree_predicts_with_it() -> None:
     X, y = simulated(20_000, 8)
-    rows = holed(X[:2_000], 0.4)
+    rows = with_missing(X[:2_000], 0.4)
     expected = fitted(X, y, max_depth=4).predict(rows)
     model = fitted(X, y, max_depth=4)
     thread = threading.Thread(target=model.grow_all)

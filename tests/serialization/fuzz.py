@@ -26,7 +26,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pandas as pd
-from models import answers, simulated
+from models import predictions, simulated
 from serialization.samples import Arrays, description_and_arrays, half_grown, mixed, more_missing, seal
 
 import tritree
@@ -52,9 +52,9 @@ def models() -> Iterator[tuple[Any, Any]]:
     for task, missing in [("classification", "surrogate"), ("regression", "fractional")]:
         X, y = mixed(80, task=task)
         yield half_grown(X, y, missing=missing), more_missing(X[:30], seed=2)
-    X, y = simulated(300, 3, holes=0.1)
+    X, y = simulated(300, 3, missing=0.1)
     yield half_grown(X, y, np.arange(300) % 4 / 4), more_missing(X[:30], seed=2)
-    X, y = simulated(80, 3, holes=0.1)
+    X, y = simulated(80, 3, missing=0.1)
     asked = half_grown(X, y, max_depth=2).grow_all()
     assert asked.feature_importances_.any()
     yield asked, more_missing(X[:30], seed=2)
@@ -330,7 +330,7 @@ def rows_of(model: Any) -> Any:
 def use(model: Any) -> None:
     """Use a loaded model as a user may, within bounds."""
     rows = rows_of(model)
-    answers(model, rows)
+    predictions(model, rows)
     model.apply(rows)
     if not model._model.core.is_detached:
         try:
@@ -341,7 +341,7 @@ def use(model: Any) -> None:
     list(model._model.trees())
     if not model._model.is_detached:
         assert len(model.feature_importances_) == model.n_features_in_
-    answers(model, rows)
+    predictions(model, rows)
 
 
 def fuzz(family: str, n_changes: int, folder: Path) -> dict[str, Any]:
@@ -353,7 +353,7 @@ def fuzz(family: str, n_changes: int, folder: Path) -> dict[str, Any]:
         parts = (data,) if family == "damage" else description_and_arrays(data)
         model = tritree.load(original)
         rows = rows_of(model) if rows is None else rows
-        originals.append((parts, rows, answers(model, rows).tobytes()))
+        originals.append((parts, rows, predictions(model, rows).tobytes()))
         use(tritree.load(original))
     change, begin = FAMILIES[family], peak_memory()
     for number in range(n_changes):
@@ -364,7 +364,7 @@ def fuzz(family: str, n_changes: int, folder: Path) -> dict[str, Any]:
             outcomes["loaded"] += 1
             if family != "damage":
                 use(model)
-            elif answers(model, rows).tobytes() != expected:
+            elif predictions(model, rows).tobytes() != expected:
                 faults.append(f"{number}: other predictions")
         except ModelFileError as error:
             outcomes["refused"] += 1

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from corpus.cases import ESTIMATORS, TABLES, Data, make_data
 from corpus.measure import probe
-from models import answers, simulated
+from models import predictions, simulated
 from serialization.samples import half_grown, mixed, more_missing
 
 import tritree
@@ -39,7 +39,7 @@ def trinary_regressor() -> tuple[Any, Any]:
 
 def surrogate_classifier() -> tuple[Any, Any]:
     """Return a tree of classes that are text, on an array."""
-    X, y = simulated(200, 3, holes=0.1, seed=13, task="classification")
+    X, y = simulated(200, 3, missing=0.1, seed=13, task="classification")
     labels = [["low", "middle", "high"][k] for k in y]
     model = tritree.TrinaryTreeClassifier(missing="surrogate", max_depth=3, min_samples_leaf=10).fit(
         X, labels
@@ -140,7 +140,7 @@ def write(name: str, model: Any, rows: Any, **options: Any) -> None:
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
         "n_nodes": model.n_nodes_,
         "rows": table,
-        "predictions": answers(model, rows).tolist(),
+        "predictions": predictions(model, rows).tolist(),
         "n_nodes_after": model.n_nodes_,
     }
     expected.write_text(json.dumps(record) + "\n", encoding="utf-8")

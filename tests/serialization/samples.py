@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from models import answers, estimator, holed
+from models import estimator, predictions, with_missing
 from numpy.typing import NDArray
 from safetensors.numpy import load as deserialise
 from safetensors.numpy import save as serialise
@@ -58,7 +58,7 @@ def mixed(n_rows: int = 200, *, seed: int = 0, task: str = "regression") -> tupl
 def more_missing(table: Any, seed: int = 1) -> Any:
     """Return an array or a frame with more missing values."""
     if isinstance(table, np.ndarray):
-        return holed(table, seed=seed)
+        return with_missing(table, seed=seed)
     return table.mask(np.random.default_rng(seed).random(table.shape) < 0.3)
 
 
@@ -82,7 +82,7 @@ def same_model(one: Any, other: Any, X: Any) -> bool:
     """Return whether two trees are the same now, predict the same, and are the same after that."""
     if not same_tree(one, other):
         return False
-    return answers(one, X).tobytes() == answers(other, X).tobytes() and same_tree(one, other)
+    return predictions(one, X).tobytes() == predictions(other, X).tobytes() and same_tree(one, other)
 
 
 def description_and_arrays(data: bytes) -> tuple[dict[str, Any], Arrays]:

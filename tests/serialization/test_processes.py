@@ -13,7 +13,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from models import STRATEGIES, TASKS, answers
+from models import STRATEGIES, TASKS, predictions
 from serialization.samples import half_grown, mixed, more_missing, same_model
 
 FORMATS: dict[str, tuple[Callable[[Any, Path], Any], str]] = {
@@ -46,7 +46,7 @@ def test_another_process_predicts_and_grows_bit_for_bit_the_same(format_: str, t
         rows = more_missing(X, seed=2)
         rows.to_pickle(f"{path}.rows")
         write(model, path)
-        answers(model, rows)
+        predictions(model, rows)
     subprocess.run(
         [sys.executable, "-c", READER.format(read=read), *map(str, models)],
         check=True,
@@ -55,7 +55,7 @@ def test_another_process_predicts_and_grows_bit_for_bit_the_same(format_: str, t
     )
     for path, model in models.items():
         rows = more_missing(mixed(task=path.name)[0], seed=2)
-        assert np.load(f"{path}.predictions.npy").tobytes() == answers(model, rows).tobytes()
+        assert np.load(f"{path}.predictions.npy").tobytes() == predictions(model, rows).tobytes()
         assert np.load(f"{path}.values.npy").tobytes() == model.tree_.value.tobytes()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from models import STRATEGIES, TASKS, answers, simulated
+from models import STRATEGIES, TASKS, predictions, simulated
 from serialization.samples import half_grown, mixed, more_missing, same_model
 
 import tritree
@@ -37,7 +37,7 @@ def test_loaded_model_is_the_same(task: str, missing: str, path: Path) -> None:
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("task", TASKS)
 def test_loaded_model_of_an_array_with_weights_is_the_same(task: str, missing: str, path: Path) -> None:
-    X, y = simulated(200, 4, holes=0.2, task=task)
+    X, y = simulated(200, 4, missing=0.2, task=task)
     weight = np.random.default_rng(1).random(len(y))
     model = half_grown(X, y, weight, missing=missing)
     assert same_model(saved_and_loaded(model, path), model, more_missing(X, seed=2))
@@ -52,7 +52,7 @@ def test_loaded_root_without_a_split_is_the_same(path: Path) -> None:
 
 
 def test_binned_columns_and_columns_of_many_values_are_the_same(path: Path) -> None:
-    X, y = simulated(400, 3, holes=0.1)
+    X, y = simulated(400, 3, missing=0.1)
     X[:, 0] = np.round(X[:, 0], 1)
     for max_bins in (None, 8):
         model = half_grown(X, y, max_bins=max_bins)
@@ -117,7 +117,7 @@ def test_many_categories_come_back(n_categories: int, missing: str, path: Path) 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e307])
 def test_numbers_of_any_size_come_back(scale: float, path: Path) -> None:
-    X, y = simulated(200, 3, holes=0.1)
+    X, y = simulated(200, 3, missing=0.1)
     X, y = np.clip(X, -10, 10) * scale, np.clip(y, -10, 10) * scale
     model = half_grown(X, y)
     assert same_model(saved_and_loaded(model, path), model, more_missing(X))
@@ -180,7 +180,7 @@ def test_names_that_are_numbers_come_back(names: Any, path: Path) -> None:
     again = saved_and_loaded(half_grown(table, y), path)
     assert again._encoder.column_names == tuple(names)
     assert not hasattr(again, "feature_names_in_")
-    assert answers(again, table[table.columns[::-1]]).tobytes() == answers(again, table).tobytes()
+    assert predictions(again, table[table.columns[::-1]]).tobytes() == predictions(again, table).tobytes()
 
 
 def test_array_has_no_names_after_loading(path: Path) -> None:
@@ -192,14 +192,17 @@ def test_array_has_no_names_after_loading(path: Path) -> None:
 def test_columns_are_matched_by_name_after_loading(path: Path) -> None:
     X, y = mixed()
     again = saved_and_loaded(half_grown(X, y), path)
-    assert answers(again, X[X.columns[::-1]]).tobytes() == answers(again, X).tobytes()
+    assert predictions(again, X[X.columns[::-1]]).tobytes() == predictions(again, X).tobytes()
 
 
 def test_loaded_model_predicts_tables_of_another_library(path: Path) -> None:
     X, y = mixed()
     X = X[["number", "colour"]]
     model = half_grown(X, y)
-    assert answers(saved_and_loaded(model, path), pl.from_pandas(X)).tobytes() == answers(model, X).tobytes()
+    assert (
+        predictions(saved_and_loaded(model, path), pl.from_pandas(X)).tobytes()
+        == predictions(model, X).tobytes()
+    )
 
 
 @pytest.mark.parametrize(
@@ -303,7 +306,7 @@ def test_any_list_of_categorical_columns_comes_back_as_a_list(chosen: Any, path:
 
 
 def test_parameter_set_after_the_fit_does_not_change_the_tree_that_is_loaded(path: Path) -> None:
-    X, y = simulated(200, 3, holes=0.1)
+    X, y = simulated(200, 3, missing=0.1)
     model = half_grown(X, y).set_params(missing="mia", max_depth=9)
     again = saved_and_loaded(model, path)
     assert again.get_params() == model.get_params()

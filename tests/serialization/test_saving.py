@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import STRATEGIES, WITH_THIRD_BRANCHES, answers, fitted, holed, same_bits, simulated
+from models import STRATEGIES, WITH_THIRD_BRANCHES, fitted, predictions, same_bits, simulated, with_missing
 from serialization.samples import description_and_arrays, half_grown, mixed, same_model, same_tree
 from sklearn.exceptions import NotFittedError
 
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def small(**parameters: Any) -> Any:
-    return half_grown(*simulated(100, 3, holes=0.1), **parameters)
+    return half_grown(*simulated(100, 3, missing=0.1), **parameters)
 
 
 def names_in(folder: Path) -> list[str]:
@@ -155,11 +155,11 @@ def test_replaced_file_keeps_its_permissions(path: Path) -> None:
 
 
 def test_saving_does_not_change_the_model(path: Path) -> None:
-    X, y = simulated(200, 4, holes=0.2)
+    X, y = simulated(200, 4, missing=0.2)
     model, other = half_grown(X, y), half_grown(X, y)
     model.save(path)
     model.save(path, training_rows=False)
-    assert same_model(model, other, holed(X))
+    assert same_model(model, other, with_missing(X))
 
 
 def test_description_has_format_version_and_columns(path: Path) -> None:
@@ -243,13 +243,13 @@ def test_loaded_tree_has_as_many_nodes_grown_on_demand(path: Path) -> None:
 
 
 def test_tree_can_be_saved_while_it_grows(tmp_path: Path) -> None:
-    X, y = simulated(200, 4, holes=0.2)
+    X, y = simulated(200, 4, missing=0.2)
     model = again = fitted(X, y)
     for step in range(3):
         again.save(tmp_path / "model")
         again = tritree.load(tmp_path / "model")
-        rows = holed(X, seed=step)
-        assert same_bits(answers(again, rows), answers(model, rows))
+        rows = with_missing(X, seed=step)
+        assert same_bits(predictions(again, rows), predictions(model, rows))
     assert same_tree(again, model)
 
 
@@ -267,7 +267,7 @@ def test_ungrown_third_branch_predicts_the_value_of_its_node_and_warns_without_t
 
 def test_grown_third_branches_predict_the_same_without_training_rows_or_warnings(path: Path) -> None:
     X, y = simulated(200, 3)
-    model, rows = fitted(X, y), holed(X)
+    model, rows = fitted(X, y), with_missing(X)
     expected = model.predict(rows)
     model.save(path, training_rows=False)
     with warnings.catch_warnings():

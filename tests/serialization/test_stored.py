@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from corpus.measure import probe
-from models import answers, same_bits
+from models import predictions, same_bits
 from serialization import make_stored
 
 import tritree
@@ -36,11 +36,11 @@ def rows_of(rows: Any) -> Any:
 
 def assert_as_stored(model: Any, stored: dict[str, Any]) -> None:
     """Check that the predictions of a model are those that were stored, to the bit."""
-    found, predictions = answers(model, rows_of(stored["rows"])), np.array(stored["predictions"])
+    found, before = predictions(model, rows_of(stored["rows"])), np.array(stored["predictions"])
     # the last bits of exponentials and logarithms differ between machines
     is_same_machine = stored.get("probe") in (None, probe())
-    np.testing.assert_allclose(found, predictions, rtol=0 if is_same_machine else 1e-12, atol=0)
-    assert same_bits(found, predictions) or not is_same_machine
+    np.testing.assert_allclose(found, before, rtol=0 if is_same_machine else 1e-12, atol=0)
+    assert same_bits(found, before) or not is_same_machine
 
 
 def test_there_are_stored_files() -> None:
@@ -68,7 +68,7 @@ def test_stored_file_grows_as_it_did(path: Path) -> None:
     stored = expected(path)
     model = tritree.load(path)
     assert model.n_nodes_ == stored["n_nodes"]
-    answers(model, rows_of(stored["rows"]))
+    predictions(model, rows_of(stored["rows"]))
     assert model.n_nodes_ == stored["n_nodes_after"]
 
 
