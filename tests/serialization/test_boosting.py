@@ -166,6 +166,8 @@ def describe(name: str, value: Any) -> Any:
         describe("growth_parameters", {}),
         describe("baseline", []),
         describe("baseline", ["x"]),
+        describe("baseline", [10**400]),
+        describe("baseline", [float("nan")]),
         describe("baseline", [0.0, 1.0]),
         describe("estimator", "boosting classifier"),
         describe("parameters.max_iter", -3),

@@ -13,6 +13,7 @@ importances       feature importances of a tree or a forest, if they were comput
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,7 @@ __all__ = ["get_state", "restore_model"]
 Arrays = dict[str, "NDArray[Any]"]
 
 _LADDER_PARTS, _BOOSTING_PARTS = ("trees", "ladders", "data", "distributions"), ("trees", "bins")
+_LARGEST_FLOAT = sys.float_info.max
 #: What the core raises if a state is inconsistent.
 _STATE_ERRORS = (ValueError, TypeError, RuntimeError, OverflowError, KeyError)
 
@@ -81,8 +83,9 @@ def restore_model(
     state: dict[str, Any] = {"params": description.get("growth_parameters", dict), **parts}
     if kind == "boosting":
         baseline = description.get("baseline", list)
-        if any(type(value) not in (int, float) for value in baseline):
-            raise ModelFileError("'baseline' must be numbers")
+        # an integer may be too large for a float
+        if any(type(value) not in (int, float) or abs(value) > _LARGEST_FLOAT for value in baseline):
+            raise ModelFileError("'baseline' must be finite numbers")
         state["baseline"] = list(map(float, baseline))
     else:
         n_rows = description.get_or_none("n_rows", int)
