@@ -21,7 +21,7 @@ using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Binned columns as Python holds them; models share them.
+/// Binned columns owned by Python and shared with models.
 struct SharedColumns {
     std::shared_ptr<const BinnedColumns> binned;
 };
@@ -35,7 +35,7 @@ nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> data) {
     return nb::ndarray<nb::numpy, T>(owned->data(), 1, &n, owner);
 }
 
-/// Return a NumPy array of this shape that owns memory.
+/// Return a NumPy array of the given shape that owns the memory.
 template <class T>
 nb::ndarray<nb::numpy, T> to_numpy(std::unique_ptr<T[]> data, std::vector<std::size_t> shape) {
     T* owned = data.release();
@@ -48,7 +48,7 @@ std::vector<T> to_vector(const Vector<T>& array) {
     return {array.data(), array.data() + array.shape(0)};
 }
 
-/// Return an entry of a state, of exactly this type.
+/// Return an entry of a dict, which must have exactly this type.
 template <class T>
 T entry(const nb::dict& from, const char* name) {
     T found;
@@ -58,7 +58,8 @@ T entry(const nb::dict& from, const char* name) {
     return found;
 }
 
-/// Return a function for the `for_each_..._array` lists that reads arrays from a dict; absent ones stay empty.
+/// Return a function for the `for_each_..._array` lists that reads arrays from a dict; absent ones stay
+/// empty.
 inline auto reads_from(const nb::dict& from) {
     return [&from](const char* name, auto& array) {
         using T = typename std::remove_reference_t<decltype(array)>::value_type;
@@ -76,7 +77,8 @@ inline auto writes_to(nb::dict& into) {
 /// Throw KeyboardInterrupt if Ctrl-C was pressed.
 void check_signals();
 
-/// Return views of the user's columns, each n_rows long, given one by one or as a matrix; they are valid while `keep` is.
+/// Return views of the user's columns of length `n_rows`, given as a sequence or as a matrix; `keep` keeps
+/// their memory alive.
 TableView view_table(const nb::object& columns, std::size_t n_rows, std::vector<AnyArray>& keep);
 
 nb::dict params_to_dict(const GrowthParameters& params);

@@ -35,7 +35,8 @@ ColumnView view_of(const AnyArray& array) {
 TableView view_table(const nb::object& columns, std::size_t n_rows, std::vector<AnyArray>& keep) {
     TableView table{{}, n_rows};
     if (AnyArray matrix; nb::try_cast(columns, matrix)) {
-        if (matrix.ndim() != 2 || matrix.shape(0) != n_rows) throw nb::value_error("columns of different lengths");
+        if (matrix.ndim() != 2 || matrix.shape(0) != n_rows)
+            throw nb::value_error("columns of different lengths");
         ColumnView view = view_of(matrix);
         for (std::size_t j = 0; j < matrix.shape(1);
              ++j, view.data += matrix.stride(1) * static_cast<std::ptrdiff_t>(matrix.itemsize()))
@@ -49,7 +50,8 @@ TableView view_table(const nb::object& columns, std::size_t n_rows, std::vector<
             continue;
         }
         const auto array = nb::cast<AnyArray>(item);
-        if (array.ndim() != 1 || array.shape(0) != n_rows) throw nb::value_error("columns of different lengths");
+        if (array.ndim() != 1 || array.shape(0) != n_rows)
+            throw nb::value_error("columns of different lengths");
         table.columns.push_back(view_of(array));
         keep.push_back(array);
     }
@@ -58,8 +60,8 @@ TableView view_table(const nb::object& columns, std::size_t n_rows, std::vector<
 
 namespace {
 
-void make_columns(SharedColumns* self, const nb::sequence& columns, const std::vector<std::int64_t>& n_categories,
-                  std::uint32_t max_bins, int n_threads) {
+void make_columns(SharedColumns* self, const nb::sequence& columns,
+                  const std::vector<std::int64_t>& n_categories, std::uint32_t max_bins, int n_threads) {
     if (nb::len(columns) == 0 || nb::len(columns) != n_categories.size()) throw nb::value_error("no columns");
     const auto n_rows = static_cast<std::size_t>(nb::cast<AnyArray>(columns[0]).shape(0));
     std::vector<AnyArray> keep;
@@ -70,8 +72,8 @@ void make_columns(SharedColumns* self, const nb::sequence& columns, const std::v
             throw nb::type_error("the dtype of a column does not match its number of categories");
     }
     nb::gil_scoped_release release;
-    new (self)
-        SharedColumns{std::make_shared<const BinnedColumns>(bin_columns(table, n_categories, max_bins, n_threads))};
+    new (self) SharedColumns{
+        std::make_shared<const BinnedColumns>(bin_columns(table, n_categories, max_bins, n_threads))};
 }
 
 const BinnedColumn& column_at(const SharedColumns& shared, std::size_t column) {

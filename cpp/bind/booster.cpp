@@ -13,12 +13,15 @@
 namespace tritree::bind {
 namespace {
 
-/// `data` are the binned columns that the model was made with, or columns to continue with.
+/// `data` is the binned columns that the model was created with, or the columns of a table to continue
+/// training with.
 std::shared_ptr<Booster> make_booster(const nb::object& data, const std::shared_ptr<BoostedModel>& model,
                                       const std::string& loss_name, double quantile, const Vector<double>& y,
                                       const std::optional<Vector<double>>& weight, double learning_rate,
-                                      double subsample, const std::optional<Vector<double>>& raw, int n_threads) {
-    Loss loss{from_name(loss_name, kLosses), quantile, static_cast<int>(model->n_outputs()), to_vector(y), {}};
+                                      double subsample, const std::optional<Vector<double>>& raw,
+                                      int n_threads) {
+    Loss loss{
+        from_name(loss_name, kLosses), quantile, static_cast<int>(model->n_outputs()), to_vector(y), {}};
     if (weight) loss.weight = to_vector(*weight);
     const std::size_t n = loss.n_rows(), k = model->n_outputs();
     std::shared_ptr<const BinnedColumns> columns;
@@ -32,17 +35,17 @@ std::shared_ptr<Booster> make_booster(const nb::object& data, const std::shared_
     if (n == 0 || (columns && columns->n_rows != n) || (weight && loss.weight.size() != n) ||
         (raw && raw->shape(0) != n * k) || n_columns != model->n_columns())
         throw nb::value_error("columns, target and weights of different lengths");
-    std::vector<double> so_far;
+    std::vector<double> raw_predictions;
     if (raw)
-        so_far = to_vector(*raw);
+        raw_predictions = to_vector(*raw);
     else
-        for (std::size_t i = 0; i < n * k; ++i) so_far.push_back(model->baseline()[i / n]);
+        for (std::size_t i = 0; i < n * k; ++i) raw_predictions.push_back(model->baseline()[i / n]);
     nb::gil_scoped_release release;
     BinnedRows rows = columns ? to_rows(*columns, model->mapper(), nullptr, n_threads)
                               : bin_rows(table, model->mapper(), n_threads);
     return std::make_shared<Booster>(std::move(rows), std::move(columns), std::move(loss),
-                                     BoostingParameters{learning_rate, subsample}, model, std::move(so_far),
-                                     n_threads);
+                                     BoostingParameters{learning_rate, subsample}, model,
+                                     std::move(raw_predictions), n_threads);
 }
 
 }  // namespace

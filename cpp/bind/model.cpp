@@ -18,7 +18,7 @@ namespace {
 
 // ---- any model ----
 
-/// Rows of the user, checked and prepared for a model.
+/// The user's rows, validated and prepared for a model.
 struct InputRows {
     InputRows(const GrowingModel& model, const nb::object& columns, std::size_t n_rows, int n_threads) {
         TableView table = view_table(columns, n_rows, keep);
@@ -38,7 +38,8 @@ nb::tuple predict(GrowingModel& model, const nb::object& columns, std::size_t n_
     if (model.params().estimates_variance) variance = std::make_unique_for_overwrite<double[]>(n_rows * k);
     {
         nb::gil_scoped_release release;
-        model.predict(input.rows, {begin, end}, {values.get(), variance.get(), nullptr}, n_threads, &check_signals);
+        model.predict(input.rows, {begin, end}, {values.get(), variance.get(), nullptr}, n_threads,
+                      &check_signals);
     }
     nb::object second = nb::none();
     if (variance) second = nb::cast(to_numpy(std::move(variance), {n_rows, k}));
@@ -51,13 +52,16 @@ auto apply(GrowingModel& model, const nb::object& columns, std::size_t n_rows, i
     auto nodes = std::make_unique_for_overwrite<std::int32_t[]>(std::max<std::size_t>(n_rows * n_trees, 1));
     {
         nb::gil_scoped_release release;
-        model.predict(input.rows, {0, n_iterations}, {nullptr, nullptr, nodes.get()}, n_threads, &check_signals);
+        model.predict(input.rows, {0, n_iterations}, {nullptr, nullptr, nodes.get()}, n_threads,
+                      &check_signals);
     }
     return to_numpy(std::move(nodes), {n_rows, n_trees});
 }
 
-nb::tuple leaf_fractions(const BoostedModel& model, const nb::object& columns, std::size_t n_rows, int n_threads) {
-    if (model.params().missing != Strategy::Fractional) throw nb::value_error("the strategy is not fractional");
+nb::tuple leaf_fractions(const BoostedModel& model, const nb::object& columns, std::size_t n_rows,
+                         int n_threads) {
+    if (model.params().missing != Strategy::Fractional)
+        throw nb::value_error("the strategy is not fractional");
     const InputRows input(model, columns, n_rows, n_threads);
     std::vector<std::int64_t> begin(1, 0), row;
     std::vector<std::int32_t> node;
@@ -93,8 +97,8 @@ Tree tree_of(const GrowingModel& model, std::size_t number) {
 
 // ---- single trees and forests ----
 
-Target read_target(const BinnedColumns& binned, const nb::object& y, const std::optional<Vector<double>>& weight,
-                   const GrowthParameters& params) {
+Target read_target(const BinnedColumns& binned, const nb::object& y,
+                   const std::optional<Vector<double>>& weight, const GrowthParameters& params) {
     Target target;
     target.n_classes = params.n_classes;
     if (params.n_classes > 0) {
@@ -105,7 +109,8 @@ Target read_target(const BinnedColumns& binned, const nb::object& y, const std::
         target.y = to_vector(nb::cast<Vector<double>>(y));
     }
     if (weight) target.weight = to_vector(*weight);
-    if (target.n_rows() != binned.n_rows || binned.n_rows == 0 || (weight && target.weight.size() != binned.n_rows))
+    if (target.n_rows() != binned.n_rows || binned.n_rows == 0 ||
+        (weight && target.weight.size() != binned.n_rows))
         throw nb::value_error("columns, target and weights of different lengths");
     return target;
 }
@@ -119,7 +124,8 @@ std::shared_ptr<LadderModel> make_ladder_model(const SharedColumns& shared, cons
 }
 
 std::shared_ptr<LadderModel> copy_with_rows(const LadderModel& model, const SharedColumns& shared,
-                                            const nb::object& y, const std::optional<Vector<double>>& weight) {
+                                            const nb::object& y,
+                                            const std::optional<Vector<double>>& weight) {
     auto data = std::make_shared<const TrainingData>(
         TrainingData{shared.binned, read_target(*shared.binned, y, weight, model.params())});
     nb::gil_scoped_release release;
@@ -127,10 +133,11 @@ std::shared_ptr<LadderModel> copy_with_rows(const LadderModel& model, const Shar
 }
 
 void add_trees(LadderModel& model, const std::vector<std::uint64_t>& seeds,
-               const std::optional<std::vector<Vector<std::uint32_t>>>& in_bags, std::size_t n_rows, int n_threads,
-               const std::optional<std::function<void()>>& on_tree) {
+               const std::optional<std::vector<Vector<std::uint32_t>>>& in_bags, std::size_t n_rows,
+               int n_threads, const std::optional<std::function<void()>>& on_tree) {
     std::vector<std::vector<std::uint32_t>> rows(seeds.size());
-    if (in_bags && in_bags->size() != seeds.size()) throw nb::value_error("seeds and samples of different lengths");
+    if (in_bags && in_bags->size() != seeds.size())
+        throw nb::value_error("seeds and samples of different lengths");
     for (std::size_t i = 0; in_bags && i < seeds.size(); ++i) {
         rows[i] = to_vector((*in_bags)[i]);
         for (std::size_t r = 0; r < rows[i].size(); ++r)
@@ -173,7 +180,7 @@ nb::dict target_distribution(LadderModel& model, std::size_t tree, const Vector<
 nb::dict ladder_state(const LadderModel& model, bool with_rows) {
     LadderModelState saved;
     {
-        nb::gil_scoped_release release;  // whoever waits for the lock must not block Python
+        nb::gil_scoped_release release;  // do not hold the GIL while waiting for the model's lock
         saved = save_model(model, with_rows);
     }
     nb::dict state, trees, distributions;
@@ -221,8 +228,8 @@ std::shared_ptr<BoostedModel> make_boosted_model(const SharedColumns& shared, co
     return std::make_shared<BoostedModel>(std::move(mapper), params, baseline);
 }
 
-void keep_background(BoostedModel& model, const SharedColumns& shared, const std::optional<Vector<double>>& weight,
-                     std::size_t max_rows, int n_threads) {
+void keep_background(BoostedModel& model, const SharedColumns& shared,
+                     const std::optional<Vector<double>>& weight, std::size_t max_rows, int n_threads) {
     if (shared.binned->columns.size() != model.n_columns() ||
         (weight && weight->shape(0) != shared.binned->n_rows))
         throw nb::value_error("columns and weights of different lengths");
@@ -296,8 +303,8 @@ void bind_model(nb::module_& m) {
         .def_static("from_state", &ladder_from_state, nb::arg("state"));
     nb::class_<BoostedModel, GrowingModel>(m, "BoostedModel")
         .def(nb::new_(&make_boosted_model), nb::arg("binned"), nb::arg("params"), nb::arg("baseline"))
-        .def("keep_background", &keep_background, nb::arg("binned"), nb::arg("weight").none(), nb::arg("max_rows"),
-             nb::arg("n_threads"))
+        .def("keep_background", &keep_background, nb::arg("binned"), nb::arg("weight").none(),
+             nb::arg("max_rows"), nb::arg("n_threads"))
         .def("leaf_fractions", &leaf_fractions, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
         .def_prop_ro("baseline", &BoostedModel::baseline)
         .def("state", &boosted_state, nb::arg("with_rows"))

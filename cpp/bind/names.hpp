@@ -12,17 +12,18 @@
 
 namespace tritree::bind {
 
-// The names that Python has for the core's enumerations.
+// Python names of the enumerations of the core.
 
-inline constexpr std::array kStrategies{
-    std::pair{"trinary", Strategy::Trinary},       std::pair{"trinary_mia", Strategy::TrinaryMia},
-    std::pair{"mia", Strategy::Mia},               std::pair{"majority", Strategy::Majority},
-    std::pair{"fractional", Strategy::Fractional}, std::pair{"surrogate", Strategy::Surrogate}};
+inline constexpr std::array kStrategies{std::pair{"trinary", Strategy::Trinary},
+                                        std::pair{"trinary_mia", Strategy::TrinaryMia},
+                                        std::pair{"mia", Strategy::Mia},
+                                        std::pair{"majority", Strategy::Majority},
+                                        std::pair{"fractional", Strategy::Fractional},
+                                        std::pair{"surrogate", Strategy::Surrogate}};
 
-inline constexpr std::array kCriteria{std::pair{"squared_error", CriterionKind::SquaredError},
-                                      std::pair{"entropy", CriterionKind::Entropy},
-                                      std::pair{"gini", CriterionKind::Gini},
-                                      std::pair{"entropy_times_rows", CriterionKind::EntropyTimesRows}};
+inline constexpr std::array kCriteria{
+    std::pair{"squared_error", CriterionKind::SquaredError}, std::pair{"entropy", CriterionKind::Entropy},
+    std::pair{"gini", CriterionKind::Gini}, std::pair{"entropy_times_rows", CriterionKind::EntropyTimesRows}};
 
 inline constexpr std::array kLosses{std::pair{"squared_error", LossKind::SquaredError},
                                     std::pair{"absolute_error", LossKind::AbsoluteError},
@@ -41,7 +42,8 @@ auto from_name(const std::string& name, const Names& names) {
 
 template <class T, class Names>
 const char* to_name(T value, const Names& names) {
-    return std::find_if(names.begin(), names.end(), [&](const auto& pair) { return pair.second == value; })->first;
+    return std::find_if(names.begin(), names.end(), [&](const auto& pair) { return pair.second == value; })
+        ->first;
 }
 
 }  // namespace tritree::bind

@@ -10,12 +10,12 @@
 namespace tritree::bind {
 namespace {
 
-void make_params(GrowthParameters* self, const std::string& missing, int max_depth, std::int64_t max_leaf_nodes,
-                 std::int64_t min_samples_leaf, double max_features, bool split_on_missing, std::uint64_t seed,
-                 std::int64_t max_third_nodes, const std::string& criterion, int n_classes, int max_surrogates,
-                 bool keep_best_split_only, bool missing_counts_on_both_sides, double l2,
-                 const std::vector<std::int8_t>& monotonic, int third_depth_extra, std::int64_t third_rows,
-                 bool estimates_variance) {
+void make_params(GrowthParameters* self, const std::string& missing, int max_depth,
+                 std::int64_t max_leaf_nodes, std::int64_t min_samples_leaf, double max_features,
+                 bool split_on_missing, std::uint64_t seed, std::int64_t max_third_nodes,
+                 const std::string& criterion, int n_classes, int max_surrogates, bool keep_best_split_only,
+                 bool missing_counts_on_both_sides, double l2, const std::vector<std::int8_t>& monotonic,
+                 int third_depth_extra, std::int64_t third_rows, bool estimates_variance) {
     const GrowthParameters params{from_name(missing, kStrategies),
                                   max_depth,
                                   max_leaf_nodes,
@@ -90,14 +90,15 @@ void bind_parameters(nb::module_& m) {
     nb::class_<GrowthParameters>(m, "GrowthParameters")
         .def("__init__", &make_params, nb::kw_only(), nb::arg("missing"), nb::arg("max_depth"),
              nb::arg("max_leaf_nodes") = defaults.max_leaf_nodes, nb::arg("min_samples_leaf"),
-             nb::arg("max_features") = defaults.max_features, nb::arg("split_on_missing") = defaults.split_on_missing,
-             nb::arg("seed") = defaults.seed, nb::arg("max_third_nodes") = defaults.max_third_nodes,
-             nb::arg("criterion") = "squared_error", nb::arg("n_classes") = defaults.n_classes,
-             nb::arg("max_surrogates") = defaults.max_surrogates,
+             nb::arg("max_features") = defaults.max_features,
+             nb::arg("split_on_missing") = defaults.split_on_missing, nb::arg("seed") = defaults.seed,
+             nb::arg("max_third_nodes") = defaults.max_third_nodes, nb::arg("criterion") = "squared_error",
+             nb::arg("n_classes") = defaults.n_classes, nb::arg("max_surrogates") = defaults.max_surrogates,
              nb::arg("keep_best_split_only") = defaults.keep_best_split_only,
              nb::arg("missing_counts_on_both_sides") = defaults.missing_counts_on_both_sides,
              nb::arg("l2") = defaults.l2, nb::arg("monotonic") = defaults.monotonic,
-             nb::arg("third_depth_extra") = defaults.third_depth_extra, nb::arg("third_rows") = defaults.third_rows,
+             nb::arg("third_depth_extra") = defaults.third_depth_extra,
+             nb::arg("third_rows") = defaults.third_rows,
              nb::arg("estimates_variance") = defaults.estimates_variance);
 }
 

@@ -13,12 +13,15 @@ nb::dict decision_paths_of(const Tree& tree, const nb::object& columns, std::siz
     std::vector<AnyArray> keep;
     const TableView table = view_table(columns, n_rows, keep);
     for (const std::int32_t column : tree.split.column)
-        if (column >= static_cast<std::int32_t>(table.columns.size())) throw nb::value_error("too few columns");
+        if (column >= static_cast<std::int32_t>(table.columns.size()))
+            throw nb::value_error("too few columns");
     for (const std::int32_t column : tree.surrogate.column)
-        if (column >= static_cast<std::int32_t>(table.columns.size())) throw nb::value_error("too few columns");
+        if (column >= static_cast<std::int32_t>(table.columns.size()))
+            throw nb::value_error("too few columns");
     const std::span<const std::int64_t> numbers(rows.data(), rows.shape(0));
     for (const std::int64_t row : numbers)
-        if (row < 0 || static_cast<std::size_t>(row) >= n_rows) throw nb::index_error("row index out of range");
+        if (row < 0 || static_cast<std::size_t>(row) >= n_rows)
+            throw nb::index_error("row index out of range");
     DecisionPaths paths;
     {
         nb::gil_scoped_release release;
@@ -43,7 +46,7 @@ void bind_tree(nb::module_& m) {
     nb::class_<Tree> tree(m, "Tree");
     tree.def_ro("n_fitted", &Tree::n_fitted);
     tree.def("decision_paths", &decision_paths_of, nb::arg("columns"), nb::arg("n_rows"), nb::arg("rows"));
-    // Read-only views that keep the tree alive. Which member an array is, is found by its offset.
+    // Read-only views that keep the tree alive. The offset of an array identifies the member.
     const Tree example;
     const auto add = [&](const char* name, const auto& member) {
         const auto offset = reinterpret_cast<const char*>(&member) - reinterpret_cast<const char*>(&example);

@@ -24,7 +24,7 @@
 namespace tritree {
 namespace {
 
-/// One call of parallel_for: workers and the caller draw task numbers until they are used up.
+/// One call of parallel_for: the caller and its helpers take task indices until none are left.
 struct Job {
     Job(std::size_t n, int helpers, const std::function<void(std::size_t)>& f)
         : n_tasks(n), max_helpers(helpers), task(f) {}
@@ -50,90 +50,90 @@ struct Job {
     int helpers = 0;  // guarded by the pool's mutex
     std::mutex error_mutex;
     std::exception_ptr error;
-    std::size_t error_task = n_tasks;  // tasks are drawn in order, so all before this one have been run
+    std::size_t error_task = n_tasks;  // tasks start in order: all before this one have run
 };
 
 thread_local bool inside_task = false;
 
-/// The process-wide threads. They are never joined: at exit they wait for work that does not come.
+/// The process-wide thread pool. Its threads are never joined: they still wait for work when the process
+/// exits.
 ///
-/// Where several threads call at once, each works on its own job, and helpers join one only while fewer
-/// threads are at work, all jobs together, than that job was given: many callers do not make many times as
-/// many threads.
+/// Concurrent callers each work on their own job. A helper joins a job only while the number of active
+/// threads, over all jobs, is below the limit of that job: many callers do not oversubscribe the machine.
 class Pool {
   public:
     void run(const std::shared_ptr<Job>& job) {
         {
             std::lock_guard lock(mutex_);
-            hire(job->max_helpers);
+            start_workers(job->max_helpers);
             jobs_.push_back(job);
-            ++n_working_;
+            ++n_active_;
         }
-        wake_.notify_all();
+        work_available_.notify_all();
         inside_task = true;
         job->work();
         inside_task = false;
         std::unique_lock lock(mutex_);
         std::erase(jobs_, job);
-        --n_working_;
-        if (!jobs_.empty()) wake_.notify_all();  // there is room for a helper now
-        done_.wait(lock, [&] { return job->helpers == 0; });
+        --n_active_;
+        if (!jobs_.empty()) work_available_.notify_all();  // another job may use a helper now
+        helper_done_.wait(lock, [&] { return job->helpers == 0; });
     }
 
   private:
-    /// Start workers until there are as many as wanted, or as the system allows: the caller works in any
-    /// case.
-    void hire(int wanted) {
+    /// Start threads until there are `n_workers`. If the system refuses one, fewer will do: the caller takes
+    /// tasks as well.
+    void start_workers(int n_workers) {
         try {
-            for (; n_workers_ < wanted; ++n_workers_) std::thread([this] { serve(); }).detach();
+            for (; n_workers_ < n_workers; ++n_workers_) std::thread([this] { run_worker(); }).detach();
         } catch (const std::system_error&) {
         }
     }
 
-    std::shared_ptr<Job> find() {
+    std::shared_ptr<Job> find_job() {
         for (const auto& job : jobs_)
-            if (n_working_ <= job->max_helpers && !job->exhausted()) return job;
+            if (n_active_ <= job->max_helpers && !job->exhausted()) return job;
         return nullptr;
     }
 
-    void serve() {
+    void run_worker() {
         inside_task = true;
         std::unique_lock lock(mutex_);
         for (;;) {
             std::shared_ptr<Job> job;
-            wake_.wait(lock, [&] { return (job = find()) != nullptr; });
+            work_available_.wait(lock, [&] { return (job = find_job()) != nullptr; });
             ++job->helpers;
-            ++n_working_;
+            ++n_active_;
             lock.unlock();
             job->work();
             lock.lock();
             --job->helpers;
-            --n_working_;
-            done_.notify_all();
+            --n_active_;
+            helper_done_.notify_all();
         }
     }
 
     std::mutex mutex_;
-    std::condition_variable wake_, done_;
+    std::condition_variable work_available_, helper_done_;
     std::deque<std::shared_ptr<Job>> jobs_;
     int n_workers_ = 0;
-    int n_working_ = 0;  // callers and helpers at work
+    int n_active_ = 0;  // callers and helpers that run tasks
 };
 
 /// Return the pool of this process. A forked child inherits none of its parent's threads, so it gets a new
 /// pool; the old one is left alone, because its mutex may have been held at the fork.
 Pool& pool() {
-    struct Owned {
+    struct ProcessPool {
         long process;
         Pool pool;
     };
-    static std::atomic<Owned*> current{nullptr};
+    static std::atomic<ProcessPool*> current{nullptr};
     const long process = static_cast<long>(getpid());
-    Owned* found = current.load();
+    ProcessPool* found = current.load();
     while (found == nullptr || found->process != process) {
-        auto mine = std::make_unique<Owned>();
-        mine->process = process;
-        if (current.compare_exchange_strong(found, mine.get())) return mine.release()->pool;
+        auto fresh = std::make_unique<ProcessPool>();
+        fresh->process = process;
+        if (current.compare_exchange_strong(found, fresh.get())) return fresh.release()->pool;
     }
     return found->pool;
 }
@@ -162,7 +162,7 @@ void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(s
 std::shared_lock<std::shared_mutex> block_fork() {
     static std::shared_mutex* gate = new std::shared_mutex;
 #if !defined(_WIN32)
-    // The child makes a new one: to a mutex, the thread that holds it is another there.
+    // The child replaces the mutex: the thread that locked it in the parent is a different one there.
     static const int registered =
         pthread_atfork([] { gate->lock(); }, [] { gate->unlock(); }, [] { gate = new std::shared_mutex; });
     (void)registered;
@@ -171,8 +171,8 @@ std::shared_lock<std::shared_mutex> block_fork() {
 }
 
 int threads_for(std::size_t work, int n_threads) {
-    constexpr std::size_t kWorthWaking = 1 << 15;  // about as long as a sleeping thread takes to come
-    return static_cast<int>(std::min<std::size_t>(work / kWorthWaking + 1, std::max(n_threads, 1)));
+    constexpr std::size_t kMinWorkPerThread = 1 << 15;  // about the time to wake a sleeping thread
+    return static_cast<int>(std::min<std::size_t>(work / kMinWorkPerThread + 1, std::max(n_threads, 1)));
 }
 
 void parallel_blocks(std::size_t n, std::size_t block, int n_threads,

@@ -9,8 +9,8 @@
 
 namespace tritree {
 
-// Random choices are hashes of a seed and of what is chosen, not draws from a generator: they do not depend on
-// the order in which nodes are grown, nor on threads.
+// Random choices are hashes of a seed and an index, not draws from a generator, so they do not depend on the
+// order in which nodes are grown or on the number of threads.
 
 /// Return a pseudo-random hash of two numbers (splitmix64).
 inline std::uint64_t hash_seed(std::uint64_t a, std::uint64_t b) {
@@ -20,7 +20,7 @@ inline std::uint64_t hash_seed(std::uint64_t a, std::uint64_t b) {
     return x ^ (x >> 31);
 }
 
-/// Return the number of columns that a fraction of them amounts to: at least one.
+/// Return the number of columns in a fraction of `n_columns`: at least one.
 inline std::size_t n_sampled_columns(std::size_t n_columns, double fraction) {
     const auto n = static_cast<std::size_t>(fraction * static_cast<double>(n_columns));
     return std::clamp<std::size_t>(n, std::min<std::size_t>(n_columns, 1), n_columns);
@@ -50,7 +50,7 @@ inline std::vector<std::int32_t> sample_columns(std::span<const std::int32_t> co
     return sampled;
 }
 
-/// Return `n` of the row numbers 0 ... n_rows - 1, sampled without replacement, in ascending order.
+/// Return `n` of the row indices 0 ... n_rows - 1, sampled without replacement, in ascending order.
 std::vector<std::uint32_t> sample_rows(std::size_t n_rows, std::size_t n, std::uint64_t seed);
 
 }  // namespace tritree

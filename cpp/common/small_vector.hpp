@@ -10,7 +10,8 @@ namespace tritree {
 template <class T>
 class SmallVector {
   public:
-    explicit SmallVector(int n) : heap_(static_cast<std::size_t>(n) > kInline ? static_cast<std::size_t>(n) : 0) {}
+    explicit SmallVector(int n)
+        : heap_(static_cast<std::size_t>(n) > kInline ? static_cast<std::size_t>(n) : 0) {}
 
     T* data() { return heap_.empty() ? inline_.data() : heap_.data(); }
     const T* data() const { return heap_.empty() ? inline_.data() : heap_.data(); }

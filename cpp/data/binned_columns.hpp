@@ -6,23 +6,23 @@
 
 namespace tritree {
 
-/// Maximum number of bins of a column: of the 65,536 values of 16 bits one stands for missing values and one
-/// is reserved.
+/// Maximum number of bins of a column: 16-bit bins also need a value for missing values and one for unseen
+/// categories.
 inline constexpr std::uint32_t kMaxBins = 65534;
 
-/// One column as bins 0 ... n_bins - 1 in the order of its values, and n_bins for missing values. The bin of a
-/// categorical column is the integer of a category.
+/// A binned column: bins 0 ... n_bins - 1 in ascending order of the values, and n_bins for missing values. In
+/// a categorical column a bin is a category code.
 struct BinnedColumn {
     bool categorical = false;
     std::uint32_t n_bins = 0;
-    std::vector<std::uint8_t> bins8;    ///< the bins, if n_bins <= 255
-    std::vector<std::uint16_t> bins16;  ///< the bins otherwise
+    std::vector<std::uint8_t> bins8;       ///< the bins, if n_bins <= 255
+    std::vector<std::uint16_t> bins16;     ///< the bins otherwise
     std::vector<double> bin_min, bin_max;  ///< numeric: smallest and largest training value of each bin
 
     std::uint32_t missing_bin() const { return n_bins; }
     bool fits_uint8() const { return n_bins <= 255; }
 
-    /// Call `f` with a pointer to the bins, whichever type they have.
+    /// Call `f` with a pointer to the bins, which may be of either type.
     template <class F>
     decltype(auto) visit(F&& f) const {
         return fits_uint8() ? f(bins8.data()) : f(bins16.data());
@@ -33,7 +33,7 @@ struct BinnedColumn {
     bool operator==(const BinnedColumn&) const = default;
 };
 
-/// A training table as bins, one array per column.
+/// A binned training table, column-major.
 struct BinnedColumns {
     std::size_t n_rows = 0;
     std::vector<BinnedColumn> columns;

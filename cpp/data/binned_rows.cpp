@@ -11,15 +11,15 @@
 namespace tritree {
 namespace {
 
-constexpr std::size_t kBlock = 512;  // rows that are transposed together, so that they stay in the cache
+constexpr std::size_t kBlock = 512;  // rows transposed at a time, so that they stay in the cache
 
 constexpr std::size_t kLanes = 8;  // values searched at once
 
 /// Bin numbers by binary search: the bin is the number of edges <= value. The search has no branches to
-/// mispredict; several values at once hide the latency of its steps.
+/// mispredict; interleaving several values hides the latency of its steps.
 template <class Value, class Bin>
 void bin_numbers(const ColumnView& view, const ColumnBins& bins, std::size_t begin, std::size_t end,
-                    std::size_t n_columns, Bin* into) {
+                 std::size_t n_columns, Bin* into) {
     const double* const edges = bins.padded_edges.data();
     const std::size_t half = (bins.padded_edges.size() + 1) / 2;
     for (std::size_t first = begin; first < end; first += kLanes) {
@@ -38,19 +38,19 @@ void bin_numbers(const ColumnView& view, const ColumnBins& bins, std::size_t beg
 
 template <class Bin>
 void bin_categories(const ColumnView& view, const ColumnBins& bins, std::size_t begin, std::size_t end,
-                       std::size_t n_columns, Bin* into) {
+                    std::size_t n_columns, Bin* into) {
     for (std::size_t row = begin; row < end; ++row) {
         const auto category = view.at<std::int32_t>(row);
         const bool seen = category >= 0 && category < static_cast<std::int64_t>(bins.n_bins);
         into[row * n_columns] = static_cast<Bin>(seen ? static_cast<std::uint32_t>(category)
-                                              : category == kMissingCategory ? bins.missing_bin()
-                                                                             : bins.unseen_bin());
+                                                 : category == kMissingCategory ? bins.missing_bin()
+                                                                                : bins.unseen_bin());
     }
 }
 
 template <class Bin>
 void bin_column(const ColumnView& view, const ColumnBins& bins, std::size_t begin, std::size_t end,
-                   std::size_t n_columns, Bin* into) {
+                std::size_t n_columns, Bin* into) {
     switch (view.type) {
         case ColumnView::Type::Float64:
             return bin_numbers<double>(view, bins, begin, end, n_columns, into);
@@ -131,8 +131,8 @@ void BinnedRows::unseen_to_missing(const BinMapper& mapper) {
     });
 }
 
-BinnedRows to_rows(const BinnedColumns& binned, const BinMapper& mapper, const std::vector<std::uint32_t>* rows,
-                   int n_threads) {
+BinnedRows to_rows(const BinnedColumns& binned, const BinMapper& mapper,
+                   const std::vector<std::uint32_t>* rows, int n_threads) {
     BinnedRows result(rows == nullptr ? binned.n_rows : rows->size(), mapper);
     const std::size_t n_columns = result.n_columns();
     result.visit([&](auto* into) {

@@ -37,7 +37,7 @@ std::uint64_t sort_key(std::uint32_t key) { return key; }
 
 /// Radix sort, 11 bits at a time; digits that all items share are skipped.
 template <class Item>
-void radix_sort(std::vector<Item>& items, std::vector<Item>& other) {
+void radix_sort(std::vector<Item>& items, std::vector<Item>& buffer) {
     if (items.size() < 1024) {
         std::sort(items.begin(), items.end(),
                   [](const Item& a, const Item& b) { return sort_key(a) < sort_key(b); });
@@ -48,14 +48,14 @@ void radix_sort(std::vector<Item>& items, std::vector<Item>& other) {
     std::vector<std::array<std::uint32_t, kBuckets>> counts(kDigits);
     for (const Item& item : items)
         for (int d = 0; d < kDigits; ++d) ++counts[d][(sort_key(item) >> (d * kBits)) & (kBuckets - 1)];
-    other.resize(items.size());
+    buffer.resize(items.size());
     for (int d = 0; d < kDigits; ++d) {
         auto& count = counts[d];
         if (count[(sort_key(items[0]) >> (d * kBits)) & (kBuckets - 1)] == items.size()) continue;
         std::exclusive_scan(count.begin(), count.end(), count.begin(), 0u);
         for (const Item& item : items)
-            other[count[(sort_key(item) >> (d * kBits)) & (kBuckets - 1)]++] = item;
-        items.swap(other);
+            buffer[count[(sort_key(item) >> (d * kBits)) & (kBuckets - 1)]++] = item;
+        items.swap(buffer);
     }
 }
 
@@ -83,7 +83,7 @@ Runs count_runs(const std::vector<Item>& sorted) {
 }
 
 /// Return the end of each of at most `max_bins` bins, in rows. `next_run(row)` returns the end of the run of
-/// equal keys that starts at a row. Every bin takes an equal part of the rows that are left, so that a value
+/// equal keys that starts at a row. Every bin takes an equal fraction of the remaining rows, so that a value
 /// that fills more than one bin does not shrink the others.
 template <class NextRun>
 std::vector<std::size_t> bin_ends(std::size_t n_rows, std::size_t n_runs, std::size_t max_bins,
@@ -108,11 +108,11 @@ std::vector<std::size_t> bin_ends(const std::vector<Item>& sorted, std::size_t n
                     [&](std::size_t begin) { return run_end(sorted, begin); });
 }
 
-/// Buffers shared by the columns of a thread: allocating them anew would cost more than sorting.
+/// Buffers that a thread reuses for all its columns: allocating them for each would take longer than sorting.
 struct Buffers {
-    std::vector<std::uint64_t> keys, sorted, sorted_other;
-    std::vector<std::uint32_t> halves, halves_other;
-    std::vector<KeyedRow> rows, rows_other;
+    std::vector<std::uint64_t> keys, sorted, sorted_buffer;
+    std::vector<std::uint32_t> halves, halves_buffer;
+    std::vector<KeyedRow> rows, rows_buffer;
     std::vector<std::uint32_t> counts, fine_counts;
 };
 
@@ -145,7 +145,7 @@ BinnedColumn bin_by_sorting(Buffers& buffers, std::uint32_t max_bins) {
     sorted.clear();
     for (std::size_t row = 0; row < keys.size(); ++row)
         if (keys[row] != kMissingKey) sorted.push_back({keys[row], static_cast<std::uint32_t>(row)});
-    radix_sort(sorted, buffers.rows_other);
+    radix_sort(sorted, buffers.rows_buffer);
     const auto ends = bin_ends(sorted, count_runs(sorted).distinct, max_bins);
 
     BinnedColumn column;
@@ -172,7 +172,7 @@ class BoundSearch {
                       kMissingKey);  // padded to a power of two: all searches take the same number of steps
     }
 
-    /// Find for each of `kLanes` keys the number of bounds that are smaller.
+    /// Find the number of smaller bounds for each of `kLanes` keys.
     static constexpr std::size_t kLanes = 8;
     void find(const std::uint64_t* keys, std::uint32_t* found) const {
         // No mispredicted branches and eight independent searches: 4 times as fast as one by one.
@@ -226,7 +226,7 @@ std::vector<std::uint64_t> quantile_bounds(Buffers& buffers, std::uint32_t max_b
     halves.clear();
     for (const std::uint64_t key : buffers.keys)
         if (key != kMissingKey) halves.push_back(static_cast<std::uint32_t>(key >> 32));
-    radix_sort(halves, buffers.halves_other);
+    radix_sort(halves, buffers.halves_buffer);
     const Runs coarse = count_runs(halves);
     if (coarse.distinct >= 8 * std::size_t{max_bins} && coarse.longest * max_bins <= halves.size()) {
         for (const std::size_t end : bin_ends(halves, coarse.distinct, max_bins))
@@ -237,15 +237,15 @@ std::vector<std::uint64_t> quantile_bounds(Buffers& buffers, std::uint32_t max_b
     sorted.clear();
     for (const std::uint64_t key : buffers.keys)
         if (key != kMissingKey) sorted.push_back(key);
-    radix_sort(sorted, buffers.sorted_other);
+    radix_sort(sorted, buffers.sorted_buffer);
     for (const std::size_t end : bin_ends(sorted, count_runs(sorted).distinct, max_bins))
         bounds.push_back(sorted[end - 1]);
     return bounds;
 }
 
-/// Bins a long column without sorting it: counts keys by their first 16 bits, and crowded prefixes by 8 more;
-/// bins end between prefixes. All rows are counted, so their order does not matter. A million numbers take half
-/// the time of sorting and searching, and no memory for sorting.
+/// Bins a long column without sorting it: counts keys by their first 16 bits, and frequent prefixes by 8
+/// more; bins end between prefixes. All rows are counted, so their order does not matter. A million numbers
+/// take half the time of sorting and searching, and no memory for sorting.
 class CountingBinner {
   public:
     CountingBinner(Buffers& buffers, std::uint32_t max_bins) : buffers_(buffers), max_bins_(max_bins) {}
@@ -265,10 +265,10 @@ class CountingBinner {
 
   private:
     static constexpr int kCoarse = 16, kFine = 8;  // bits
-    static constexpr std::size_t kParts = std::size_t{1} << kFine;
+    static constexpr std::size_t kFineValues = std::size_t{1} << kFine;
     static constexpr std::size_t kFineness = 8;  // prefixes per bin, on average
     static std::size_t coarse(std::uint64_t key) { return key >> (64 - kCoarse); }
-    static std::size_t fine(std::uint64_t key) { return (key >> (64 - kCoarse - kFine)) % kParts; }
+    static std::size_t fine(std::uint64_t key) { return (key >> (64 - kCoarse - kFine)) % kFineValues; }
     static constexpr std::size_t kMissing = (std::size_t{1} << kCoarse) - 1;  // not the prefix of any number
 
     void count() {
@@ -284,22 +284,23 @@ class CountingBinner {
             if (counts[c] * kFineness * max_bins_ > n_observed_)
                 slots_[c] = static_cast<std::uint16_t>(n_slots++);
         auto& fine_counts = buffers_.fine_counts;
-        fine_counts.assign(n_slots * kParts, 0);
-        for (const std::uint64_t key : buffers_.keys) ++fine_counts[slots_[coarse(key)] * kParts + fine(key)];
+        fine_counts.assign(n_slots * kFineValues, 0);
+        for (const std::uint64_t key : buffers_.keys)
+            ++fine_counts[slots_[coarse(key)] * kFineValues + fine(key)];
     }
 
-    /// Call `f(coarse, fine, n_rows)` for every prefix with rows, in order; fine is kParts where the coarse
-    /// prefix is not refined.
+    /// Call `f(coarse, fine, n_rows)` for every prefix with rows, in order; fine is kFineValues where the
+    /// coarse prefix is not refined.
     template <class F>
     void for_each_prefix(F&& f) const {
         for (std::size_t c = 0; c < kMissing; ++c) {
             if (buffers_.counts[c] == 0) continue;
             if (slots_[c] == 0) {
-                f(c, kParts, buffers_.counts[c]);
+                f(c, kFineValues, buffers_.counts[c]);
                 continue;
             }
-            for (std::size_t k = 0; k < kParts; ++k)
-                if (const std::uint32_t rows = buffers_.fine_counts[slots_[c] * kParts + k]; rows > 0)
+            for (std::size_t k = 0; k < kFineValues; ++k)
+                if (const std::uint32_t rows = buffers_.fine_counts[slots_[c] * kFineValues + k]; rows > 0)
                     f(c, k, rows);
         }
     }
@@ -314,12 +315,12 @@ class CountingBinner {
     void assign_bins(const std::vector<std::size_t>& ends) {
         coarse_bins_.assign(slots_.size(), 0);
         fine_bins_.assign(buffers_.fine_counts.size(), 0);
-        std::fill_n(fine_bins_.begin() + kParts, kParts, static_cast<std::uint8_t>(ends.size()));
+        std::fill_n(fine_bins_.begin() + kFineValues, kFineValues, static_cast<std::uint8_t>(ends.size()));
         std::size_t rows = 0, bin = 0;
         for_each_prefix([&](std::size_t c, std::size_t k, std::uint32_t n) {
             if (rows >= ends[bin]) ++bin;
             rows += n;
-            (k == kParts ? coarse_bins_[c] : fine_bins_[slots_[c] * kParts + k]) =
+            (k == kFineValues ? coarse_bins_[c] : fine_bins_[slots_[c] * kFineValues + k]) =
                 static_cast<std::uint8_t>(bin);
         });
     }
@@ -333,7 +334,7 @@ class CountingBinner {
             const std::uint64_t key = buffers_.keys[row];
             const std::uint16_t slot = slots_[coarse(key)];
             const std::uint8_t bin =
-                slot == 0 ? coarse_bins_[coarse(key)] : fine_bins_[slot * kParts + fine(key)];
+                slot == 0 ? coarse_bins_[coarse(key)] : fine_bins_[slot * kFineValues + fine(key)];
             column.bins8[row] = bin;
             bin_min[bin] = std::min(bin_min[bin], key);
             bin_max[bin] = std::max(bin_max[bin], key);
@@ -357,7 +358,7 @@ BinnedColumn bin_numeric(const ColumnView& view, std::size_t number, std::uint32
                                            : read_keys<double>(view, number, buffers.keys);
     constexpr std::uint32_t kMaxSearchedBins = 2048;  // a search table of this size stays in the L1 cache
     if (max_bins > kMaxSearchedBins) return bin_by_sorting(buffers, max_bins);
-    constexpr std::size_t kMinCountedRows = std::size_t{1} << 16;  // fewer rows are sorted as quickly
+    constexpr std::size_t kMinCountedRows = std::size_t{1} << 16;  // sorting is as fast for fewer rows
     if (buffers.keys.size() >= kMinCountedRows && max_bins <= 255)
         if (auto column = CountingBinner(buffers, max_bins).bin()) return *std::move(column);
     return bin_by_search(buffers.keys, quantile_bounds(buffers, max_bins));
@@ -455,15 +456,15 @@ BinnedColumns bin_columns(const TableView& table, const std::vector<std::int64_t
         for (std::size_t j = next++; j < table.columns.size(); j = next++) {
             try {
                 if (n_categories[j] > kMaxBins) throw std::length_error("too many categories");
-                binned.columns[j] =
-                    n_categories[j] >= 0 ? bin_categorical(table.columns[j], table.n_rows, n_categories[j])
-                                         : bin_numeric(table.columns[j], j, max_bins, buffers);
+                binned.columns[j] = n_categories[j] >= 0
+                                        ? bin_categorical(table.columns[j], table.n_rows, n_categories[j])
+                                        : bin_numeric(table.columns[j], j, max_bins, buffers);
             } catch (...) {
                 errors[j] = std::current_exception();
             }
         }
     });
-    for (const std::exception_ptr& error : errors)  // that of the first column, whatever the threads
+    for (const std::exception_ptr& error : errors)  // the first column's, whatever the threads
         if (error) std::rethrow_exception(error);
     return binned;
 }

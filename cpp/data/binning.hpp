@@ -9,10 +9,10 @@
 
 namespace tritree {
 
-/// Integer of a missing category; other negative integers are categories that training has not seen.
+/// Category code of a missing value; other negative codes are categories not seen in training.
 inline constexpr std::int32_t kMissingCategory = -1;
 
-/// A column of the user's table in the user's memory. `Absent`: missing in every row.
+/// View of a column of the user's table. An `Absent` column is missing in every row.
 struct ColumnView {
     enum class Type : std::uint8_t { Float64, Float32, Category, Absent };
 
@@ -26,7 +26,7 @@ struct ColumnView {
     }
 };
 
-/// The user's table, column by column.
+/// Views of the columns of the user's table.
 struct TableView {
     std::vector<ColumnView> columns;
     std::size_t n_rows = 0;
@@ -43,8 +43,9 @@ struct InfiniteValueError : std::runtime_error {
 /// Throw InfiniteValueError if a number in rows `begin` to `end` is infinite.
 void check_finite(const TableView& table, std::size_t begin, std::size_t end);
 
-/// Return a table as bins. `n_categories[j]` is -1 where column j is numeric. Numeric columns with more than
-/// `max_bins` distinct values are binned by quantiles of all rows, in whatever order they are.
+/// Bin a training table. `n_categories[j]` is -1 if column j is numeric. Numeric columns with more than
+/// `max_bins` distinct values are binned by quantiles over all rows, so the order of the rows does not
+/// matter.
 BinnedColumns bin_columns(const TableView& table, const std::vector<std::int64_t>& n_categories,
                           std::uint32_t max_bins, int n_threads);
 

@@ -53,7 +53,7 @@ void FractionalRowSamples::build(const FractionalSamples& samples, FractionalHis
     build_histogram(data_.rows, mapper_, samples, scale_, histogram, n_threads_);
 }
 
-/// Of a sample that goes both ways, the right child gets what the left one has not: the fractions of a row in all
+/// The right child gets the remainder of a sample that goes both ways, so that the fractions of a row in all
 /// leaves add up to the row.
 FractionalRowSamples::Children FractionalRowSamples::partition(FractionalSamples& parent,
                                                                const GradientSplit& split, BinnedTree& tree,
@@ -92,7 +92,7 @@ FractionalRowSamples::Children FractionalRowSamples::partition(FractionalSamples
     return children;
 }
 
-void FractionalRowSamples::start(BinnedTree& tree, const FractionalCell& total) const {
+void FractionalRowSamples::init_root(BinnedTree& tree, const FractionalCell& total) const {
     tree.tree.left_fraction.assign(1, 0);
     tree.tree.weight.assign(1, scale_.memberships(total));
 }
@@ -109,7 +109,7 @@ void BoostedGrower<Samples>::grow(BinnedTree& tree, std::span<const std::int32_t
     root.node = static_cast<std::int32_t>(tree.size()) - 1;
     root.samples = samples_.root();
     root.total = samples_.total(root.samples);
-    samples_.start(tree, root.total);
+    samples_.init_root(tree, root.total);
     const auto node = static_cast<std::size_t>(root.node);
     tree.tree.rows[node] = samples_.n_rows(root.total);
     tree.tree.value[node] = leaf_value(samples_.scale().read(root.total), params_, tree.bounds(root.node));
@@ -145,28 +145,29 @@ bool BoostedGrower<Samples>::may_split(const BinnedTree& tree, const Entry& entr
            samples_.has_enough_rows(entry.samples, entry.total);
 }
 
-/// Turn the node of an entry into a split; return its children with their rows.
+/// Turn the node of an entry into a split; return its children with their samples.
 template <class Samples>
 typename BoostedGrower<Samples>::Children BoostedGrower<Samples>::apply_split(BinnedTree& tree, Entry& entry,
                                                                               typename Samples::Node& rest,
                                                                               bool& disjoint) {
     tree.split(entry.node, *entry.split, mapper_, params_);
-    auto parts = samples_.partition(entry.samples, *entry.split, tree, entry.node);
-    rest = std::move(parts.rest);
-    disjoint = parts.disjoint;
+    auto partition_result = samples_.partition(entry.samples, *entry.split, tree, entry.node);
+    rest = std::move(partition_result.rest);
+    disjoint = partition_result.disjoint;
     const std::array<std::int32_t, 2> nodes{tree.tree.left[entry.node], tree.tree.right[entry.node]};
     Children children;
     for (std::size_t side = 0; side < 2; ++side) {
         children[side].node = nodes[side];
-        children[side].samples = std::move(parts.nodes[side]);
-        children[side].total = parts.totals[side];
-        tree.tree.rows[static_cast<std::size_t>(nodes[side])] = samples_.n_rows(parts.totals[side]);
+        children[side].samples = std::move(partition_result.nodes[side]);
+        children[side].total = partition_result.totals[side];
+        tree.tree.rows[static_cast<std::size_t>(nodes[side])] =
+            samples_.n_rows(partition_result.totals[side]);
     }
     return children;
 }
 
-/// Build the histograms of the children that may split. The larger child is what the smaller one and the rest leave of
-/// the parent, where that is cheaper.
+/// Build the histograms of the children that may split. That of the larger child is the parent's minus those
+/// of the smaller child and of the rest, where that is cheaper.
 template <class Samples>
 void BoostedGrower<Samples>::build_histograms(const BinnedTree& tree, Entry& parent, Children& children,
                                               const typename Samples::Node& rest, bool disjoint,
@@ -176,17 +177,16 @@ void BoostedGrower<Samples>::build_histograms(const BinnedTree& tree, Entry& par
     Entry& larger = children[left_is_smaller ? 1 : 0];
     const bool smaller_splits = may_split(tree, smaller, max_depth);
     const bool larger_splits = may_split(tree, larger, max_depth);
-    const bool subtract_pays =
-        larger_splits && disjoint && rest.size() < larger.samples.size() &&
-        (smaller_splits || smaller.samples.size() + rest.size() < larger.samples.size());
-    if (smaller_splits || subtract_pays) samples_.build(smaller.samples, smaller.histogram);
-    if (subtract_pays) {
+    const bool subtracts = larger_splits && disjoint && rest.size() < larger.samples.size() &&
+                           (smaller_splits || smaller.samples.size() + rest.size() < larger.samples.size());
+    if (smaller_splits || subtracts) samples_.build(smaller.samples, smaller.histogram);
+    if (subtracts) {
         larger.histogram = std::move(parent.histogram);
         subtract(larger.histogram, smaller.histogram);
         if (rest.size() > 0) {
-            ColumnsHistogram<Cell> of_rest;
-            samples_.build(rest, of_rest);
-            subtract(larger.histogram, of_rest);
+            ColumnsHistogram<Cell> rest_histogram;
+            samples_.build(rest, rest_histogram);
+            subtract(larger.histogram, rest_histogram);
         }
     } else if (larger_splits) {
         samples_.build(larger.samples, larger.histogram);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -28,12 +29,17 @@ class RowSamples {
     using Node = RowRange;
     using Cell = GradientCell;
 
-    /// `rows` are put into the order of the nodes.
+    /// `rows` is reordered by node.
     RowSamples(const BinnedData& data, const BinMapper& mapper, const Gradients& gradients,
                const GrowthParameters& params, std::span<std::uint32_t> rows, int n_threads)
-        : data_(data), mapper_(mapper), gradients_(gradients), params_(params), rows_(rows), n_threads_(n_threads) {}
+        : data_(data),
+          mapper_(mapper),
+          gradients_(gradients),
+          params_(params),
+          rows_(rows),
+          n_threads_(n_threads) {}
 
-    /// The rows of the nodes that were grown, in the order of their numbers.
+    /// The rows of the nodes that were grown, in the order of the nodes.
     std::vector<RowRange> ranges;
 
     const GradientScale& scale() const { return gradients_.scale; }
@@ -52,7 +58,7 @@ class RowSamples {
         bool disjoint = true;
     };
     Children partition(RowRange& parent, const GradientSplit& split, BinnedTree& tree, std::int32_t node);
-    void start(BinnedTree&, const GradientCell&) const {}
+    void init_root(BinnedTree&, const GradientCell&) const {}
     void keep_leaf(std::int32_t, RowRange&&) const {}
 
   private:
@@ -64,16 +70,16 @@ class RowSamples {
     int n_threads_;
 };
 
-/// The same under the strategy `fractional`: fractions of a row may be in several nodes. A row whose value is missing
-/// is in both children, in proportion to the rows that are observed there.
+/// The same under the strategy `fractional`: fractions of a row may be in several nodes. A row whose value is
+/// missing is in both children, in proportion to the rows that are observed there.
 class FractionalRowSamples {
   public:
     using Node = FractionalSamples;
     using Cell = FractionalCell;
 
     FractionalRowSamples(const BinnedData& data, const BinMapper& mapper, const Gradients& gradients,
-                         const GrowthParameters& params, std::span<const std::uint32_t> rows, bool keeps_leaves,
-                         int n_threads)
+                         const GrowthParameters& params, std::span<const std::uint32_t> rows,
+                         bool keeps_leaves, int n_threads)
         : data_(data),
           mapper_(mapper),
           scale_(gradients),
@@ -82,7 +88,7 @@ class FractionalRowSamples {
           keeps_leaves_(keeps_leaves),
           n_threads_(n_threads) {}
 
-    /// By node: the samples of leaves, if they are kept.
+    /// The samples of the leaves, indexed by node, if `keeps_leaves`.
     std::vector<FractionalSamples> leaves;
 
     const FractionalScale& scale() const { return scale_; }
@@ -101,9 +107,10 @@ class FractionalRowSamples {
         FractionalSamples rest;
         bool disjoint = true;
     };
-    Children partition(FractionalSamples& parent, const GradientSplit& split, BinnedTree& tree, std::int32_t node);
-    /// Give the root of a new tree its entries in the arrays of fractional trees.
-    void start(BinnedTree& tree, const FractionalCell& total) const;
+    Children partition(FractionalSamples& parent, const GradientSplit& split, BinnedTree& tree,
+                       std::int32_t node);
+    /// Initialise the arrays of fractional trees with the root.
+    void init_root(BinnedTree& tree, const FractionalCell& total) const;
     void keep_leaf(std::int32_t node, FractionalSamples&& samples);
 
   private:
@@ -123,7 +130,7 @@ class BoostedGrower {
     BoostedGrower(Samples& samples, const BinMapper& mapper, const GrowthParameters& params, int n_threads)
         : samples_(samples), mapper_(mapper), params_(params), n_threads_(n_threads) {}
 
-    /// Grow below the newest node of a tree, a leaf. Values are those that minimise the loss.
+    /// Grow below the newest node of a tree, a leaf. The values of nodes minimise the loss.
     void grow(BinnedTree& tree, std::span<const std::int32_t> columns, int max_depth);
 
   private:

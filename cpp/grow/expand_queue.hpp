@@ -7,8 +7,9 @@
 
 namespace tritree {
 
-/// Nodes that wait to be split: best gain first where the number of leaves is limited, or else in the order of their
-/// numbers. An entry has `node` and `split`, which points to a split with a gain; ties go to the smaller node.
+/// Nodes that wait to be split: best gain first if the number of leaves is limited, else in the order of
+/// their indices. An entry has the members `node` and `split`, which points to a split with a gain. Ties: the
+/// smaller node first.
 template <class Entry>
 class ExpandQueue {
   public:

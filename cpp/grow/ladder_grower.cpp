@@ -1,6 +1,8 @@
 #include "grow/ladder_grower.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
@@ -25,7 +27,8 @@ LadderGrower::LadderGrower(std::shared_ptr<const TrainingData> data, const Growt
       finder_(binned_, data_->target, params_, false),
       complete_finder_(binned_, data_->target, params_, true) {
     tree.n_outputs = params.n_outputs();
-    if (params.missing == Strategy::Surrogate && tree.surrogate_begin.empty()) tree.surrogate_begin.assign(1, 0);
+    if (params.missing == Strategy::Surrogate && tree.surrogate_begin.empty())
+        tree.surrogate_begin.assign(1, 0);
 }
 
 std::vector<std::uint32_t> LadderGrower::sampled_rows() const {
@@ -86,9 +89,10 @@ void LadderGrower::append_nodes(std::vector<ExpandEntry>& entries) {
         if (ladders[ladder].splits.empty()) continue;
         tree.set_split(node, ladders[ladder].splits[0]);
         unfinished_.push_back(ladder);
-        // Where the children will be leaves, their cells will most likely be enough, too.
-        const bool is_cell_enough = entry.stats.from_cell && !ladders[ladder].splits[0].child_cells.empty();
-        const bool needs_rows = splits_below(entry.depth) || !is_cell_enough;
+        // If the children will be leaves, their cells will most likely suffice to compute their statistics,
+        // too.
+        const bool cells_suffice = entry.stats.from_cell && !ladders[ladder].splits[0].child_cells.empty();
+        const bool needs_rows = splits_below(entry.depth) || !cells_suffice;
         if (splits_below(entry.depth))
             for (SplitInfo& split : ladders[ladder].splits) split.child_cells = CellSums();
         if (!own_rows.empty() && needs_rows) set_own_rows(ladder, std::move(own_rows));
@@ -107,7 +111,7 @@ void LadderGrower::grow_binary_tree(int n_threads, const std::function<void()>& 
         planned_integers_ = 0;
         for (ExpandEntry& entry : level)
             entry.keeps_histograms = params_.missing != Strategy::Fractional &&
-                                      keeps_histograms(entry.depth, entry.ladder.rows.size());
+                                     keeps_histograms(entry.depth, entry.ladder.rows.size());
         finder_.find_splits(level, pairs, n_threads);
         const auto first = static_cast<std::int32_t>(tree.size());
         append_nodes(level);
@@ -121,8 +125,8 @@ void LadderGrower::grow_binary_tree(int n_threads, const std::function<void()>& 
     finder_.free_buffers();
 }
 
-/// Return whether a node with at most this many rows keeps its histograms for its children, within the limit of
-/// memory.
+/// Return whether a node with at most `n_rows` rows keeps its histograms for its children, within the memory
+/// limit.
 bool LadderGrower::keeps_histograms(std::int32_t depth, std::size_t n_rows) {
     if (!splits_below(depth) || planned_integers_ >= kMaxCachedIntegers) return false;
     planned_integers_ += finder().max_cached_size(n_rows);
@@ -130,24 +134,25 @@ bool LadderGrower::keeps_histograms(std::int32_t depth, std::size_t n_rows) {
 }
 
 /// Return the children of the nodes of a level that split; `first` is its first node.
-std::vector<ExpandEntry> LadderGrower::make_children(const std::vector<ExpandEntry>& level, std::int32_t first) {
+std::vector<ExpandEntry> LadderGrower::make_children(const std::vector<ExpandEntry>& level,
+                                                     std::int32_t first) {
     std::vector<ExpandEntry> children;
     children.reserve(2 *
-                      static_cast<std::size_t>(std::count_if(
-                          level.begin(), level.end(), [](const ExpandEntry& entry) { return !entry.leaf; })));
-    for (std::size_t s = 0; s < level.size(); ++s) {
-        const std::int32_t node = first + static_cast<std::int32_t>(s);
+                     static_cast<std::size_t>(std::count_if(
+                         level.begin(), level.end(), [](const ExpandEntry& entry) { return !entry.leaf; })));
+    for (std::size_t i = 0; i < level.size(); ++i) {
+        const std::int32_t node = first + static_cast<std::int32_t>(i);
         if (tree.is_leaf(node)) continue;
         const Ladder& ladder = ladders[positions[node].ladder];
         for (const Branch branch : {Branch::Left, Branch::Right}) {
             ExpandEntry child = make_child(node, branch);
             if (params_.missing == Strategy::Fractional) {
-                child.fractional = fractional_rows(level[s].fractional, binned_, ladder.splits[0], branch);
+                child.fractional = fractional_rows(level[i].fractional, binned_, ladder.splits[0], branch);
                 child.ladder.rows = child.fractional.rows;
             } else {
                 child.ladder.rows = branch == Branch::Left
-                                         ? ladder.rows.first(ladder.sizes.left)
-                                         : ladder.rows.subspan(ladder.sizes.left, ladder.sizes.right);
+                                        ? ladder.rows.first(ladder.sizes.left)
+                                        : ladder.rows.subspan(ladder.sizes.left, ladder.sizes.right);
             }
             children.push_back(std::move(child));
         }
@@ -157,14 +162,15 @@ std::vector<ExpandEntry> LadderGrower::make_children(const std::vector<ExpandEnt
 
 /// Return the children of a level in pairs, with the histograms of their parents.
 std::vector<SiblingPair> LadderGrower::make_pairs(std::vector<ExpandEntry>& children,
-                                          const std::vector<Histograms>& parents, std::int32_t first) const {
+                                                  const std::vector<Histograms>& parents,
+                                                  std::int32_t first) const {
     std::vector<SiblingPair> pairs;
     pairs.reserve(children.size() / 2);
-    for (std::size_t d = 0; d < children.size(); d += 2) {
+    for (std::size_t i = 0; i < children.size(); i += 2) {
         SiblingPair pair;
-        pair.node = children[d].ladder.parent.node;
-        pair.smaller = &children[d];
-        pair.larger = &children[d + 1];
+        pair.node = children[i].ladder.parent.node;
+        pair.smaller = &children[i];
+        pair.larger = &children[i + 1];
         if (pair.smaller->ladder.rows.size() > pair.larger->ladder.rows.size())
             std::swap(pair.smaller, pair.larger);
         const Histograms& histograms = parents[pair.node - first];
@@ -181,34 +187,34 @@ std::vector<SiblingPair> LadderGrower::make_pairs(std::vector<ExpandEntry>& chil
 /// Take the children of nodes with few rows out of a level, as roots of small subtrees.
 void LadderGrower::take_small_subtrees(std::vector<ExpandEntry>& children,
                                        std::vector<SubtreeNode>& subtree_roots) const {
-    std::size_t n_left = 0;
+    std::size_t n_remaining = 0;
     for (ExpandEntry& child : children) {
         const Ladder& ladder = child.ladder;
         if (static_cast<std::size_t>(tree.rows[ladder.parent.node]) > kSmallSubtreeRows) {
-            if (&children[n_left++] != &child) children[n_left - 1] = std::move(child);
+            if (&children[n_remaining++] != &child) children[n_remaining - 1] = std::move(child);
             continue;
         }
-        SubtreeNode& first = subtree_roots.emplace_back();
-        first.parent = ladder.parent;
-        first.depth = child.depth;
-        first.path = ladder.path;
-        first.rows = ladder.rows;
+        SubtreeNode& root = subtree_roots.emplace_back();
+        root.parent = ladder.parent;
+        root.depth = child.depth;
+        root.path = ladder.path;
+        root.rows = ladder.rows;
     }
-    children.resize(n_left);
+    children.resize(n_remaining);
 }
 
 void LadderGrower::grow_small_subtrees(std::vector<SubtreeNode>& subtree_roots, int n_threads,
-                           const std::function<void()>& check_signals) {
-    // One at a time stays in the cache until it is appended; threads need more to share.
+                                       const std::function<void()>& check_signals) {
+    // A single subtree stays in the cache until it is appended; several threads need a batch to share.
     const std::size_t batch = n_threads == 1 ? 1 : kSubtreesPerBatch;
     std::vector<std::vector<SubtreeNode>> subtrees(batch);
     for (std::size_t begin = 0; begin < subtree_roots.size(); begin += batch) {
         if (check_signals && begin % kSubtreesPerBatch == 0) check_signals();
         const std::size_t n = std::min(batch, subtree_roots.size() - begin);
         parallel_for(n, n_threads, [&](std::size_t i) {
-            SubtreeNode& first = subtree_roots[begin + i];
-            const FixedPointScale& above = ladders[positions[first.parent.node].ladder].scale;
-            grow_small_subtree(finder_, std::move(first), above, subtrees[i]);
+            SubtreeNode& root = subtree_roots[begin + i];
+            const FixedPointScale& parent_scale = ladders[positions[root.parent.node].ladder].scale;
+            grow_small_subtree(finder_, std::move(root), parent_scale, subtrees[i]);
         });
         for (std::size_t i = 0; i < n; ++i) append_nodes(subtrees[i]);
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,10 +23,9 @@ struct TrainingData {
     Target target;
 };
 
-/// Grows a tree by ladders: first what a binary tree would have, then any branch on demand.
+/// Grows a tree by ladders: first the nodes that a binary tree has, then any branch on demand.
 ///
-/// The result of growing a branch depends on the branch only, not on what was grown before, nor on threads. Not
-/// thread-safe.
+/// A branch comes out the same whatever was grown before, and with any number of threads. Not thread-safe.
 class LadderGrower {
   public:
     /// `in_bag`: the rows to grow from, in ascending order, repeated if sampled twice; empty for all rows.
@@ -34,17 +34,21 @@ class LadderGrower {
     LadderGrower(const LadderGrower&) = delete;
     LadderGrower& operator=(const LadderGrower&) = delete;
 
-    /// Grow the root and the children of first splits; `check_signals` may throw to interrupt.
+    /// Grow the root and, level by level, the children of the first split of each ladder; `check_signals` may
+    /// throw to interrupt.
     void grow_binary_tree(int n_threads, const std::function<void()>& check_signals = {});
     /// Grow the given branches that have not been grown yet.
     void grow(std::vector<BranchRef> branches, int n_threads);
-    /// Grow at most `max_branches` of the branches that have not been grown yet, on the way to all of them.
+    /// Grow at most `max_branches` of the branches that have not been grown yet: repeated calls grow them
+    /// all.
     void grow_some(std::int64_t max_branches, int n_threads);
-    /// Find the rows of the ladders of a tree read from a file.
+    /// Recompute the rows of all ladders, of a copy or of a tree read from a file.
     void restore_rows();
     /// Return whether sums over the rows of a ladder cannot overflow in its scale.
-    bool fits(std::int32_t ladder) { return finder_.stats_builder().fits(rows_of(ladder), ladders[ladder].scale); }
-    /// Return the rows of a ladder, found again if they were dropped. Valid until the next drop.
+    bool fits(std::int32_t ladder) {
+        return finder_.stats_builder().fits(rows_of(ladder), ladders[ladder].scale);
+    }
+    /// Return the rows of a ladder, recomputed if they were dropped. Valid until they are dropped again.
     std::span<const std::uint32_t> rows_of(std::int32_t ladder);
     /// Drop the rows of the oldest ladders grown on demand, if there are too many.
     void drop_old_rows();
@@ -67,10 +71,11 @@ class LadderGrower {
     ExpandEntry make_root();
     ExpandEntry make_child(std::int32_t node, Branch branch) const;
     std::vector<ExpandEntry> make_children(const std::vector<ExpandEntry>& level, std::int32_t first);
-    std::vector<SiblingPair> make_pairs(std::vector<ExpandEntry>& children, const std::vector<Histograms>& parents,
-                                        std::int32_t first) const;
+    std::vector<SiblingPair> make_pairs(std::vector<ExpandEntry>& children,
+                                        const std::vector<Histograms>& parents, std::int32_t first) const;
     void append_nodes(std::vector<ExpandEntry>& entries);
-    void take_small_subtrees(std::vector<ExpandEntry>& children, std::vector<SubtreeNode>& subtree_roots) const;
+    void take_small_subtrees(std::vector<ExpandEntry>& children,
+                             std::vector<SubtreeNode>& subtree_roots) const;
     void grow_small_subtrees(std::vector<SubtreeNode>& subtree_roots, int n_threads,
                              const std::function<void()>& check_signals);
     void append_nodes(std::vector<SubtreeNode>& nodes);
@@ -81,7 +86,7 @@ class LadderGrower {
     void grow_branches(std::vector<BranchRef> branches, int n_threads);
     std::vector<BranchRef> find_ungrown(std::int64_t max_branches);
     void complete_ladders(std::span<const BranchRef> branches, int n_threads);
-    void open_third(std::int32_t node);
+    void grow_third(std::int32_t node);
     void grow_children(std::span<const BranchRef> branches, HistogramCache& cache, int n_threads);
     void grow_leaves(std::span<const BranchRef> branches, int n_threads);
     void stats_from_rows(std::span<const BranchRef> branches, std::span<std::optional<NodeStats>> leaves,
@@ -99,13 +104,13 @@ class LadderGrower {
     const BinnedColumns& binned_;
     GrowthParameters params_;
     std::vector<std::uint32_t> in_bag_;
-    // Complete cells take longer to accumulate, which pays where most leaves below are grown.
+    // Complete cells take longer to accumulate, which pays off if most of the leaves below are grown.
     SplitFinder finder_, complete_finder_;
     bool complete_cells_ = false;
-    std::vector<std::uint32_t> all_rows_;  // of the root, partitioned by the ladders grown by fit
+    std::vector<std::uint32_t> all_rows_;   // of the root, partitioned by the ladders grown by fit
     std::vector<std::int32_t> row_owners_;  // ladders with rows of their own, oldest first
     std::size_t n_own_rows_ = 0;
-    // of the ladders that the last call has grown: the next one will most likely grow their children
+    // of the ladders that the last call has grown: the next call will most likely grow their children
     HistogramCache cached_histograms_;
     std::size_t planned_integers_ = 0;      // of histograms to be cached
     std::vector<std::int32_t> unfinished_;  // ladders that may have branches to grow

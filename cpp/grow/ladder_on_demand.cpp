@@ -1,7 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "common/parallel.hpp"
 #include "grow/ladder_grower.hpp"
@@ -9,15 +14,15 @@
 namespace tritree {
 namespace {
 
-// Growth on demand keeps numbers for each row of the nodes of a batch, and histograms and rows of nodes that will
-// probably be needed next. What exceeds these limits is computed again.
-constexpr std::size_t kBatchRows = std::size_t{1} << 20;   // at least, in one batch of nodes
-constexpr std::size_t kMaxOwnRows = std::size_t{1} << 24;  // 64 MB of row numbers
+// Growth on demand holds samples of all rows of a batch of nodes in memory, and caches the rows of ladders
+// for later calls. Rows beyond the limit are dropped and recomputed when needed.
+constexpr std::size_t kBatchRows = std::size_t{1} << 20;   // per batch, or all rows if more
+constexpr std::size_t kMaxOwnRows = std::size_t{1} << 24;  // 64 MB of row indices
 
 }  // namespace
 
 void LadderGrower::grow_some(std::int64_t max_branches, int n_threads) {
-    if (!std::exchange(complete_cells_, true)) cached_histograms_.clear();  // with other cells
+    if (!std::exchange(complete_cells_, true)) cached_histograms_.clear();  // their cells have another layout
     grow_branches(find_ungrown(max_branches), n_threads);
 }
 
@@ -29,16 +34,17 @@ void LadderGrower::grow(std::vector<BranchRef> branches, int n_threads) {
 void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads) {
     std::sort(branches.begin(), branches.end());
     branches.erase(std::unique(branches.begin(), branches.end()), branches.end());
-    std::erase_if(branches, [&](const BranchRef& w) { return tree.child(w.node, w.branch) != kUngrown; });
+    std::erase_if(branches,
+                  [&](const BranchRef& ref) { return tree.child(ref.node, ref.branch) != kUngrown; });
     complete_ladders(branches, n_threads);
     for (const auto& [node, branch] : branches)
-        if (branch == Branch::Third) open_third(node);
-    std::erase_if(branches, [](const BranchRef& w) { return w.branch == Branch::Third; });
+        if (branch == Branch::Third) grow_third(node);
+    std::erase_if(branches, [](const BranchRef& ref) { return ref.branch == Branch::Third; });
     if (branches.empty()) return;
 
-    // Those that may split first, and all of one ladder together.
-    auto ladder_of = [&](const BranchRef& w) { return positions[w.node].ladder; };
-    auto may_split = [&](const BranchRef& w) { return splits_below(tree.depth[w.node]); };
+    // Children that may split come first, and those of one ladder are adjacent.
+    auto ladder_of = [&](const BranchRef& ref) { return positions[ref.node].ladder; };
+    auto may_split = [&](const BranchRef& ref) { return splits_below(tree.depth[ref.node]); };
     std::stable_sort(branches.begin(), branches.end(), [&](const BranchRef& a, const BranchRef& b) {
         return std::tuple(!may_split(a), ladder_of(a)) < std::tuple(!may_split(b), ladder_of(b));
     });
@@ -48,14 +54,15 @@ void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads)
     std::size_t begin = 0, rows = 0;
     for (std::size_t end = 0; end < branches.size();) {
         const std::int32_t ladder = ladder_of(branches[end]);
-        const bool splitting = may_split(branches[end]);
+        const bool batch_may_split = may_split(branches[end]);
         for (; end < branches.size() && ladder_of(branches[end]) == ladder; ++end)
             rows += static_cast<std::size_t>(tree.rows[branches[end].node]);
-        if (rows < batch_rows && end < branches.size() && may_split(branches[end]) == splitting) continue;
+        if (rows < batch_rows && end < branches.size() && may_split(branches[end]) == batch_may_split)
+            continue;
         const auto batch = std::span(branches).subspan(begin, end - begin);
         drop_old_rows();
-        splitting ? grow_children(batch, cache, n_threads) : grow_leaves(batch, n_threads);
-        for (const BranchRef& w : batch) cache.erase(ladder_of(w));
+        batch_may_split ? grow_children(batch, cache, n_threads) : grow_leaves(batch, n_threads);
+        for (const BranchRef& ref : batch) cache.erase(ladder_of(ref));
         begin = end;
         rows = 0;
     }
@@ -63,28 +70,29 @@ void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads)
     finder().free_buffers();
 }
 
-/// Find the remaining splits of ladders that have only the first, before third branches are opened there.
+/// Find the remaining splits of ladders that have only the first, before their third branches are grown.
 void LadderGrower::complete_ladders(std::span<const BranchRef> branches, int n_threads) {
-    std::vector<std::int32_t> ladder_numbers;
+    std::vector<std::int32_t> ladder_indices;
     for (const auto& [node, branch] : branches)
-        if (branch == Branch::Third && ladders[positions[node].ladder].first_split_only) ladder_numbers.push_back(positions[node].ladder);
-    std::sort(ladder_numbers.begin(), ladder_numbers.end());
-    ladder_numbers.erase(std::unique(ladder_numbers.begin(), ladder_numbers.end()), ladder_numbers.end());
-    for (const std::int32_t number : ladder_numbers) rows_of(number);
-    std::vector<std::vector<SplitInfo>> rest(ladder_numbers.size());
-    parallel_for(ladder_numbers.size(), n_threads, [&](std::size_t i) {
-        const Ladder& ladder = ladders[ladder_numbers[i]];
+        if (branch == Branch::Third && ladders[positions[node].ladder].first_split_only)
+            ladder_indices.push_back(positions[node].ladder);
+    std::sort(ladder_indices.begin(), ladder_indices.end());
+    ladder_indices.erase(std::unique(ladder_indices.begin(), ladder_indices.end()), ladder_indices.end());
+    for (const std::int32_t number : ladder_indices) rows_of(number);
+    std::vector<std::vector<SplitInfo>> rest(ladder_indices.size());
+    parallel_for(ladder_indices.size(), n_threads, [&](std::size_t i) {
+        const Ladder& ladder = ladders[ladder_indices[i]];
         rest[i] = finder().remaining_splits(ladder, parent_scale(ladder));
     });
-    for (std::size_t i = 0; i < ladder_numbers.size(); ++i) {
-        Ladder& ladder = ladders[ladder_numbers[i]];
+    for (std::size_t i = 0; i < ladder_indices.size(); ++i) {
+        Ladder& ladder = ladders[ladder_indices[i]];
         reserve_more(ladder.splits, rest[i].size());
         for (SplitInfo& split : rest[i]) ladder.splits.push_back(std::move(split));
         ladder.first_split_only = false;
     }
 }
 
-void LadderGrower::open_third(std::int32_t node) {
+void LadderGrower::grow_third(std::int32_t node) {
     const LadderPosition position = positions[node];
     const auto& splits = ladders[position.ladder].splits;
     const bool is_split = static_cast<std::size_t>(position.rank) + 1 < splits.size();
@@ -100,57 +108,62 @@ void LadderGrower::open_third(std::int32_t node) {
 void LadderGrower::grow_leaves(std::span<const BranchRef> branches, int n_threads) {
     std::vector<std::optional<NodeStats>> leaves(branches.size());
     auto stats_from_cells = [&](std::size_t begin, std::size_t end) {
-        for (std::size_t w = begin; w < end; ++w) {
-            const auto& [number, rank] = positions[branches[w].node];
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto& [number, rank] = positions[branches[i].node];
             const Ladder& ladder = ladders[number];
             const std::span<const std::int64_t> child_cells = ladder.splits[rank].child_cells;
             if (child_cells.empty()) continue;
-            const std::size_t width = child_cells.size() / 2, branch = branches[w].branch == Branch::Left ? 0 : 1;
-            leaves[w] = finder_.stats_builder().stats_of_cell(child_cells.subspan(branch * width, width), ladder.scale);
+            const std::size_t width = child_cells.size() / 2,
+                              branch = branches[i].branch == Branch::Left ? 0 : 1;
+            leaves[i] = finder_.stats_builder().stats_of_cell(child_cells.subspan(branch * width, width),
+                                                              ladder.scale);
         }
     };
     parallel_blocks(branches.size(), 256, n_threads, stats_from_cells);
     stats_from_rows(branches, leaves, n_threads);
     tree.reserve_more(branches.size(), 0);
     reserve_more(positions, branches.size());
-    for (std::size_t w = 0; w < branches.size(); ++w) {
-        const auto& [node, branch] = branches[w];
-        tree.set_child(node, branch, tree.add_leaf(*leaves[w], tree.depth[node] + 1));
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+        const auto& [node, branch] = branches[i];
+        tree.set_child(node, branch, tree.add_leaf(*leaves[i], tree.depth[node] + 1));
         positions.push_back({kNone, 0});
         const auto& [ladder, rank] = positions[node];
-        if (tree.left[node] >= 0 && tree.right[node] >= 0) ladders[ladder].splits[rank].child_cells = CellSums();
+        if (tree.left[node] >= 0 && tree.right[node] >= 0)
+            ladders[ladder].splits[rank].child_cells = CellSums();
     }
 }
 
-/// Compute the statistics of leaves whose cells were not precise enough.
-void LadderGrower::stats_from_rows(std::span<const BranchRef> branches, std::span<std::optional<NodeStats>> leaves,
-                            int n_threads) {
+/// Compute the statistics of leaves whose cells are absent or not precise enough.
+void LadderGrower::stats_from_rows(std::span<const BranchRef> branches,
+                                   std::span<std::optional<NodeStats>> leaves, int n_threads) {
     // A task is a few leaves of one ladder, whose targets are gathered once.
     constexpr std::size_t kLeavesPerTask = 16;
     std::vector<std::vector<std::size_t>> tasks;
-    for (std::size_t w = 0; w < branches.size(); ++w) {
-        if (leaves[w]) continue;
-        const std::int32_t ladder = positions[branches[w].node].ladder;
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+        if (leaves[i]) continue;
+        const std::int32_t ladder = positions[branches[i].node].ladder;
         const bool open = !tasks.empty() && tasks.back().size() < kLeavesPerTask &&
                           positions[branches[tasks.back()[0]].node].ladder == ladder;
         if (!open) {
             rows_of(ladder);
             tasks.emplace_back();
         }
-        tasks.back().push_back(w);
+        tasks.back().push_back(i);
     }
     parallel_for(tasks.size(), n_threads, [&](std::size_t t) {
         thread_local TargetBuffer buffer;
         const Ladder& ladder = ladders[positions[branches[tasks[t][0]].node].ladder];
         finder_.stats_builder().gather(ladder.rows, buffer);
-        std::int32_t partitioned = kNone;
-        std::array<TargetView, 2> child_cells;
-        for (const std::size_t w : tasks[t]) {
-            const auto& [node, branch] = branches[w];
-            if (partitioned != node)
-                child_cells = partition_targets(ladder.rows, buffer.view(), binned_, ladder.splits[positions[node].rank]);
-            partitioned = node;
-            leaves[w] = finder_.stats_builder().stats_of_leaf(child_cells[static_cast<std::size_t>(branch)], ladder.scale);
+        std::int32_t last_node = kNone;
+        std::array<TargetView, 2> child_targets;
+        for (const std::size_t i : tasks[t]) {
+            const auto& [node, branch] = branches[i];
+            if (last_node != node)
+                child_targets = partition_targets(ladder.rows, buffer.view(), binned_,
+                                                  ladder.splits[positions[node].rank]);
+            last_node = node;
+            leaves[i] = finder_.stats_builder().stats_of_leaf(child_targets[static_cast<std::size_t>(branch)],
+                                                              ladder.scale);
         }
         buffer.trim();
     });
@@ -166,11 +179,10 @@ void LadderGrower::grow_children(std::span<const BranchRef> branches, HistogramC
             pairs.emplace_back().node = node;
         }
         ExpandEntry& child = entries.emplace_back(make_child(node, branch));
-        child.keeps_histograms =
-            keeps_histograms(child.depth, static_cast<std::size_t>(tree.rows[node]));
+        child.keeps_histograms = keeps_histograms(child.depth, static_cast<std::size_t>(tree.rows[node]));
         (pairs.back().smaller == nullptr ? pairs.back().smaller : pairs.back().larger) = &child;
     }
-    parallel_for(pairs.size(), n_threads, [&](std::size_t f) { partition_pair(pairs[f]); });
+    parallel_for(pairs.size(), n_threads, [&](std::size_t i) { partition_pair(pairs[i]); });
     build_ladder_histograms(pairs, cache, n_threads);
     for (SiblingPair& pair : pairs) {
         const auto cached = cache.find(positions[pair.node].ladder);
@@ -179,9 +191,9 @@ void LadderGrower::grow_children(std::span<const BranchRef> branches, HistogramC
     finder().find_splits(entries, pairs, n_threads);
     const auto first = static_cast<std::int32_t>(ladders.size());
     append_nodes(entries);
-    for (std::size_t s = 0; s < entries.size(); ++s) {
-        if (entries[s].histograms.empty()) continue;
-        cached_histograms_.emplace(first + static_cast<std::int32_t>(s), std::move(entries[s].histograms));
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].histograms.empty()) continue;
+        cached_histograms_.emplace(first + static_cast<std::int32_t>(i), std::move(entries[i].histograms));
     }
 }
 
@@ -191,21 +203,21 @@ Partition LadderGrower::partition_of(const Ladder& ladder, std::int32_t rank) co
     return tritree::partition_of(ladder.rows, sorted, binned_, ladder.splits[rank]);
 }
 
-/// Give the children of a pair grown on demand their rows.
+/// Partition the rows of a pair's parent, and set those of its children and of the rest.
 void LadderGrower::partition_pair(SiblingPair& pair) const {
     const auto& [number, rank] = positions[pair.node];
     Partition parts = partition_of(ladders[number], rank);
-    auto give = [&](ExpandEntry* child) {
+    auto set_rows = [&](ExpandEntry* child) {
         if (child == nullptr) return;
         const Branch branch = child->ladder.parent.branch;
         child->ladder.own_rows = std::move(branch == Branch::Left ? parts.left : parts.right);
         child->ladder.rows = child->ladder.own_rows;
     };
     const bool left_smaller = parts.left.size() <= parts.right.size();
-    give(pair.smaller);
-    give(pair.larger);
+    set_rows(pair.smaller);
+    set_rows(pair.larger);
     if (pair.larger == nullptr) {
-        // one child alone: if it is the larger one, the rows of the other belong to the rest
+        // Only one child is grown. If it is the larger one, the rows of its sibling belong to the rest.
         const bool is_smaller = (pair.smaller->ladder.parent.branch == Branch::Left) == left_smaller;
         if (is_smaller) return;
         std::swap(pair.smaller, pair.larger);
@@ -217,13 +229,14 @@ void LadderGrower::partition_pair(SiblingPair& pair) const {
     pair.rest.rows = pair.rest_rows;
 }
 
-/// Build histograms of ladders that are not cached, where subtraction saves more than that costs.
-void LadderGrower::build_ladder_histograms(std::span<const SiblingPair> pairs, HistogramCache& cache, int n_threads) {
-    std::vector<std::int32_t> ladder_numbers;
+/// Build the histograms of ladders that are not cached, if subtraction saves more than that costs.
+void LadderGrower::build_ladder_histograms(std::span<const SiblingPair> pairs, HistogramCache& cache,
+                                           int n_threads) {
+    std::vector<std::int32_t> ladder_indices;
     std::vector<const Ladder*> to_build;
     for (std::size_t begin = 0, end; begin < pairs.size(); begin = end) {
         const std::int32_t ladder = positions[pairs[begin].node].ladder;
-        std::size_t saved_rows = 0;  // that need not be accumulated then
+        std::size_t saved_rows = 0;  // that need not be accumulated
         for (end = begin; end < pairs.size() && positions[pairs[end].node].ladder == ladder; ++end) {
             const SiblingPair& pair = pairs[end];
             if (pair.larger == nullptr) continue;
@@ -231,40 +244,42 @@ void LadderGrower::build_ladder_histograms(std::span<const SiblingPair> pairs, H
             saved_rows += rows - std::min(rows, pair.rest.rows.size());
         }
         if (cache.contains(ladder) || 4 * saved_rows < 5 * ladders[ladder].rows.size()) continue;
-        ladder_numbers.push_back(ladder);
+        ladder_indices.push_back(ladder);
         to_build.push_back(&ladders[ladder]);
     }
     auto histograms = finder().build_histograms_of(to_build, n_threads);
-    for (std::size_t b = 0; b < ladder_numbers.size(); ++b) cache.emplace(ladder_numbers[b], std::move(histograms[b]));
+    for (std::size_t i = 0; i < ladder_indices.size(); ++i)
+        cache.emplace(ladder_indices[i], std::move(histograms[i]));
 }
 
-/// Return at most `max_branches` branches that have not been grown, of the newest ladders first: their histograms
-/// are still cached.
+/// Return at most `max_branches` branches that have not been grown, those of the newest ladders first: their
+/// histograms are still cached.
 std::vector<BranchRef> LadderGrower::find_ungrown(std::int64_t max_branches) {
     std::vector<BranchRef> branches;
     auto room = [&] { return static_cast<std::int64_t>(branches.size()) < max_branches; };
     std::size_t at = unfinished_.size();
     while (at > 0 && room()) {
         --at;
-        bool all = true;
+        bool finished = true;
         for (std::int32_t node = ladders[unfinished_[at]].node; node >= 0; node = tree.third[node])
             for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
                 if (tree.child(node, branch) != kUngrown) continue;
-                all = false;
+                finished = false;
                 if (room()) branches.push_back({node, branch});
             }
-        if (all) unfinished_.erase(unfinished_.begin() + static_cast<std::ptrdiff_t>(at));
+        if (finished) unfinished_.erase(unfinished_.begin() + static_cast<std::ptrdiff_t>(at));
     }
     return branches;
 }
 
 std::span<const std::uint32_t> LadderGrower::rows_of(std::int32_t number) {
     std::vector<std::int32_t> path;  // ladders without rows, up to one that has them
-    for (std::int32_t b = number; ladders[b].rows.empty(); b = positions[ladders[b].parent.node].ladder)
-        path.push_back(b);
-    // Rows of ladders in between are kept for the next call, unless the path is long.
-    constexpr std::size_t kMaxKeptPath = 32;
-    const bool is_long = path.size() > kMaxKeptPath;
+    for (std::int32_t ladder = number; ladders[ladder].rows.empty();
+         ladder = positions[ladders[ladder].parent.node].ladder)
+        path.push_back(ladder);
+    // The rows of ladders in between are cached for later calls, unless the path is long.
+    constexpr std::size_t kMaxCachedPath = 32;
+    const bool is_long = path.size() > kMaxCachedPath;
     std::vector<std::uint32_t> rows;
     for (; !path.empty(); path.pop_back()) {
         const auto& [node, branch] = ladders[path.back()].parent;
@@ -312,7 +327,8 @@ void LadderGrower::restore_rows() {
             ladder.node = node;
             if (!ladder.splits.empty()) unfinished_.push_back(number);
         }
-        if (grown_by_fit && !ladder.splits.empty()) ladder.sizes = partition_rows(ladder.rows, binned_, ladder.splits[0], {});
+        if (grown_by_fit && !ladder.splits.empty())
+            ladder.sizes = partition_rows(ladder.rows, binned_, ladder.splits[0], {});
         for (const Branch branch : {Branch::Left, Branch::Right}) {
             const std::int32_t child = tree.child(node, branch);
             if (child < 0 || positions[child].ladder == kNone) continue;
@@ -320,8 +336,9 @@ void LadderGrower::restore_rows() {
             below.parent = {node, branch};
             below.path = child_path(ladder.path, rank, branch);
             if (grown_by_fit)
-                below.rows = branch == Branch::Left ? ladder.rows.first(ladder.sizes.left)
-                                                  : ladder.rows.subspan(ladder.sizes.left, ladder.sizes.right);
+                below.rows = branch == Branch::Left
+                                 ? ladder.rows.first(ladder.sizes.left)
+                                 : ladder.rows.subspan(ladder.sizes.left, ladder.sizes.right);
         }
     }
 }

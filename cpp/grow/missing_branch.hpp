@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -11,9 +12,9 @@
 
 namespace tritree {
 
-/// Fewer bins per column: a third branch has too few rows to use many, and takes a quarter of the time.
+/// Fewer bins per column: a third branch has too few rows to need many, and grows four times as fast.
 struct CoarseBins {
-    static constexpr std::uint32_t kMaxBins = 64;  ///< of a numeric column; categories stay as they are
+    static constexpr std::uint32_t kMaxBins = 64;  ///< of a numeric column; categories are not merged
 
     BinMapper mapper;
     std::vector<std::vector<std::uint16_t>> coarse_bin;      ///< by column and bin, missing included
@@ -23,7 +24,7 @@ struct CoarseBins {
     explicit CoarseBins(const BinMapper& fine);
 };
 
-/// Background rows: training rows that are kept to grow third branches from.
+/// Background rows: a sample of the training rows, from which third branches grow.
 class BackgroundRows {
   public:
     BackgroundRows(BinnedRows rows_, std::vector<double> weight_, const BinMapper& mapper);
@@ -36,12 +37,13 @@ class BackgroundRows {
 
 /// Grows third branches of a boosted tree.
 ///
-/// The third branch of a split on a column is a tree on the other columns, fitted to the predictions of the split's
-/// own left and right branches for the background rows of the node whose value is observed. It depends on the tree,
-/// the background rows and the path of the node only, not on the order in which branches are grown.
+/// The third branch of a split on a column is a tree on the other columns, fitted to the predictions of the
+/// split's own left and right branches for the background rows of the node whose value is observed. It
+/// depends on the tree, the background rows and the path of the node, but not on the order in which branches
+/// are grown.
 class MissingBranchGrower {
   public:
-    /// `previous` are the sums over the trees before this one for the background rows; without it no variance is
+    /// `previous` is the sum of the preceding trees for each background row; without it no variance is
     /// estimated.
     MissingBranchGrower(BinnedTree& tree, const BackgroundRows& background, const BinMapper& mapper,
                         const GrowthParameters& params, std::span<const double> previous = {});
@@ -52,7 +54,8 @@ class MissingBranchGrower {
     void grow_branches(std::vector<std::int32_t> nodes);
 
   private:
-    /// A binary subtree, the fitted tree or a third branch, with the background rows in the order of its nodes.
+    /// A binary subtree, the fitted tree or a third branch, with the background rows in the order of its
+    /// nodes.
     struct Subtree {
         std::int32_t root = 0;
         std::vector<std::uint32_t> rows;
@@ -66,6 +69,7 @@ class MissingBranchGrower {
     std::vector<std::int32_t> usable_columns(std::int32_t root) const;
     std::vector<std::uint32_t> sample(std::int32_t node, const Subtree& subtree) const;
     std::vector<double> predictions_below(std::int32_t node, const std::vector<std::uint32_t>& rows);
+    BinnedRows gather_coarse_rows(const std::vector<std::uint32_t>& rows) const;
     void fit(Subtree& subtree, const std::vector<double>& target);
     void to_fine_bins(std::int32_t first);
     void estimate_variance(const Subtree& subtree);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -10,20 +11,21 @@ namespace tritree {
 /// How missing values are handled; the values of the Python parameter `missing`.
 enum class Strategy : std::uint8_t { Trinary, TrinaryMia, Mia, Majority, Fractional, Surrogate };
 
-/// Split criterion of single trees and forests. EntropyTimesRows is for the reproduction of the paper only: the
-/// runs behind its figure multiplied the cross-entropy of a node once more by its rows.
+/// Split criterion of single trees and forests. EntropyTimesRows is for the reproduction of the paper only:
+/// the runs behind its figure multiplied the cross-entropy of a node by its number of rows once more.
 enum class CriterionKind : std::uint8_t { SquaredError, Entropy, Gini, EntropyTimesRows };
 
 /// Where a split sends a row.
 enum class Branch : std::int8_t { None = -1, Left = 0, Right = 1, Third = 2, Both = 3, Surrogates = 4 };
 
-/// A gain, or a difference between gains, of at most this fraction of the loss of the node is rounding error.
+/// A gain, or a difference between gains, of at most this fraction of the node's loss counts as rounding
+/// error.
 inline constexpr double kNegligible = 1e-12;
 
 /// Tolerance in comparing a sum of fractional memberships with a number of rows.
 inline constexpr double kMembershipTolerance = 1e-9;
 
-/// Upper limit of depths, so that two of them can be added.
+/// Upper limit of depth parameters, small enough that the sum of two does not overflow.
 inline constexpr int kMaxDepth = 1 << 29;
 
 inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
@@ -43,8 +45,8 @@ struct GrowthParameters {
     CriterionKind criterion = CriterionKind::SquaredError;
     int n_classes = 0;  ///< 0 in regression
     int max_surrogates = 5;
-    /// Forests: keep the best split of a node only. The rest of its ladder, one split per column, would more than
-    /// double the memory, and most of it is never needed.
+    /// Forests: keep the best split of a node only. The rest of its ladder, one split per column, would more
+    /// than double the memory, and most of it is never needed.
     bool keep_best_split_only = false;
     /// Fractional splits: whether missing rows count fully on both sides for `min_samples_leaf`. For the
     /// reproduction of the paper only; such trees are grown in full by fit, so it is not saved.
@@ -54,7 +56,7 @@ struct GrowthParameters {
     double l2 = 0;
     std::vector<std::int8_t> monotonic;  ///< per column 1, -1 or 0; empty if unconstrained
     int third_depth_extra = 0;
-    std::int64_t third_rows = 1000;  ///< maximum number of rows that a third branch is fitted to
+    std::int64_t third_rows = 1000;   ///< maximum number of rows that a third branch is fitted to
     bool estimates_variance = false;  ///< whether third branches estimate the variance of the prediction
 
     int n_outputs() const { return n_classes > 0 ? n_classes : 1; }
@@ -79,7 +81,7 @@ struct GrowthParameters {
         }
         return false;
     }
-    /// Return what is wrong with the parameters, or nothing.
+    /// Return an error message, or null if the parameters are valid.
     const char* validate() const {
         if (missing < Strategy::Trinary || missing > Strategy::Surrogate) return "unknown strategy";
         if (criterion < CriterionKind::SquaredError || criterion > CriterionKind::EntropyTimesRows)
@@ -93,7 +95,7 @@ struct GrowthParameters {
         if (!(l2 >= 0) || !std::isfinite(l2)) return "l2 out of range";
         return nullptr;
     }
-    /// The same for a boosted ensemble on so many columns.
+    /// The same for a boosted ensemble on `n_columns` columns.
     const char* validate_boosting(std::size_t n_columns) const {
         if (missing == Strategy::Surrogate) return "boosting does not support surrogate splits";
         if (max_depth > kMaxDepth) return "growth parameters out of range";

@@ -15,7 +15,8 @@ void grow_small_subtree(const SplitFinder& finder, SubtreeNode root, const Fixed
     for (std::size_t n = 0; n < nodes.size(); ++n) {
         SubtreeNode& node = nodes[n];
         data.rows = node.rows;
-        node.stats = finder.stats_builder().read(data, n == 0 ? &parent_scale : &nodes[node.parent.node].scale);
+        node.stats =
+            finder.stats_builder().read(data, n == 0 ? &parent_scale : &nodes[node.parent.node].scale);
         node.scale = data.scale;
         node.splits = finder.first_split(data, node.stats, node.depth, node.path);
         if (node.splits.empty()) continue;

@@ -1,8 +1,10 @@
 #include "grow/split_finder.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "common/parallel.hpp"
 #include "common/random.hpp"
@@ -10,8 +12,9 @@
 namespace tritree {
 namespace {
 
-constexpr std::size_t kBatch = 4;  // columns accumulated in one pass
-// Integers of a histogram buffer that a thread keeps: enough for two per bin of an exact column.
+constexpr std::size_t kBatch = 4;  // columns that are accumulated in one pass
+// Maximum size of a histogram buffer that a thread reuses, in integers: enough for a column with kMaxBins
+// bins.
 constexpr std::size_t kMaxReused = std::size_t{1} << 18;
 
 bool is_searched(const ExpandEntry* entry) { return entry != nullptr && !entry->leaf; }
@@ -30,7 +33,7 @@ void clear_buffer(Histogram& histogram) {
 
 }  // namespace
 
-NodeSamples BufferPool::take() {
+NodeSamples BufferPool::acquire() {
     const std::lock_guard lock(mutex_);
     if (buffers_.empty()) return {};
     NodeSamples buffers = std::move(buffers_.back());
@@ -38,7 +41,7 @@ NodeSamples BufferPool::take() {
     return buffers;
 }
 
-void BufferPool::give(NodeSamples buffers) {
+void BufferPool::release(NodeSamples buffers) {
     buffers.rows = {};
     buffers.membership = {};
     const bool is_small = std::max(buffers.sum.capacity(), buffers.label.capacity()) <= kMaxRows;
@@ -55,8 +58,8 @@ void BufferPool::clear() {
 struct SplitFinder::ColumnTask {
     std::int32_t number = 0;
     const BinnedColumn* column = nullptr;
-    bool derived = false;  // the larger child by subtraction from the parent
-    Histogram of_smaller, of_larger, of_rest;
+    bool subtracts = false;  // the larger child is the parent minus the others
+    Histogram smaller_histogram, larger_histogram, rest_histogram;
 };
 
 bool SplitFinder::is_leaf(const NodeStats& stats, std::int32_t depth) const {
@@ -68,36 +71,39 @@ std::vector<std::int32_t> SplitFinder::usable_columns(const std::vector<std::int
     std::vector<std::int32_t> columns;
     columns.reserve(binned_.columns.size());
     for (std::int32_t j = 0; j < static_cast<std::int32_t>(binned_.columns.size()); ++j)
-        if (std::find(used_columns.begin(), used_columns.end(), j) == used_columns.end()) columns.push_back(j);
+        if (std::find(used_columns.begin(), used_columns.end(), j) == used_columns.end())
+            columns.push_back(j);
     return columns;
 }
 
 std::size_t SplitFinder::max_cached_size(std::size_t n_rows) const {
     std::size_t n_integers = 0;
     for (const BinnedColumn& column : binned_.columns)
-        if (const std::size_t size = histogram_size(column, stats_builder_.layout()); keeps_histogram(size, n_rows))
+        if (const std::size_t size = histogram_size(column, stats_builder_.layout());
+            keeps_histogram(size, n_rows))
             n_integers += size;
     return n_integers;
 }
 
-void SplitFinder::find_splits(std::vector<ExpandEntry>& entries, std::vector<SiblingPair>& pairs, int n_threads) const {
+void SplitFinder::find_splits(std::vector<ExpandEntry>& entries, std::vector<SiblingPair>& pairs,
+                              int n_threads) const {
     const std::size_t n_columns = binned_.columns.size();
     std::size_t n_rows = 0;
     for (const ExpandEntry& entry : entries) n_rows += entry.ladder.rows.size();
     n_threads = threads_for(n_rows * n_columns, n_threads);
-    // Many pairs: each by one thread, while its rows are in the cache. Few pairs are shared by all threads.
+    // Many pairs: one thread per pair, whose rows stay in the cache. Few pairs: threads share their columns.
     if (n_threads == 1 || pairs.size() >= 4 * static_cast<std::size_t>(n_threads))
-        return parallel_for(pairs.size(), n_threads, [&](std::size_t f) { find_pair_splits(pairs[f]); });
-    parallel_for(entries.size(), n_threads, [&](std::size_t s) { read(entries[s], false); });
-    parallel_for(pairs.size(), n_threads, [&](std::size_t f) { check_subtraction(pairs[f]); });
+        return parallel_for(pairs.size(), n_threads, [&](std::size_t i) { find_pair_splits(pairs[i]); });
+    parallel_for(entries.size(), n_threads, [&](std::size_t i) { prepare_entry(entries[i], false); });
+    parallel_for(pairs.size(), n_threads, [&](std::size_t i) { prepare_pair(pairs[i]); });
 
     struct Task {
         SiblingPair* pair;
         std::span<const std::int32_t> columns;
     };
     std::vector<Task> tasks;
-    const bool many = pairs.size() * n_columns >= 16 * static_cast<std::size_t>(n_threads);
-    const std::size_t batch = many ? kBatch : 2;
+    const bool many_tasks = pairs.size() * n_columns >= 16 * static_cast<std::size_t>(n_threads);
+    const std::size_t batch = many_tasks ? kBatch : 2;
     for (SiblingPair& pair : pairs) {
         const std::span<const std::int32_t> columns = pair.columns;
         for (std::size_t begin = 0; begin < columns.size(); begin += batch)
@@ -105,13 +111,13 @@ void SplitFinder::find_splits(std::vector<ExpandEntry>& entries, std::vector<Sib
     }
     parallel_for(tasks.size(), n_threads,
                  [&](std::size_t t) { find_column_splits(*tasks[t].pair, tasks[t].columns); });
-    parallel_for(entries.size(), n_threads, [&](std::size_t s) { finish(entries[s]); });
+    parallel_for(entries.size(), n_threads, [&](std::size_t i) { finish(entries[i]); });
 }
 
 void SplitFinder::find_pair_splits(SiblingPair& pair) const {
     for (ExpandEntry* entry : pair.children())
-        if (entry != nullptr) read(*entry, true);
-    check_subtraction(pair);
+        if (entry != nullptr) prepare_entry(*entry, true);
+    prepare_pair(pair);
     const std::span<const std::int32_t> columns = pair.columns;
     for (std::size_t begin = 0; begin < columns.size(); begin += kBatch)
         find_column_splits(pair, columns.subspan(begin, std::min(kBatch, columns.size() - begin)));
@@ -119,9 +125,10 @@ void SplitFinder::find_pair_splits(SiblingPair& pair) const {
         if (entry != nullptr) finish(*entry);
 }
 
-/// Read the targets of an entry. Its columns are then searched one after the other, or by several threads.
-void SplitFinder::read(ExpandEntry& entry, bool column_by_column) const {
-    entry.data = buffers_.take();
+/// Compute the statistics and samples of an entry, and the columns to be searched: one after the other, or by
+/// several threads.
+void SplitFinder::prepare_entry(ExpandEntry& entry, bool column_by_column) const {
+    entry.data = buffers_.acquire();
     if (params_.missing == Strategy::Fractional) entry.data.membership = entry.fractional.membership;
     entry.data.rows = entry.ladder.rows;
     entry.stats = stats_builder_.read(entry.data, entry.parent_scale);
@@ -131,14 +138,16 @@ void SplitFinder::read(ExpandEntry& entry, bool column_by_column) const {
         entry.columns = usable_columns(entry.ladder.used_columns);
         entry.ladder.first_split_only = params_.keep_best_split_only;
         if (params_.max_features < 1)
-            entry.columns = sample_columns(entry.columns, params_.max_features, hash_seed(entry.ladder.path, 0));
+            entry.columns =
+                sample_columns(entry.columns, params_.max_features, hash_seed(entry.ladder.path, 0));
     }
-    entry.best.resize(entry.leaf || (column_by_column && entry.ladder.first_split_only) ? 0 : binned_.columns.size());
+    entry.best.resize(
+        entry.leaf || (column_by_column && entry.ladder.first_split_only) ? 0 : binned_.columns.size());
     entry.histograms.resize(entry.keeps_histograms && !entry.leaf ? binned_.columns.size() : 0);
 }
 
 /// Find the columns of a pair to be searched, and whether histograms can be subtracted.
-void SplitFinder::check_subtraction(SiblingPair& pair) const {
+void SplitFinder::prepare_pair(SiblingPair& pair) const {
     pair.can_subtract = pair.parent != nullptr;
     for (const ExpandEntry* entry : pair.children()) {
         if (entry == nullptr) continue;
@@ -150,8 +159,8 @@ void SplitFinder::check_subtraction(SiblingPair& pair) const {
         }
         std::vector<std::int32_t> merged;
         merged.reserve(pair.columns.size() + entry->columns.size());
-        std::set_union(pair.columns.begin(), pair.columns.end(), entry->columns.begin(),
-                       entry->columns.end(), std::back_inserter(merged));
+        std::set_union(pair.columns.begin(), pair.columns.end(), entry->columns.begin(), entry->columns.end(),
+                       std::back_inserter(merged));
         pair.columns = std::move(merged);
     }
     pair.can_subtract = pair.can_subtract && is_searched(pair.larger);
@@ -168,50 +177,56 @@ void SplitFinder::find_column_splits(SiblingPair& pair, std::span<const std::int
     for (std::size_t k = 0; k < columns.size(); ++k) {
         tasks[k].number = columns[k];
         tasks[k].column = &binned_.columns[columns[k]];
-        for (Histogram* histogram : {&tasks[k].of_smaller, &tasks[k].of_larger, &tasks[k].of_rest})
+        for (Histogram* histogram :
+             {&tasks[k].smaller_histogram, &tasks[k].larger_histogram, &tasks[k].rest_histogram})
             clear_buffer(*histogram);
     }
     build_column_histograms(pair, tasks);
     for (ColumnTask& task : tasks) {
-        if (task.derived) {
-            task.of_larger = (*pair.parent)[task.number];
-            if (!task.of_smaller.empty()) subtract(task.of_larger, task.of_smaller);
-            if (!task.of_rest.empty()) subtract(task.of_larger, task.of_rest);
+        if (task.subtracts) {
+            task.larger_histogram = (*pair.parent)[task.number];
+            if (!task.smaller_histogram.empty()) subtract(task.larger_histogram, task.smaller_histogram);
+            if (!task.rest_histogram.empty()) subtract(task.larger_histogram, task.rest_histogram);
         }
-        if (is_searched(pair.smaller, task.number)) find_best_split(*pair.smaller, task, task.of_smaller);
-        if (is_searched(pair.larger, task.number)) find_best_split(*pair.larger, task, task.of_larger);
+        if (is_searched(pair.smaller, task.number))
+            find_best_split(*pair.smaller, task, task.smaller_histogram);
+        if (is_searched(pair.larger, task.number)) find_best_split(*pair.larger, task, task.larger_histogram);
     }
 }
 
-/// Build the histograms that are needed.
+/// Build the histograms that the search or a subtraction needs.
 void SplitFinder::build_column_histograms(SiblingPair& pair, std::span<ColumnTask> tasks) const {
     const CellLayout& layout = stats_builder_.layout();
     const ExpandEntry *smaller = pair.smaller, *larger = pair.larger;
     const std::size_t extra =
         pair.rest.size() + (smaller == nullptr || is_searched(smaller) ? 0 : smaller->data.size());
-    std::array<ColumnHistogram, kBatch> of_smaller, of_larger, of_rest;
+    std::array<ColumnHistogram, kBatch> smaller_histogram, larger_histogram, rest_histogram;
     std::size_t n_smaller = 0, n_larger = 0, n_rest = 0;
     for (ColumnTask& task : tasks) {
         auto pays = [&](const ExpandEntry* entry) {
             return is_searched(entry, task.number) &&
                    histogram_pays(entry->data.size(), task.column->n_bins, layout);
         };
-        // The cost of subtracting (accumulating more rows, passing over the cells) against the larger child.
-        task.derived = pair.can_subtract && is_searched(larger, task.number) &&
-                       !(*pair.parent)[task.number].empty() &&
-                       extra + histogram_size(*task.column, layout) / 4 < larger->data.size();
-        if (pays(smaller) || (task.derived && smaller != nullptr))
-            of_smaller[n_smaller++] = {task.column, &task.of_smaller};
-        if (!task.derived && pays(larger)) of_larger[n_larger++] = {task.column, &task.of_larger};
-        if (task.derived && pair.rest.size() > 0) of_rest[n_rest++] = {task.column, &task.of_rest};
+        // Compare the cost of subtracting (accumulating more rows, a pass over the cells) with that of
+        // accumulating the larger child.
+        task.subtracts = pair.can_subtract && is_searched(larger, task.number) &&
+                         !(*pair.parent)[task.number].empty() &&
+                         extra + histogram_size(*task.column, layout) / 4 < larger->data.size();
+        if (pays(smaller) || (task.subtracts && smaller != nullptr))
+            smaller_histogram[n_smaller++] = {task.column, &task.smaller_histogram};
+        if (!task.subtracts && pays(larger))
+            larger_histogram[n_larger++] = {task.column, &task.larger_histogram};
+        if (task.subtracts && pair.rest.size() > 0)
+            rest_histogram[n_rest++] = {task.column, &task.rest_histogram};
     }
-    if (n_smaller > 0) build_histograms({of_smaller.data(), n_smaller}, smaller->data, layout);
-    if (n_larger > 0) build_histograms({of_larger.data(), n_larger}, larger->data, layout);
-    if (n_rest > 0) build_histograms({of_rest.data(), n_rest}, pair.rest, layout);
+    if (n_smaller > 0) build_histograms({smaller_histogram.data(), n_smaller}, smaller->data, layout);
+    if (n_larger > 0) build_histograms({larger_histogram.data(), n_larger}, larger->data, layout);
+    if (n_rest > 0) build_histograms({rest_histogram.data(), n_rest}, pair.rest, layout);
 }
 
-/// Find the best split of an entry on one column: by its histogram, or by its rows if that is empty.
-void SplitFinder::find_best_split(ExpandEntry& entry, const ColumnTask& task, const Histogram& histogram) const {
+/// Find the best split of an entry on one column, from its histogram, or from its rows if that is empty.
+void SplitFinder::find_best_split(ExpandEntry& entry, const ColumnTask& task,
+                                  const Histogram& histogram) const {
     thread_local CellReader cells;
     const CellLayout& layout = stats_builder_.layout();
     if (histogram.empty())
@@ -228,13 +243,13 @@ void SplitFinder::find_best_split(ExpandEntry& entry, const ColumnTask& task, co
         entry.histograms[task.number] = histogram;
 }
 
-/// Keep a split that may be the best, and drop those that no longer can: what is left are ties.
+/// Keep a split that may be the best, and drop those that cannot be any more: `splits` are ties then.
 void SplitFinder::keep_if_best(std::vector<SplitInfo>& splits, SplitInfo split, double node_loss) {
     const double negligible = kNegligible * node_loss;
-    double most = 0;
-    for (const SplitInfo& other : splits) most = std::max(most, other.gain);
-    if (!splits.empty() && split.gain < most - negligible) return;
-    if (split.gain > most + negligible) splits.clear();
+    double best_gain = 0;
+    for (const SplitInfo& other : splits) best_gain = std::max(best_gain, other.gain);
+    if (!splits.empty() && split.gain < best_gain - negligible) return;
+    if (split.gain > best_gain + negligible) splits.clear();
     splits.push_back(std::move(split));
 }
 
@@ -249,18 +264,19 @@ void SplitFinder::finish(ExpandEntry& entry) const {
     if ((!params_.has_third() || entry.ladder.first_split_only) && splits.size() > 1) splits.resize(1);
     splits.shrink_to_fit();
     if (splits.empty() && !entry.leaf && params_.max_features < 1)
-        draw_more_columns(splits, entry.data, entry.stats, entry.ladder.path, entry.ladder.used_columns);
+        sample_more_columns(splits, entry.data, entry.stats, entry.ladder.path, entry.ladder.used_columns);
     if (!splits.empty() && params_.missing == Strategy::Surrogate)
         entry.surrogates = find_surrogates(params_, binned_, entry.data, splits[0]);
-    buffers_.give(std::move(entry.data));  // before partitioning needs memory
+    buffers_.release(std::move(entry.data));  // before partitioning allocates memory
     const bool grown_by_fit = entry.ladder.own_rows.empty();
     if (!splits.empty() && grown_by_fit && params_.missing != Strategy::Fractional)
         entry.ladder.sizes = partition_rows(entry.ladder.rows, binned_, splits[0], entry.surrogates);
 }
 
-/// Where no sampled column splits a node, sample more until one does, as scikit-learn does.
-void SplitFinder::draw_more_columns(std::vector<SplitInfo>& splits, const NodeSamples& data, const NodeStats& stats,
-                      std::uint64_t path, const std::vector<std::int32_t>& used_columns) const {
+/// If no sampled column splits a node, sample more until one does, as scikit-learn does.
+void SplitFinder::sample_more_columns(std::vector<SplitInfo>& splits, const NodeSamples& data,
+                                      const NodeStats& stats, std::uint64_t path,
+                                      const std::vector<std::int32_t>& used_columns) const {
     std::vector<std::int32_t> columns = usable_columns(used_columns);
     partial_shuffle(columns, columns.size(), hash_seed(path, 0));
     for (std::size_t i = n_sampled_columns(columns.size(), params_.max_features);
@@ -268,29 +284,30 @@ void SplitFinder::draw_more_columns(std::vector<SplitInfo>& splits, const NodeSa
         if (auto split = best_split_on(columns[i], data, stats)) splits.push_back(std::move(*split));
 }
 
-std::vector<SplitInfo> SplitFinder::first_split(const NodeSamples& data, const NodeStats& stats, std::int32_t depth,
-                                      std::uint64_t path) const {
+std::vector<SplitInfo> SplitFinder::first_split(const NodeSamples& data, const NodeStats& stats,
+                                                std::int32_t depth, std::uint64_t path) const {
     std::vector<SplitInfo> splits;
     if (is_leaf(stats, depth)) return splits;
     thread_local std::vector<std::int32_t> columns;
     columns.resize(binned_.columns.size());
     std::iota(columns.begin(), columns.end(), 0);
-    for (const std::int32_t number : sample_columns_in_place(columns, params_.max_features, hash_seed(path, 0))) {
+    for (const std::int32_t number :
+         sample_columns_in_place(columns, params_.max_features, hash_seed(path, 0))) {
         if (auto split = best_split_on(number, data, stats))
             keep_if_best(splits, std::move(*split), stats.scaled_loss);
-        // two rows can be split in one way only: the other columns are ties with larger numbers
+        // two rows can be split in one way only: splits on later columns would be ties
         if (!splits.empty() && data.size() == 2) break;
     }
     sort_ladder(splits, params_, stats.scaled_loss);
     if (splits.size() > 1) splits.resize(1);
-    if (splits.empty() && params_.max_features < 1) draw_more_columns(splits, data, stats, path, {});
+    if (splits.empty() && params_.max_features < 1) sample_more_columns(splits, data, stats, path, {});
     splits.shrink_to_fit();
     return splits;
 }
 
 /// Return the best split of a node on one column.
 std::optional<SplitInfo> SplitFinder::best_split_on(std::int32_t number, const NodeSamples& data,
-                                     const NodeStats& stats) const {
+                                                    const NodeStats& stats) const {
     thread_local CellReader cells;
     thread_local Histogram histogram;
     const CellLayout& layout = stats_builder_.layout();
@@ -308,8 +325,9 @@ std::optional<SplitInfo> SplitFinder::best_split_on(std::int32_t number, const N
     return split;
 }
 
-std::vector<SplitInfo> SplitFinder::remaining_splits(const Ladder& ladder, const FixedPointScale* parent_scale) const {
-    NodeSamples data = buffers_.take();
+std::vector<SplitInfo> SplitFinder::remaining_splits(const Ladder& ladder,
+                                                     const FixedPointScale* parent_scale) const {
+    NodeSamples data = buffers_.acquire();
     data.rows = ladder.rows;
     const NodeStats stats = stats_builder_.read(data, parent_scale);
     std::vector<SplitInfo> splits;
@@ -317,33 +335,34 @@ std::vector<SplitInfo> SplitFinder::remaining_splits(const Ladder& ladder, const
         if (number == ladder.splits[0].column) continue;
         if (auto split = best_split_on(number, data, stats)) splits.push_back(std::move(*split));
     }
-    buffers_.give(std::move(data));
+    buffers_.release(std::move(data));
     sort_ladder(splits, params_, stats.scaled_loss);
     return splits;
 }
 
-std::vector<Histograms> SplitFinder::build_histograms_of(std::span<const Ladder* const> ladders, int n_threads) const {
+std::vector<Histograms> SplitFinder::build_histograms_of(std::span<const Ladder* const> ladders,
+                                                         int n_threads) const {
     const CellLayout& layout = stats_builder_.layout();
     std::vector<Histograms> histograms(ladders.size());
     std::vector<NodeSamples> data(ladders.size());
-    parallel_for(ladders.size(), n_threads, [&](std::size_t b) {
-        data[b].rows = ladders[b]->rows;
-        data[b].scale = ladders[b]->scale;
-        stats_builder_.read_in_scale(data[b]);
-        histograms[b].resize(binned_.columns.size());
+    parallel_for(ladders.size(), n_threads, [&](std::size_t i) {
+        data[i].rows = ladders[i]->rows;
+        data[i].scale = ladders[i]->scale;
+        stats_builder_.read_in_scale(data[i]);
+        histograms[i].resize(binned_.columns.size());
     });
     struct Task {
         std::size_t ladder;
         std::vector<ColumnHistogram> columns;
     };
     std::vector<Task> tasks;
-    for (std::size_t b = 0; b < ladders.size(); ++b) {
-        bool open = false;  // whether the newest task takes more columns
-        for (const std::int32_t j : usable_columns(ladders[b]->used_columns)) {
+    for (std::size_t i = 0; i < ladders.size(); ++i) {
+        bool open = false;  // whether the last task has room for more columns
+        for (const std::int32_t j : usable_columns(ladders[i]->used_columns)) {
             const BinnedColumn& column = binned_.columns[j];
-            if (!keeps_histogram(histogram_size(column, layout), data[b].size())) continue;
-            if (!open) tasks.push_back({b, {}});
-            tasks.back().columns.push_back({&column, &histograms[b][j]});
+            if (!keeps_histogram(histogram_size(column, layout), data[i].size())) continue;
+            if (!open) tasks.push_back({i, {}});
+            tasks.back().columns.push_back({&column, &histograms[i][j]});
             open = tasks.back().columns.size() < kBatch;
         }
     }

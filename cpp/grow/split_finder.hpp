@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -14,7 +15,7 @@
 
 namespace tritree {
 
-using Histograms = std::vector<Histogram>;  ///< one per column; empty where not kept
+using Histograms = std::vector<Histogram>;  ///< one per column; empty if not cached
 
 /// A node that is being grown.
 struct ExpandEntry {
@@ -33,14 +34,15 @@ struct ExpandEntry {
     std::vector<Surrogate> surrogates;
 };
 
-/// The children of a node that are grown together. Where the histograms of the parent are cached, only the smaller
-/// child and the rows in neither are accumulated: what they leave is the larger child.
+/// The children of a node that are grown together. If the histograms of the parent are cached, only the
+/// smaller child and the rows in neither child are accumulated; subtracting both from the parent leaves the
+/// larger child.
 struct SiblingPair {
     std::int32_t node = kNone;             ///< the parent; the root has none
-    ExpandEntry* smaller = nullptr;        ///< may be absent: not to be grown
-    ExpandEntry* larger = nullptr;         ///< may be absent, too, if the smaller is there
+    ExpandEntry* smaller = nullptr;        ///< null if it is not grown
+    ExpandEntry* larger = nullptr;         ///< null if it is not grown; not both are null
     const Histograms* parent = nullptr;    ///< histograms of the parent, where cached
-    NodeSamples rest;                      ///< rows of the parent that are in neither
+    NodeSamples rest;                      ///< rows of the parent that are in neither child
     std::vector<std::uint32_t> rest_rows;  ///< memory of `rest.rows`
     bool can_subtract = false;             ///< all use the scale of the parent
     std::vector<std::int32_t> columns;     ///< to be searched
@@ -48,22 +50,22 @@ struct SiblingPair {
     std::array<ExpandEntry*, 2> children() const { return {smaller, larger}; }
 };
 
-/// Buffers of finished nodes, reused by the next: allocating them anew takes longer than filling them.
+/// Buffers of finished nodes for reuse by the next ones: allocating them takes longer than filling them.
 class BufferPool {
   public:
-    NodeSamples take();
-    void give(NodeSamples buffers);
+    NodeSamples acquire();
+    void release(NodeSamples buffers);
     void clear();
 
   private:
     static constexpr std::size_t kMaxBuffers = 8;
-    static constexpr std::size_t kMaxRows = std::size_t{1} << 16;  // larger ones are freed
+    static constexpr std::size_t kMaxRows = std::size_t{1} << 16;  // larger buffers are freed
     std::mutex mutex_;
     std::vector<NodeSamples> buffers_;
 };
 
-/// Finds the splits of nodes. With complete cells it takes longer, but the statistics of leaves below cost nothing
-/// more.
+/// Finds the splits of nodes. With complete cells the search takes longer, but the statistics of leaves
+/// follow from the cells.
 class SplitFinder {
   public:
     SplitFinder(const BinnedColumns& binned, const Target& target, const GrowthParameters& params,
@@ -72,37 +74,37 @@ class SplitFinder {
 
     const NodeStatsBuilder& stats_builder() const { return stats_builder_; }
     const BinnedColumns& binned() const { return binned_; }
-    /// Return whether what is below small nodes can be grown as small subtrees.
+    /// Return whether the nodes below small ones can be grown as small subtrees.
     bool grows_small_subtrees() const {
         return params_.keep_best_split_only && params_.missing != Strategy::Fractional &&
                params_.missing != Strategy::Surrogate;
     }
-    /// Return the best split of a node by itself; none if it stays a leaf.
+    /// Return the best split of a single node, in a vector that is empty if the node stays a leaf.
     std::vector<SplitInfo> first_split(const NodeSamples& data, const NodeStats& stats, std::int32_t depth,
                                        std::uint64_t path) const;
     /// Find the splits of entries, each of which is in one of the pairs.
     void find_splits(std::vector<ExpandEntry>& entries, std::vector<SiblingPair>& pairs, int n_threads) const;
     void free_buffers() const { buffers_.clear(); }
-    /// Return the size of the histograms that a node with so many rows keeps, in integers.
+    /// Return the maximum size, in integers, of the histograms that a node with `n_rows` rows keeps.
     std::size_t max_cached_size(std::size_t n_rows) const;
     /// Return the splits of a ladder beyond its first, of all columns.
     std::vector<SplitInfo> remaining_splits(const Ladder& ladder, const FixedPointScale* parent_scale) const;
-    /// Return the histograms of ladders, for pairs to be derived from them.
+    /// Return the histograms of ladders, from which those of children are to be subtracted.
     std::vector<Histograms> build_histograms_of(std::span<const Ladder* const> ladders, int n_threads) const;
 
   private:
     struct ColumnTask;
 
     void find_pair_splits(SiblingPair& pair) const;
-    void read(ExpandEntry& entry, bool column_by_column) const;
-    void check_subtraction(SiblingPair& pair) const;
+    void prepare_entry(ExpandEntry& entry, bool column_by_column) const;
+    void prepare_pair(SiblingPair& pair) const;
     void find_column_splits(SiblingPair& pair, std::span<const std::int32_t> columns) const;
     void build_column_histograms(SiblingPair& pair, std::span<ColumnTask> tasks) const;
     void find_best_split(ExpandEntry& entry, const ColumnTask& task, const Histogram& histogram) const;
     static void keep_if_best(std::vector<SplitInfo>& splits, SplitInfo split, double node_loss);
     void finish(ExpandEntry& entry) const;
-    void draw_more_columns(std::vector<SplitInfo>& splits, const NodeSamples& data, const NodeStats& stats,
-                           std::uint64_t path, const std::vector<std::int32_t>& used_columns) const;
+    void sample_more_columns(std::vector<SplitInfo>& splits, const NodeSamples& data, const NodeStats& stats,
+                             std::uint64_t path, const std::vector<std::int32_t>& used_columns) const;
     std::optional<SplitInfo> best_split_on(std::int32_t number, const NodeSamples& data,
                                            const NodeStats& stats) const;
     bool is_leaf(const NodeStats& stats, std::int32_t depth) const;

@@ -14,7 +14,7 @@
 namespace tritree {
 namespace {
 
-constexpr std::size_t kBlock = 512;                        // rows of a block stay in the L1 cache
+constexpr std::size_t kBlock = 512;  // rows of a block stay in the L1 cache
 constexpr std::size_t kMinRowsForCompleteTrees = 256;
 
 }  // namespace
@@ -70,7 +70,8 @@ PredictionRows BoostedModel::prepare(TableView table, int n_threads) const {
     return {std::move(table), std::move(binned)};
 }
 
-/// Traverse rows block by block, and call `take(first_row, tree, nodes)` for each block and tree in order.
+/// Traverse rows block by block, and call `take(first_row, tree_index, nodes)` for each block and tree in
+/// order.
 template <class F>
 void BoostedModel::traverse_blocks(const BinnedRows& rows, std::size_t first_tree, std::size_t end_tree,
                                    int n_threads, F&& take) const {
@@ -92,7 +93,8 @@ void BoostedModel::traverse_blocks(const BinnedRows& rows, std::size_t first_tre
                 complete[number - first_tree].traverse(rows, first, last, at.data());
                 std::fill_n(incomplete_at.begin(), incomplete.size(), 0);
                 tree.traverse(rows, incomplete, incomplete_at.data());
-                for (std::size_t i = 0; i < incomplete.size(); ++i) at[incomplete[i] - first] = incomplete_at[i];
+                for (std::size_t i = 0; i < incomplete.size(); ++i)
+                    at[incomplete[i] - first] = incomplete_at[i];
             } else {
                 std::fill_n(at.begin(), last - first, 0);
                 tree.traverse(rows, first, last, at.data());
@@ -106,7 +108,7 @@ GrowingModel::Traversal BoostedModel::traverse(const PredictionRows& rows, std::
                                                std::size_t end_tree, const PredictionOutput& output,
                                                int n_threads) const {
     const std::size_t k = n_outputs_, n_trees = end_tree - first_tree;
-    // the baseline belongs to the first iteration
+    // the baseline is part of the first iteration
     for (std::size_t i = 0; output.values != nullptr && i < rows.n_rows() * k; ++i)
         output.values[i] = first_tree == 0 ? baseline_[i % k] : 0;
     if (output.variance != nullptr) std::fill_n(output.variance, rows.n_rows() * k, 0.0);
@@ -115,31 +117,31 @@ GrowingModel::Traversal BoostedModel::traverse(const PredictionRows& rows, std::
         return {};
     }
     std::vector<std::atomic<std::int64_t>> n_ungrown(n_trees);
-    traverse_blocks(
-        rows.binned, first_tree, end_tree, n_threads,
-        [&](std::size_t first, std::size_t number, std::span<const std::int32_t> nodes) {
-            const Tree& tree = trees_[number].tree;
-            std::int64_t ungrown = 0;
-            if (output.values != nullptr) {
-                double* const values = output.values + first * k + number % k;
-                for (std::size_t i = 0; i < nodes.size(); ++i)
-                    values[i * k] += tree.value[static_cast<std::size_t>(nodes[i])];
-            }
-            for (const std::int32_t node : nodes) ungrown += !trees_[number].is_leaf(node);
-            if (output.variance != nullptr && !tree.variance.empty()) {
-                double* const variance = output.variance + first * k + number % k;
-                for (std::size_t i = 0; i < nodes.size(); ++i)
-                    variance[i * k] += tree.variance[static_cast<std::size_t>(nodes[i])];
-            }
-            if (output.nodes != nullptr)
-                for (std::size_t i = 0; i < nodes.size(); ++i)
-                    output.nodes[(first + i) * n_trees + number - first_tree] = nodes[i];
-            if (ungrown > 0) n_ungrown[number - first_tree] += ungrown;
-        });
+    traverse_blocks(rows.binned, first_tree, end_tree, n_threads,
+                    [&](std::size_t first, std::size_t number, std::span<const std::int32_t> nodes) {
+                        const Tree& tree = trees_[number].tree;
+                        std::int64_t ungrown = 0;
+                        if (output.values != nullptr) {
+                            double* const values = output.values + first * k + number % k;
+                            for (std::size_t i = 0; i < nodes.size(); ++i)
+                                values[i * k] += tree.value[static_cast<std::size_t>(nodes[i])];
+                        }
+                        for (const std::int32_t node : nodes) ungrown += !trees_[number].is_leaf(node);
+                        if (output.variance != nullptr && !tree.variance.empty()) {
+                            double* const variance = output.variance + first * k + number % k;
+                            for (std::size_t i = 0; i < nodes.size(); ++i)
+                                variance[i * k] += tree.variance[static_cast<std::size_t>(nodes[i])];
+                        }
+                        if (output.nodes != nullptr)
+                            for (std::size_t i = 0; i < nodes.size(); ++i)
+                                output.nodes[(first + i) * n_trees + number - first_tree] = nodes[i];
+                        if (ungrown > 0) n_ungrown[number - first_tree] += ungrown;
+                    });
     Traversal traversal;
     for (std::size_t i = 0; i < n_trees; ++i) {
         if (output.values != nullptr) traversal.n_ungrown += n_ungrown[i];  // only predictions are affected
-        if (n_ungrown[i] > 0 && can_grow(trees_[first_tree + i])) traversal.trees_to_grow.push_back(first_tree + i);
+        if (n_ungrown[i] > 0 && can_grow(trees_[first_tree + i]))
+            traversal.trees_to_grow.push_back(first_tree + i);
     }
     return traversal;
 }
@@ -167,7 +169,7 @@ void BoostedModel::traverse_fractional(const BinnedRows& rows, std::size_t first
     });
 }
 
-/// Return for some trees, in ascending order, the sums over the trees before them for the background rows.
+/// Return for each of some trees, in ascending order, the sum of the preceding trees for the background rows.
 std::vector<std::vector<double>> BoostedModel::sums_before(std::span<const std::size_t> trees,
                                                            BackgroundSums& sums) const {
     std::vector<std::vector<double>> found(trees.size());
@@ -190,7 +192,7 @@ std::vector<std::vector<double>> BoostedModel::sums_before(std::span<const std::
     return found;
 }
 
-/// Take the cached sums if they are of trees before one of them.
+/// Take the cached sums if they are of trees before `first_tree`, else empty ones.
 BoostedModel::BackgroundSums BoostedModel::take_sums(std::size_t first_tree) {
     const WriteLock lock(mutex_);
     if (background_sums_.n_trees <= first_tree && background_sums_.version == version_)
@@ -215,12 +217,12 @@ void BoostedModel::grow_for(const PredictionRows& rows, std::span<const std::siz
         if (check_signals) check_signals();
         const WriteLock lock(mutex_);
         if (background_ == nullptr) return;
-        const auto some = trees.subspan(first, std::min(batch, trees.size() - first));
-        const std::vector<std::vector<double>> previous = sums_before(some, sums);
-        parallel_for(some.size(), n_threads, [&](std::size_t i) {
-            if (some[i] >= trees_.size()) return;
+        const auto batch_trees = trees.subspan(first, std::min(batch, trees.size() - first));
+        const std::vector<std::vector<double>> previous = sums_before(batch_trees, sums);
+        parallel_for(batch_trees.size(), n_threads, [&](std::size_t i) {
+            if (batch_trees[i] >= trees_.size()) return;
             std::vector<std::int32_t> at(rows.n_rows(), 0);
-            MissingBranchGrower(trees_[some[i]], *background_, mapper_, params_, previous[i])
+            MissingBranchGrower(trees_[batch_trees[i]], *background_, mapper_, params_, previous[i])
                 .traverse(rows.binned, all, at.data());
         });
     }
@@ -244,7 +246,8 @@ std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int n_threads) 
                 MissingBranchGrower grower(tree, *background_, mapper_, params_, previous[0]);
                 const std::size_t before = tree.size();
                 for (std::int32_t node = 0; node < static_cast<std::int32_t>(before); ++node)
-                    if (tree.needs_third(node) && static_cast<std::int64_t>(tree.size() - before) < max_new_nodes)
+                    if (tree.needs_third(node) &&
+                        static_cast<std::int64_t>(tree.size() - before) < max_new_nodes)
                         grower.grow_branches({node});
                 max_new_nodes -= static_cast<std::int64_t>(tree.size() - before);
             }
@@ -252,7 +255,7 @@ std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int n_threads) 
         }
         if (background_ == nullptr) return n_ungrown;
     }
-    (void)n_threads;  // one tree after the other: a limit must not depend on threads
+    (void)n_threads;  // trees grow one by one, so that the limit does not depend on threads
     return_sums(std::move(sums));
     return n_ungrown;
 }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "grow/missing_branch.hpp"
@@ -11,7 +13,8 @@
 
 namespace tritree {
 
-/// Boosted trees: `n_outputs` trees per iteration, whose sum is predicted. Third branches grow from background rows.
+/// Boosted trees: `n_outputs` trees per iteration, whose sum is predicted. Third branches grow from
+/// background rows.
 class BoostedModel : public GrowingModel {
   public:
     BoostedModel(BinMapper mapper, const GrowthParameters& params, std::vector<double> baseline)
@@ -23,13 +26,13 @@ class BoostedModel : public GrowingModel {
     const std::vector<double>& baseline() const { return baseline_; }
 
     std::shared_ptr<const BackgroundRows> background() const;
-    /// Set the rows to grow third branches from; null to detach.
+    /// Set the rows from which third branches grow; null to detach.
     void set_background(std::shared_ptr<const BackgroundRows> background);
-    /// Keep at most `max_rows` of the training rows as background. Their weights are scaled to a mean of 1: the unit of
-    /// weights does not matter.
+    /// Keep at most `max_rows` of the training rows as background. Their weights are scaled to a mean of 1,
+    /// so that the unit of weights does not matter.
     void keep_background(const BinnedColumns& binned, std::span<const double> weight, std::size_t max_rows,
                          int n_threads);
-    /// Append trees, of one iteration or of many.
+    /// Append the trees of one or more iterations.
     void add_trees(std::vector<BinnedTree> trees);
 
     std::size_t trees_per_iteration() const override { return baseline_.size(); }
@@ -60,11 +63,11 @@ class BoostedModel : public GrowingModel {
                   const CheckSignals& check_signals) override;
 
   private:
-    /// Sums over the first trees for the background rows, one output after the other.
+    /// Sums of the first trees for the background rows, one output after the other.
     struct BackgroundSums {
         std::size_t n_trees = 0;
         std::vector<double> sums;
-        std::uint64_t version = 0;  // of the trees and the rows
+        std::uint64_t version = 0;  // of the trees and the background rows
     };
 
     bool can_grow(const BinnedTree& tree) const {
@@ -75,7 +78,8 @@ class BoostedModel : public GrowingModel {
                          F&& take) const;
     void traverse_fractional(const BinnedRows& rows, std::size_t first_tree, std::size_t end_tree,
                              const PredictionOutput& output, int n_threads) const;
-    std::vector<std::vector<double>> sums_before(std::span<const std::size_t> trees, BackgroundSums& sums) const;
+    std::vector<std::vector<double>> sums_before(std::span<const std::size_t> trees,
+                                                 BackgroundSums& sums) const;
     BackgroundSums take_sums(std::size_t first_tree);
     void return_sums(BackgroundSums sums);
 
@@ -83,8 +87,8 @@ class BoostedModel : public GrowingModel {
     const std::vector<double> baseline_;
     std::vector<BinnedTree> trees_;
     std::shared_ptr<const BackgroundRows> background_;  // null once detached
-    BackgroundSums background_sums_;                    // the last ones, which the next iteration continues
-    std::uint64_t version_ = 0;                         // rises when these no longer hold
+    BackgroundSums background_sums_;                    // of the last call, which the next one continues
+    std::uint64_t version_ = 0;                         // incremented when cached sums become invalid
 };
 
 }  // namespace tritree

@@ -12,13 +12,13 @@
 namespace tritree {
 namespace {
 
-constexpr std::uint64_t kRowSeed = 0x517cc1b727220a95u;  // distinguishes samples of rows from paths
+constexpr std::uint64_t kRowSeed = 0x517cc1b727220a95u;  // distinguishes row sampling from paths
 
 }  // namespace
 
 Booster::Booster(BinnedRows rows, std::shared_ptr<const BinnedColumns> columns, Loss loss,
-                 const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model, std::vector<double> raw,
-                 int n_threads)
+                 const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model,
+                 std::vector<double> raw, int n_threads)
     : columns_(std::move(columns)),
       loss_(std::move(loss)),
       boosting_(boosting),
@@ -27,51 +27,55 @@ Booster::Booster(BinnedRows rows, std::shared_ptr<const BinnedColumns> columns, 
       n_threads_(n_threads),
       rows_(std::move(rows)) {
     if (!columns_) rows_.unseen_to_missing(model_->mapper());
-    first_.resize(loss_.n_rows());
-    if (!loss_.has_constant_hessian()) second_.resize(loss_.n_rows());
+    gradients_.resize(loss_.n_rows());
+    if (!loss_.has_constant_hessian()) hessians_.resize(loss_.n_rows());
 }
 
 std::vector<std::uint32_t> Booster::sample_rows_of(std::size_t iteration) const {
     const std::size_t n = loss_.n_rows();
     const auto sampled = static_cast<std::size_t>(std::ceil(boosting_.subsample * static_cast<double>(n)));
-    return sample_rows(n, std::max<std::size_t>(sampled, 1), hash_seed(model_->params().seed ^ kRowSeed, iteration));
+    return sample_rows(n, std::max<std::size_t>(sampled, 1),
+                       hash_seed(model_->params().seed ^ kRowSeed, iteration));
 }
 
 void Booster::boost(const CheckSignals& check_signals) {
     const std::size_t n = loss_.n_rows(), k = model_->n_outputs(), n_trees = model_->n_trees();
     std::vector<std::uint32_t> sampled = sample_rows_of(n_trees / k);
     std::vector<BinnedTree> trees;
-    // the trees of an iteration are all fitted to the predictions before it; a single one can update them in place
+    // the trees of an iteration are all fitted to the predictions before it; a single one can update them in
+    // place
     std::vector<double> updated;
     if (k > 1) updated = raw_;
     const std::span<double> raw = k > 1 ? updated : raw_;
     for (std::size_t output = 0; output < k; ++output) {
         if (check_signals) check_signals();
         const bool last = output + 1 == k;
-        trees.push_back(fit_tree(static_cast<int>(output), n_trees + output, last ? std::move(sampled) : sampled,
-                                 raw.subspan(output * n, n)));
+        trees.push_back(fit_tree(static_cast<int>(output), n_trees + output,
+                                 last ? std::move(sampled) : sampled, raw.subspan(output * n, n)));
     }
     model_->add_trees(std::move(trees));
     if (k > 1) raw_ = std::move(updated);
 }
 
-/// Return the next tree, and add its predictions to those of all rows.
+/// Fit the next tree, and add its predictions to `raw`.
 BinnedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::uint32_t> rows,
                              std::span<double> raw) {
     const GrowthParameters& params = model_->params();
     const BinMapper& mapper = model_->mapper();
-    loss_.derivatives(raw_, output, first_, second_, n_threads_);
-    gradients_.fill(first_, second_, loss_.n_rows(), n_threads_);
+    loss_.derivatives(raw_, output, gradients_, hessians_, n_threads_);
+    gradient_pairs_.fill(gradients_, hessians_, loss_.n_rows(), n_threads_);
     BinnedTree tree;
     tree.add_root(hash_seed(params.seed, number), params);
     std::vector<std::int32_t> columns(mapper.n_columns());
     std::iota(columns.begin(), columns.end(), 0);
     const BinnedData data{rows_, columns_.get()};
-    const auto before =
-        std::span<const double>(raw_).subspan(static_cast<std::size_t>(output) * loss_.n_rows(), loss_.n_rows());
+    const auto before = std::span<const double>(raw_).subspan(
+        static_cast<std::size_t>(output) * loss_.n_rows(), loss_.n_rows());
     if (params.missing == Strategy::Fractional) {
-        FractionalRowSamples samples(data, mapper, gradients_, params, rows, loss_.has_quantile_leaves(), n_threads_);
-        BoostedGrower<FractionalRowSamples>(samples, mapper, params, n_threads_).grow(tree, columns, params.max_depth);
+        FractionalRowSamples samples(data, mapper, gradient_pairs_, params, rows, loss_.has_quantile_leaves(),
+                                     n_threads_);
+        BoostedGrower<FractionalRowSamples>(samples, mapper, params, n_threads_)
+            .grow(tree, columns, params.max_depth);
         if (loss_.has_quantile_leaves()) samples.leaves.resize(tree.size());
         update_leaves(tree, [&](std::size_t leaf) {
             std::vector<std::uint32_t> in_leaf;
@@ -88,12 +92,12 @@ BinnedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::ui
         shrink(tree);
         add_fractional_predictions(tree, raw);
     } else {
-        RowSamples samples(data, mapper, gradients_, params, rows, n_threads_);
+        RowSamples samples(data, mapper, gradient_pairs_, params, rows, n_threads_);
         BoostedGrower<RowSamples>(samples, mapper, params, n_threads_).grow(tree, columns, params.max_depth);
         update_leaves(tree, [&](std::size_t leaf) {
             const RowRange range = samples.ranges[leaf];
-            return loss_.residual_quantile(before,
-                                           std::span<const std::uint32_t>(rows).subspan(range.begin, range.size()));
+            return loss_.residual_quantile(
+                before, std::span<const std::uint32_t>(rows).subspan(range.begin, range.size()));
         });
         shrink(tree);
         add_predictions(tree, samples.ranges, rows, raw);
@@ -101,7 +105,7 @@ BinnedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::ui
     return tree;
 }
 
-/// Set the values of leaves to quantiles of residuals, if the loss has them.
+/// Set the values of leaves to quantiles of residuals, if the loss requires it.
 template <class LeafValue>
 void Booster::update_leaves(BinnedTree& tree, LeafValue&& value_of) const {
     if (!loss_.has_quantile_leaves()) return;
@@ -113,7 +117,7 @@ void Booster::update_leaves(BinnedTree& tree, LeafValue&& value_of) const {
     });
 }
 
-/// Finish a fitted tree: scale its values by the learning rate.
+/// Finish a fitted tree: multiply its values by the learning rate.
 void Booster::shrink(BinnedTree& tree) const {
     Tree& arrays = tree.tree;
     arrays.n_fitted = static_cast<std::int32_t>(tree.size());
@@ -125,7 +129,7 @@ void Booster::shrink(BinnedTree& tree) const {
 
 void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
                               std::span<const std::uint32_t> rows, std::span<double> raw) const {
-    // the leaves of rows are known, except of those that need a third branch or were not sampled
+    // the leaves of rows are known, except for those that need a third branch or were not sampled
     std::vector<std::uint32_t> others;
     if (rows.size() < loss_.n_rows()) {
         std::vector<bool> sampled(loss_.n_rows(), false);
@@ -145,7 +149,7 @@ void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ran
         MissingBranchGrower(tree, *background, model_->mapper(), params).traverse(rows_, others, at.data());
     else
         tree.traverse(rows_, others, at.data());
-    // nothing can fail any more
+    // nothing below can throw
     const std::vector<double>& values = tree.tree.value;
     parallel_for(ranges.size(), n_threads_, [&](std::size_t node) {
         if (!tree.is_leaf(static_cast<std::int32_t>(node))) return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,16 +12,16 @@
 
 namespace tritree {
 
-/// Boosting parameters: how trees are added up.
+/// Boosting parameters: how trees are fitted one after the other and added up.
 struct BoostingParameters {
     double learning_rate = 0.1;
     double subsample = 1;
 };
 
-/// Adds iterations to a boosted model, each fitted to the derivatives of the loss at the predictions so far.
+/// Adds iterations to a boosted model, each fitted to the gradients of the loss at the predictions so far.
 class Booster {
   public:
-    /// `columns` are the training rows column by column, if they are there (partitioning is faster then); `raw` the
+    /// `columns` is the same table column-major, or null; with it partitioning is faster. `raw` holds the raw
     /// predictions so far, one output after the other.
     Booster(BinnedRows rows, std::shared_ptr<const BinnedColumns> columns, Loss loss,
             const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model, std::vector<double> raw,
@@ -33,12 +34,13 @@ class Booster {
 
   private:
     std::vector<std::uint32_t> sample_rows_of(std::size_t iteration) const;
-    BinnedTree fit_tree(int output, std::size_t number, std::vector<std::uint32_t> rows, std::span<double> raw);
+    BinnedTree fit_tree(int output, std::size_t number, std::vector<std::uint32_t> rows,
+                        std::span<double> raw);
     template <class LeafValue>
     void update_leaves(BinnedTree& tree, LeafValue&& value_of) const;
     void shrink(BinnedTree& tree) const;
-    void add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges, std::span<const std::uint32_t> rows,
-                         std::span<double> raw) const;
+    void add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
+                         std::span<const std::uint32_t> rows, std::span<double> raw) const;
     void add_fractional_predictions(const BinnedTree& tree, std::span<double> raw) const;
 
     std::shared_ptr<const BinnedColumns> columns_;
@@ -48,8 +50,8 @@ class Booster {
     std::vector<double> raw_;
     int n_threads_;
     BinnedRows rows_;
-    Gradients gradients_;
-    UninitializedVector<double> first_, second_;
+    Gradients gradient_pairs_;
+    UninitializedVector<double> gradients_, hessians_;
 };
 
 }  // namespace tritree

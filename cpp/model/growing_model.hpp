@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,10 +18,10 @@
 
 namespace tritree {
 
-/// Called now and then during long work; throws to interrupt it.
+/// Called regularly during long computations; throws to interrupt them.
 using CheckSignals = std::function<void()>;
 
-/// Consecutive iterations: trees of a forest, or rounds of boosting with one tree per output.
+/// Consecutive iterations: trees of a forest, or boosting iterations with one tree per output.
 struct IterationRange {
     std::size_t begin = 0, end = 0;
 };
@@ -40,8 +41,8 @@ struct PredictionOutput {
     std::int32_t* nodes = nullptr;  ///< n_rows x trees: the node that each row ends in
 };
 
-/// A fitted model whose trees grow on demand: a single tree, a forest or boosted trees. Thread-safe: rows are traversed
-/// under a shared lock, and branches that they need are grown under an exclusive one.
+/// A fitted model whose trees grow on demand: a single tree, a forest or boosted trees. Thread-safe: rows are
+/// traversed under a shared lock, and branches that they need are grown under an exclusive one.
 class GrowingModel {
   public:
     GrowingModel(const GrowthParameters& params, std::size_t n_columns, std::size_t n_outputs)
@@ -59,29 +60,32 @@ class GrowingModel {
     std::int64_t n_nodes() const;
     std::int64_t n_grown() const;
     std::int64_t n_ungrown() const;
-    /// How often a row reached a branch that could not be grown any more, and got the value of its node.
+    /// Return how often a row reached a branch that could not be grown any more, and got the value of the
+    /// node above it.
     std::int64_t n_ungrown_hits() const { return n_ungrown_hits_.load(); }
     bool is_detached() const;
 
-    /// Predict rows by some iterations, growing the branches that they need; what was grown stays if interrupted.
-    void predict(const PredictionRows& rows, IterationRange range, const PredictionOutput& output, int n_threads,
-                 const CheckSignals& check_signals = {});
+    /// Predict rows with a range of iterations, growing the branches that they need; these stay if
+    /// interrupted.
+    void predict(const PredictionRows& rows, IterationRange range, const PredictionOutput& output,
+                 int n_threads, const CheckSignals& check_signals = {});
     /// Check a table and prepare it for `predict`; throws InfiniteValueError.
     virtual PredictionRows prepare(TableView table, int n_threads) const;
     /// Grow about `max_new_nodes` more nodes; return the number of branches that are still ungrown.
     virtual std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads) = 0;
-    /// Return per tree and column (n_trees x n_columns, or one row for the ensemble) the reduction of the training loss.
+    /// Return the reduction of the training loss per tree and column (n_trees x n_columns, or a single row
+    /// for the ensemble).
     virtual std::vector<double> importances(int n_threads) = 0;
-    /// Drop the rows that trees grow from.
+    /// Drop the rows from which trees grow.
     virtual void detach() = 0;
     /// Drop the iterations after the first `n`.
     virtual void keep_iterations(std::size_t n) = 0;
-    /// Return a copy of the model, or of one of its trees, that grows by itself.
+    /// Return a copy of the model that grows independently.
     virtual std::shared_ptr<GrowingModel> copy() const = 0;
     Tree tree_copy(std::size_t number) const;
 
   protected:
-    /// A lock of the model that also delays forks.
+    /// A lock of the model that also blocks fork().
     template <class Lock>
     struct ForkSafeLock {
         explicit ForkSafeLock(std::shared_mutex& mutex) : fork(block_fork()), lock(mutex) {}
@@ -91,13 +95,13 @@ class GrowingModel {
     using ReadLock = ForkSafeLock<std::shared_lock<std::shared_mutex>>;
     using WriteLock = ForkSafeLock<std::unique_lock<std::shared_mutex>>;
 
-    /// What a traversal has met.
+    /// Result of a traversal.
     struct Traversal {
         std::int64_t n_ungrown = 0;              ///< rows that ended at a branch that has not been grown
         std::vector<std::size_t> trees_to_grow;  ///< trees with such a branch that can be grown
     };
 
-    // under a lock
+    // called with the lock held
     virtual std::size_t tree_count() const = 0;
     virtual const Tree& tree(std::size_t number) const = 0;
     virtual bool has_rows() const = 0;

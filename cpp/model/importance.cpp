@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
@@ -10,8 +12,9 @@ namespace {
 
 using Rows = std::vector<std::uint32_t>;
 
-/// Return the power of two that scales the values of a regression tree to about 1, so that squares are finite.
-double unit_of(const Tree& tree) {
+/// Return the power of two that scales the values of a regression tree to about 1, so that squares are
+/// finite.
+double value_scale(const Tree& tree) {
     double largest = 0;
     for (const double value : tree.value) largest = std::max(largest, std::abs(value));
     return largest > 0 ? std::ldexp(1.0, -std::clamp(std::ilogb(largest), -1000, 1000)) : 1.0;
@@ -21,20 +24,20 @@ double unit_of(const Tree& tree) {
 class Improvement {
   public:
     Improvement(const Tree& tree, const GrowthParameters& params)
-        : tree_(tree), params_(params), unit_(params.n_classes > 0 ? 1 : unit_of(tree)) {}
+        : tree_(tree), params_(params), scale_(params.n_classes > 0 ? 1 : value_scale(tree)) {}
 
-    /// Of a row with this target.
+    /// Return the reduction for a row with target `y`.
     double of_number(double y, std::int32_t from, std::int32_t to) const {
-        const double a = value(from)[0] * unit_, b = value(to)[0] * unit_;
-        return (b - a) * (2 * y * unit_ - a - b);
+        const double a = value(from)[0] * scale_, b = value(to)[0] * scale_;
+        return (b - a) * (2 * y * scale_ - a - b);
     }
-    /// Of a row of this class.
+    /// Return the reduction for a row of class `k`.
     double of_class(int k, std::int32_t from, std::int32_t to) const {
         const double *a = value(from), *b = value(to);
         if (params_.criterion != CriterionKind::Gini) return a[k] > 0 && b[k] > 0 ? std::log(b[k] / a[k]) : 0;
         return 2 * (b[k] - a[k]) + squares(a) - squares(b);
     }
-    /// Of all rows of a child of a node, on average.
+    /// Return the mean reduction over the rows of the child `to`.
     double of_node(std::int32_t from, std::int32_t to) const {
         if (params_.n_classes == 0) return of_number(value(to)[0], from, to);
         double sum = 0;
@@ -52,7 +55,7 @@ class Improvement {
 
     const Tree& tree_;
     const GrowthParameters& params_;
-    double unit_;
+    double scale_;
 };
 
 double total_improvement(const LadderGrower& grower, const Rows& rows, std::int32_t from, std::int32_t to) {
@@ -84,34 +87,34 @@ std::vector<double> importances_on_demand(LadderGrower& grower, int n_threads) {
     const BinnedColumns& binned = grower.binned();
     const Tree& tree = grower.tree;
     std::vector<double> reduction(binned.columns.size(), 0.0);
-    Rows all = grower.sampled_rows();
     std::vector<std::pair<std::int32_t, Rows>> pending;  // rows that have reached a node
-    pending.emplace_back(0, std::move(all));
+    pending.emplace_back(0, grower.sampled_rows());
     while (!pending.empty()) {
-        std::vector<std::pair<BranchRef, Rows>> passing;
+        std::vector<std::pair<BranchRef, Rows>> branch_rows;
         std::vector<BranchRef> branches;
         for (const auto& [node, rows] : pending) {
             if (tree.is_leaf(node)) continue;
-            const auto [ladder, number] = grower.positions[node];
-            const SplitInfo& split = grower.ladders[ladder].splits[number];
+            const auto [ladder, rank] = grower.positions[node];
+            const SplitInfo& split = grower.ladders[ladder].splits[rank];
             const BinnedColumn& column = binned.columns[split.column];
             Rows rows_by_branch[3];
-            column.visit([&](const auto* c) {
+            column.visit([&](const auto* bins) {
                 for (const std::uint32_t row : rows)
-                    rows_by_branch[static_cast<int>(split.branch(c[row], column.missing_bin()))].push_back(row);
+                    rows_by_branch[static_cast<int>(split.branch(bins[row], column.missing_bin()))].push_back(
+                        row);
             });
             for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
                 auto& rows_of_branch = rows_by_branch[static_cast<int>(branch)];
                 if (rows_of_branch.empty()) continue;
                 branches.push_back({node, branch});
-                passing.emplace_back(branches.back(), std::move(rows_of_branch));
+                branch_rows.emplace_back(branches.back(), std::move(rows_of_branch));
             }
         }
         grower.grow(std::move(branches), n_threads);
         pending.clear();
-        for (auto& [branch, rows] : passing) {
+        for (auto& [branch, rows] : branch_rows) {
             const std::int32_t child = tree.child(branch.node, branch.branch);
-            // a third branch has the value of its parent: nothing is gained
+            // a third branch has the value of its parent, which does not reduce the loss
             if (branch.branch != Branch::Third)
                 reduction[tree.split.column[branch.node]] +=
                     total_improvement(grower, rows, branch.node, child);

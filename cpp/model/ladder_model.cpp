@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -28,9 +29,9 @@ GrowthParameters LadderModel::params_of(std::uint64_t seed) const {
     return params;
 }
 
-void LadderModel::add_trees(std::span<const std::uint64_t> seeds, std::vector<std::vector<std::uint32_t>> in_bags,
-                            int n_threads, const CheckSignals& check_signals,
-                            const std::function<void()>& on_tree) {
+void LadderModel::add_trees(std::span<const std::uint64_t> seeds,
+                            std::vector<std::vector<std::uint32_t>> in_bags, int n_threads,
+                            const CheckSignals& check_signals, const std::function<void()>& on_tree) {
     if (data_ == nullptr) throw std::logic_error("the training rows have been dropped");
     std::vector<std::unique_ptr<LadderTree>> grown(seeds.size());
     std::vector<std::atomic<bool>> finished(seeds.size());
@@ -42,7 +43,8 @@ void LadderModel::add_trees(std::span<const std::uint64_t> seeds, std::vector<st
         parallel_for(seeds.size(), n_threads, [&](std::size_t i) {
             auto tree = std::make_unique<LadderTree>();
             tree->seed = seeds[i];
-            tree->grower = std::make_unique<LadderGrower>(data_, params_of(seeds[i]), std::move(in_bags[i]), tree->tree);
+            tree->grower =
+                std::make_unique<LadderGrower>(data_, params_of(seeds[i]), std::move(in_bags[i]), tree->tree);
             tree->grower->grow_binary_tree(n_threads, check_signals);
             tree->tree.n_fitted = static_cast<std::int32_t>(tree->tree.size());
             if (!params_.has_third()) {
@@ -107,7 +109,8 @@ GrowingModel::Traversal LadderModel::traverse(const PredictionRows& rows, std::s
     const std::size_t n_trees = end_tree - first_tree, n_values = rows.n_rows() * n_outputs_;
     std::vector<std::int64_t> n_ungrown(n_trees, 0);
     std::vector<std::vector<double>> values(n_trees);
-    // Trees side by side if there are several, in batches: what they all predict may not fit into memory.
+    // Several trees are traversed in parallel, in batches: the predictions of all trees may not fit into
+    // memory.
     const bool by_tree = n_trees > 1 && rows.n_rows() > 1;
     const std::size_t batch = by_tree ? static_cast<std::size_t>(4 * std::max(n_threads, 1)) : 1;
     for (std::size_t begin = 0; begin < n_trees; begin += batch) {
@@ -116,11 +119,12 @@ GrowingModel::Traversal LadderModel::traverse(const PredictionRows& rows, std::s
             const std::size_t number = begin + i;
             std::vector<std::int32_t> nodes(output.nodes != nullptr ? rows.n_rows() : 0);
             if (output.values != nullptr) values[number].resize(n_values);
-            n_ungrown[number] = traverse_tree(*trees_[first_tree + number], rows.table,
-                                              output.values != nullptr ? values[number].data() : nullptr,
-                                              output.nodes != nullptr ? nodes.data() : nullptr,
-                                              by_tree ? 1 : n_threads);
-            for (std::size_t row = 0; row < nodes.size(); ++row) output.nodes[row * n_trees + number] = nodes[row];
+            n_ungrown[number] =
+                traverse_tree(*trees_[first_tree + number], rows.table,
+                              output.values != nullptr ? values[number].data() : nullptr,
+                              output.nodes != nullptr ? nodes.data() : nullptr, by_tree ? 1 : n_threads);
+            for (std::size_t row = 0; row < nodes.size(); ++row)
+                output.nodes[row * n_trees + number] = nodes[row];
         });
         for (std::size_t number = begin; output.values != nullptr && number < begin + n; ++number) {
             const std::vector<double> own = std::exchange(values[number], {});
@@ -135,14 +139,16 @@ GrowingModel::Traversal LadderModel::traverse(const PredictionRows& rows, std::s
     Traversal traversal;
     for (std::size_t i = 0; i < n_trees; ++i) {
         traversal.n_ungrown += n_ungrown[i];
-        if (n_ungrown[i] > 0 && can_grow(*trees_[first_tree + i])) traversal.trees_to_grow.push_back(first_tree + i);
+        if (n_ungrown[i] > 0 && can_grow(*trees_[first_tree + i]))
+            traversal.trees_to_grow.push_back(first_tree + i);
     }
     return traversal;
 }
 
-/// Traverse the pending rows on, and grow the branches that they need next; return whether there were any.
-bool LadderModel::grow_round(LadderTree& ladder_tree, const TableView& table, std::vector<PendingRow>& pending,
-                             int n_threads) const {
+/// Traverse the pending rows as far as the tree is grown, then grow the branches that they need next; return
+/// whether there were any.
+bool LadderModel::grow_next_branches(LadderTree& ladder_tree, const TableView& table,
+                                     std::vector<PendingRow>& pending, int n_threads) const {
     if (!can_grow(ladder_tree)) return false;
     const Tree& tree = ladder_tree.tree;
     // a flag per branch: several rows may need it
@@ -162,10 +168,11 @@ bool LadderModel::grow_round(LadderTree& ladder_tree, const TableView& table, st
         if (needed[i].load(std::memory_order_relaxed) != 0)
             branches.push_back({static_cast<std::int32_t>(i / 3), static_cast<Branch>(i % 3)});
     if (branches.empty()) return false;
-    // Third branches cost nothing. Rows that need one move on before anything else is grown, so that all that they
-    // need of a ladder is grown together.
+    // Third branches cost almost nothing. Rows that need one continue before other branches are grown, so
+    // that all branches of a ladder that rows need are grown together.
     const auto is_third = [](const BranchRef& branch) { return branch.branch == Branch::Third; };
-    if (std::any_of(branches.begin(), branches.end(), is_third)) std::erase_if(branches, std::not_fn(is_third));
+    if (std::any_of(branches.begin(), branches.end(), is_third))
+        std::erase_if(branches, std::not_fn(is_third));
     const std::int64_t room = params_.max_third_nodes - tree.n_grown();
     if (static_cast<std::int64_t>(branches.size()) > room) branches.resize(static_cast<std::size_t>(room));
     ladder_tree.grower->grow(std::move(branches), n_threads);
@@ -176,11 +183,12 @@ void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size
                            const CheckSignals& check_signals) {
     std::vector<PendingRow> all(rows.n_rows());
     for (std::size_t row = 0; row < all.size(); ++row) all[row] = {static_cast<std::uint32_t>(row), 0};
-    if (trees.size() == 1) {  // on all threads, and interruptible between rounds
+    if (trees.size() == 1) {  // on all threads, and interruptible in between
         for (bool more = true; more;) {
             if (check_signals) check_signals();
             const WriteLock lock(mutex_);
-            more = trees[0] < trees_.size() && grow_round(*trees_[trees[0]], rows.table, all, n_threads);
+            more =
+                trees[0] < trees_.size() && grow_next_branches(*trees_[trees[0]], rows.table, all, n_threads);
         }
         return;
     }
@@ -191,7 +199,7 @@ void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size
         parallel_for(std::min(batch, trees.size() - begin), n_threads, [&](std::size_t i) {
             const std::size_t number = trees[begin + i];
             std::vector<PendingRow> pending = all;
-            while (number < trees_.size() && grow_round(*trees_[number], rows.table, pending, 1)) {
+            while (number < trees_.size() && grow_next_branches(*trees_[number], rows.table, pending, 1)) {
             }
         });
     }
@@ -202,7 +210,8 @@ std::int64_t LadderModel::grow_some(std::int64_t max_new_nodes, int n_threads) {
     std::int64_t n_ungrown = 0;
     for (const auto& ladder_tree : trees_) {
         const auto before = static_cast<std::int64_t>(ladder_tree->tree.size());
-        if (ladder_tree->grower != nullptr && max_new_nodes > 0) ladder_tree->grower->grow_some(max_new_nodes, n_threads);
+        if (ladder_tree->grower != nullptr && max_new_nodes > 0)
+            ladder_tree->grower->grow_some(max_new_nodes, n_threads);
         max_new_nodes -= static_cast<std::int64_t>(ladder_tree->tree.size()) - before;
         n_ungrown += ladder_tree->tree.n_ungrown();
     }
@@ -223,7 +232,8 @@ void LadderModel::grow_branches(std::size_t tree_number, std::vector<BranchRef> 
 
 std::vector<double> LadderModel::importances(int n_threads) {
     const WriteLock lock(mutex_);
-    if (params_.has_third() && data_ == nullptr) throw std::logic_error("the training rows have been dropped");
+    if (params_.has_third() && data_ == nullptr)
+        throw std::logic_error("the training rows have been dropped");
     std::vector<double> all(trees_.size() * n_columns_);
     parallel_for(trees_.size(), n_threads, [&](std::size_t i) {
         LadderTree& ladder_tree = *trees_[i];
@@ -256,8 +266,8 @@ std::unique_ptr<LadderTree> LadderModel::copy_tree(const LadderTree& from) {
     tree->distribution = from.distribution;
     tree->seed = from.seed;
     if (from.grower == nullptr) return tree;
-    tree->grower = std::make_unique<LadderGrower>(from.grower->data(), from.grower->params(), from.grower->in_bag(),
-                                                  tree->tree);
+    tree->grower = std::make_unique<LadderGrower>(from.grower->data(), from.grower->params(),
+                                                  from.grower->in_bag(), tree->tree);
     tree->grower->positions = from.grower->positions;
     tree->grower->ladders = from.grower->ladders;
     for (Ladder& ladder : tree->grower->ladders) {
@@ -279,7 +289,8 @@ std::shared_ptr<LadderModel> LadderModel::copy_with_rows(std::shared_ptr<const T
     const ReadLock lock(mutex_);
     if (data_ != nullptr && (*data_->binned != *data->binned || data_->target != data->target))
         throw std::invalid_argument("other training rows");
-    auto model = std::make_shared<LadderModel>(params_, n_columns_, data_ != nullptr ? data_ : std::move(data));
+    auto model =
+        std::make_shared<LadderModel>(params_, n_columns_, data_ != nullptr ? data_ : std::move(data));
     for (const auto& tree : trees_) model->add_tree(copy_tree(*tree));
     return model;
 }
@@ -299,8 +310,9 @@ std::shared_ptr<GrowingModel> LadderModel::copy_of_tree(std::size_t number) cons
     return model;
 }
 
-TargetDistribution LadderModel::distribution_of(std::size_t tree_number, std::span<const std::int32_t> nodes) {
-    const WriteLock lock(mutex_);  // rows that were dropped are found again and kept
+TargetDistribution LadderModel::distribution_of(std::size_t tree_number,
+                                                std::span<const std::int32_t> nodes) {
+    const WriteLock lock(mutex_);  // dropped rows are recomputed and cached
     if (tree_number >= trees_.size()) throw std::out_of_range("tree index out of range");
     LadderTree& ladder_tree = *trees_[tree_number];
     for (const std::int32_t node : nodes)
@@ -313,23 +325,24 @@ TargetDistribution LadderModel::distribution_of(std::size_t tree_number, std::sp
         return {std::move(edges), std::move(fractions)};
     }
     constexpr std::size_t kBins = TargetDistribution::kBins;
-    const TargetDistribution& kept = ladder_tree.distribution;
-    TargetDistribution found{kept.edges,
-                             std::vector<float>(nodes.size() * kBins, std::numeric_limits<float>::quiet_NaN())};
+    const TargetDistribution& stored = ladder_tree.distribution;
+    TargetDistribution found{
+        stored.edges, std::vector<float>(nodes.size() * kBins, std::numeric_limits<float>::quiet_NaN())};
     for (std::size_t n = 0; n < nodes.size(); ++n) {
         const std::size_t begin = static_cast<std::size_t>(nodes[n]) * kBins;
-        if (begin < kept.fractions.size()) std::copy_n(&kept.fractions[begin], kBins, &found.fractions[n * kBins]);
+        if (begin < stored.fractions.size())
+            std::copy_n(&stored.fractions[begin], kBins, &found.fractions[n * kBins]);
     }
     return found;
 }
 
 std::vector<TargetDistribution> LadderModel::kept_distributions() const {
     const WriteLock lock(mutex_);
-    std::vector<TargetDistribution> kept;
+    std::vector<TargetDistribution> distributions;
     for (const auto& ladder_tree : trees_)
-        kept.push_back(ladder_tree->grower ? first_nodes_distribution(*ladder_tree->grower)
-                                           : ladder_tree->distribution);
-    return kept;
+        distributions.push_back(ladder_tree->grower ? first_nodes_distribution(*ladder_tree->grower)
+                                                    : ladder_tree->distribution);
+    return distributions;
 }
 
 }  // namespace tritree

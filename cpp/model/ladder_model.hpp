@@ -1,9 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "grow/ladder_grower.hpp"
@@ -16,7 +17,7 @@ namespace tritree {
 struct LadderTree {
     Tree tree;
     std::unique_ptr<LadderGrower> grower;  ///< null once detached
-    TargetDistribution distribution;       ///< what is left of the targets then
+    TargetDistribution distribution;       ///< of the first nodes, kept when detached
     std::uint64_t seed = 0;
 };
 
@@ -24,10 +25,12 @@ struct LadderTree {
 class LadderModel : public GrowingModel {
   public:
     /// `data` is null if the model is detached.
-    LadderModel(const GrowthParameters& params, std::size_t n_columns, std::shared_ptr<const TrainingData> data);
+    LadderModel(const GrowthParameters& params, std::size_t n_columns,
+                std::shared_ptr<const TrainingData> data);
 
-    /// Grow trees, one per seed, side by side; empty `in_bags[i]` stands for all rows. `on_tree` is called after each
-    /// tree. Both functions may throw: finished trees are kept up to the first one that is not.
+    /// Grow trees, one per seed, side by side; empty `in_bags[i]` stands for all rows. `on_tree` is called
+    /// after each tree. Both functions may throw: the finished trees before the first unfinished one are kept
+    /// then.
     void add_trees(std::span<const std::uint64_t> seeds, std::vector<std::vector<std::uint32_t>> in_bags,
                    int n_threads, const CheckSignals& check_signals, const std::function<void()>& on_tree);
     /// Append a tree that was read from a file.
@@ -35,20 +38,21 @@ class LadderModel : public GrowingModel {
 
     std::size_t trees_per_iteration() const override { return 1; }
     std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads) override;
-    /// Grow branches of one tree that have not been grown.
+    /// Grow those of the given branches of one tree that have not been grown.
     void grow_branches(std::size_t tree_number, std::vector<BranchRef> branches, int n_threads);
     std::vector<double> importances(int n_threads) override;
     void detach() override;
     void keep_iterations(std::size_t n) override;
     std::shared_ptr<GrowingModel> copy() const override;
-    /// Return a copy to add trees to; throws std::invalid_argument if its trees grow from other rows than these.
+    /// Return a copy to which trees can be added; throws std::invalid_argument if the model grows from other
+    /// rows than `data`.
     std::shared_ptr<LadderModel> copy_with_rows(std::shared_ptr<const TrainingData> data) const;
     std::vector<std::uint64_t> seeds() const;
-    /// Return a model of one of the trees.
+    /// Return a model of one tree that grows independently.
     std::shared_ptr<GrowingModel> copy_of_tree(std::size_t number) const;
-    /// Return the distribution of targets in some nodes of a tree, NaN where it is not known; none in classification.
+    /// Return the target distribution in some nodes of a tree, NaN where unknown; empty in classification.
     TargetDistribution distribution_of(std::size_t tree_number, std::span<const std::int32_t> nodes);
-    /// Return the distributions that are left, or would be, without the training rows.
+    /// Return the distributions that remain when the training rows are dropped.
     std::vector<TargetDistribution> kept_distributions() const;
 
     /// Call `f(trees, data)` while nothing grows; `data` is null if detached.
@@ -78,9 +82,10 @@ class LadderModel : public GrowingModel {
     bool can_grow(const LadderTree& tree) const {
         return tree.grower != nullptr && tree.tree.n_grown() < params_.max_third_nodes;
     }
-    std::int64_t traverse_tree(const LadderTree& tree, const TableView& table, double* values, std::int32_t* nodes,
-                               int n_threads) const;
-    bool grow_round(LadderTree& tree, const TableView& table, std::vector<PendingRow>& pending, int n_threads) const;
+    std::int64_t traverse_tree(const LadderTree& tree, const TableView& table, double* values,
+                               std::int32_t* nodes, int n_threads) const;
+    bool grow_next_branches(LadderTree& tree, const TableView& table, std::vector<PendingRow>& pending,
+                            int n_threads) const;
     static std::unique_ptr<LadderTree> copy_tree(const LadderTree& tree);
 
     std::vector<std::unique_ptr<LadderTree>> trees_;

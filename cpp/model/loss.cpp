@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "common/parallel.hpp"
@@ -12,7 +13,7 @@ namespace {
 constexpr std::size_t kBlock = std::size_t{1} << 13;
 
 struct Derivatives {
-    double first, second;
+    double gradient, hessian;
 };
 
 double sigmoid(double x) {
@@ -21,65 +22,67 @@ double sigmoid(double x) {
     return e / (1 + e);
 }
 
-/// Fill in the derivatives `at(i)` of the rows, times their weights.
+/// Fill in the derivatives of all rows, `derivatives_of(i)` times the weight of row i.
 template <class F>
-void fill_derivatives(const Loss& loss, std::span<double> first, std::span<double> second, int n_threads, F&& at) {
+void fill_derivatives(const Loss& loss, std::span<double> gradients, std::span<double> hessians,
+                      int n_threads, F&& derivatives_of) {
     parallel_blocks(loss.n_rows(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
-            const Derivatives d = at(i);
+            const Derivatives d = derivatives_of(i);
             const double weight = loss.weight.empty() ? 1 : loss.weight[i];
-            first[i] = weight * d.first;
-            if (!second.empty()) second[i] = weight * d.second;
+            gradients[i] = weight * d.gradient;
+            if (!hessians.empty()) hessians[i] = weight * d.hessian;
         }
     });
 }
 
 }  // namespace
 
-void Loss::derivatives(std::span<const double> raw, int output, std::span<double> first,
-                         std::span<double> second, int n_threads) const {
+void Loss::derivatives(std::span<const double> raw, int output, std::span<double> gradients,
+                       std::span<double> hessians, int n_threads) const {
     const std::size_t n = n_rows();
     switch (kind) {
         case LossKind::SquaredError:
-            return fill_derivatives(*this, first, second, n_threads,
-                        [&](std::size_t i) { return Derivatives{raw[i] - y[i], 1}; });
+            return fill_derivatives(*this, gradients, hessians, n_threads,
+                                    [&](std::size_t i) { return Derivatives{raw[i] - y[i], 1}; });
         case LossKind::AbsoluteError:
-            return fill_derivatives(*this, first, second, n_threads,
-                        [&](std::size_t i) { return Derivatives{raw[i] < y[i] ? -1.0 : 1.0, 1}; });
+            return fill_derivatives(*this, gradients, hessians, n_threads, [&](std::size_t i) {
+                return Derivatives{raw[i] < y[i] ? -1.0 : 1.0, 1};
+            });
         case LossKind::Quantile:
-            return fill_derivatives(*this, first, second, n_threads, [&](std::size_t i) {
+            return fill_derivatives(*this, gradients, hessians, n_threads, [&](std::size_t i) {
                 return Derivatives{raw[i] < y[i] ? -quantile : 1 - quantile, 1};
             });
         case LossKind::Poisson:
-            return fill_derivatives(*this, first, second, n_threads, [&](std::size_t i) {
+            return fill_derivatives(*this, gradients, hessians, n_threads, [&](std::size_t i) {
                 const double mean = std::exp(raw[i]);
                 return Derivatives{mean - y[i], mean};
             });
         case LossKind::Gamma:
-            return fill_derivatives(*this, first, second, n_threads, [&](std::size_t i) {
+            return fill_derivatives(*this, gradients, hessians, n_threads, [&](std::size_t i) {
                 const double p = y[i] * std::exp(-raw[i]);
                 return Derivatives{1 - p, p};
             });
         case LossKind::LogLoss:
-            return fill_derivatives(*this, first, second, n_threads, [&](std::size_t i) {
+            return fill_derivatives(*this, gradients, hessians, n_threads, [&](std::size_t i) {
                 const double p = sigmoid(raw[i]);
                 return Derivatives{p - y[i], p * (1 - p)};
             });
         case LossKind::Softmax:
-            return fill_derivatives(*this, first, second, n_threads, [&](std::size_t i) {
-                double most = raw[i], total = 0;
+            return fill_derivatives(*this, gradients, hessians, n_threads, [&](std::size_t i) {
+                double max_raw = raw[i], total = 0;
                 for (int k = 1; k < n_outputs; ++k)
-                    most = std::max(most, raw[i + static_cast<std::size_t>(k) * n]);
+                    max_raw = std::max(max_raw, raw[i + static_cast<std::size_t>(k) * n]);
                 for (int k = 0; k < n_outputs; ++k)
-                    total += std::exp(raw[i + static_cast<std::size_t>(k) * n] - most);
-                const double p = std::exp(raw[i + static_cast<std::size_t>(output) * n] - most) / total;
+                    total += std::exp(raw[i + static_cast<std::size_t>(k) * n] - max_raw);
+                const double p = std::exp(raw[i + static_cast<std::size_t>(output) * n] - max_raw) / total;
                 return Derivatives{p - (y[i] == output ? 1 : 0), p * (1 - p)};
             });
     }
 }
 
 double Loss::residual_quantile(std::span<const double> raw, std::span<const std::uint32_t> rows,
-                           std::span<const double> fractions) const {
+                               std::span<const double> fractions) const {
     const double q = kind == LossKind::AbsoluteError ? 0.5 : quantile;
     std::vector<std::pair<double, double>> residuals;
     residuals.reserve(rows.size());
@@ -96,7 +99,8 @@ double Loss::residual_quantile(std::span<const double> raw, std::span<const std:
         const double position = q * static_cast<double>(residuals.size() - 1);
         const auto below = static_cast<std::size_t>(position);
         const std::size_t above = std::min(below + 1, residuals.size() - 1);
-        return std::lerp(residuals[below].first, residuals[above].first, position - static_cast<double>(below));
+        return std::lerp(residuals[below].first, residuals[above].first,
+                         position - static_cast<double>(below));
     }
     double sum = 0;
     for (const auto& [value, w] : residuals)

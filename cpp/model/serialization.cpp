@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <stdexcept>
@@ -24,17 +26,17 @@ void append(std::vector<T>& all, const std::vector<T>& more) {
     all.insert(all.end(), more.begin(), more.end());
 }
 
-/// Takes consecutive parts of a long array.
+/// Return the next `n` entries of an array, and advance `at`.
 template <class T>
 std::vector<T> take(const std::vector<T>& all, std::size_t& at, std::size_t n) {
-    require(at <= all.size() && n <= all.size() - at, "an array is too short");
+    require(at <= all.size() && n <= all.size() - at, "array too short");
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at);
     at += n;
     return {begin, begin + static_cast<std::ptrdiff_t>(n)};
 }
 
 std::size_t to_size(std::int64_t n) {
-    require(n >= 0, "a negative number of entries");
+    require(n >= 0, "negative number of entries");
     return static_cast<std::size_t>(n);
 }
 
@@ -42,15 +44,17 @@ std::size_t to_size(std::int64_t n) {
 
 TreesState save_trees(std::span<const Tree* const> trees) {
     TreesState state;
-    const bool has_sets =
-        std::any_of(trees.begin(), trees.end(), [](const Tree* tree) { return !tree->split.set_begin.empty(); });
+    const bool has_sets = std::any_of(trees.begin(), trees.end(),
+                                      [](const Tree* tree) { return !tree->split.set_begin.empty(); });
     for (const Tree* tree : trees) {
         state.n_nodes.push_back(static_cast<std::int32_t>(tree->size()));
         state.n_fitted.push_back(tree->n_fitted);
         state.n_surrogates.push_back(static_cast<std::int32_t>(tree->surrogate_below.size()));
         state.n_words.push_back(static_cast<std::int64_t>(tree->sets.size()));
-        for_each_node_array([](const char*, auto& all, const auto& own) { append(all, own); }, state.all, *tree);
-        for_each_surrogate_array([](const char*, auto& all, const auto& own) { append(all, own); }, state.all, *tree);
+        for_each_node_array([](const char*, auto& all, const auto& own) { append(all, own); }, state.all,
+                            *tree);
+        for_each_surrogate_array([](const char*, auto& all, const auto& own) { append(all, own); }, state.all,
+                                 *tree);
         append(state.all.sets, tree->sets);
         append(state.all.surrogate_begin, tree->surrogate_begin);
         if (has_sets && tree->split.set_begin.empty()) {
@@ -78,7 +82,8 @@ std::vector<Tree> load_trees(const TreesState& state, const GrowthParameters& pa
         const std::size_t n = to_size(state.n_nodes[i]), n_surrogates = to_size(state.n_surrogates[i]);
         for_each_node_array(
             [&](const char*, auto& own, const auto& all) {
-                const std::size_t width = static_cast<const void*>(&own) == &tree.value ? static_cast<std::size_t>(n_outputs) : 1;
+                const std::size_t width =
+                    static_cast<const void*>(&own) == &tree.value ? static_cast<std::size_t>(n_outputs) : 1;
                 require(all.empty() || all.size() == n_nodes * width, "arrays of different lengths");
                 std::size_t at = node * width;
                 if (!all.empty()) own = take(all, at, n * width);
@@ -91,7 +96,8 @@ std::vector<Tree> load_trees(const TreesState& state, const GrowthParameters& pa
             },
             tree, state.all);
         tree.sets = take(state.all.sets, word, to_size(state.n_words[i]));
-        if (!state.all.surrogate_begin.empty()) tree.surrogate_begin = take(state.all.surrogate_begin, begin, n + 1);
+        if (!state.all.surrogate_begin.empty())
+            tree.surrogate_begin = take(state.all.surrogate_begin, begin, n + 1);
         node += n;
         surrogate += n_surrogates;
         require_valid(tree.validate(params, static_cast<std::int32_t>(n_columns)));
@@ -99,7 +105,9 @@ std::vector<Tree> load_trees(const TreesState& state, const GrowthParameters& pa
     require(word == state.all.sets.size() && begin == state.all.surrogate_begin.size(),
             "more entries than the trees have");
     for_each_surrogate_array(
-        [&](const char*, const auto& all) { require(all.size() == surrogate, "more entries than the trees have"); },
+        [&](const char*, const auto& all) {
+            require(all.size() == surrogate, "more entries than the trees have");
+        },
         state.all);
     return trees;
 }
@@ -112,7 +120,7 @@ Target load_target(const DataState& state, const GrowthParameters& params) {
     require(target.n_rows() == n && (target.weight.empty() || target.weight.size() == n) &&
                 (params.n_classes > 0 ? target.y.empty() : target.labels.empty()),
             "targets do not match the rows");
-    for (const double y : target.y) require(std::isfinite(y), "a target that is not finite");
+    for (const double y : target.y) require(std::isfinite(y), "target is not finite");
     for (const double w : target.weight) require(std::isfinite(w) && w >= 0, "weight out of range");
     require(target.weight.empty() || *std::max_element(target.weight.begin(), target.weight.end()) > 0,
             "all weights are zero");
@@ -170,13 +178,14 @@ void check_shapes(const LaddersState& state, std::size_t n_nodes) {
     for (const std::size_t size : {state.center.size(), state.sum_scale.size(), state.square_scale.size(),
                                    state.weight_scale.size(), state.first_split_only.size()})
         require(size == n_ladders, "ladders of the wrong shape");
-    for (const std::size_t size :
-         {state.gain.size(), state.threshold.size(), state.left_fraction.size(), state.missing_vs_observed.size(),
-          state.missing_to.size(), state.larger_side.size(), state.threshold_bin.size()})
+    for (const std::size_t size : {state.gain.size(), state.threshold.size(), state.left_fraction.size(),
+                                   state.missing_vs_observed.size(), state.missing_to.size(),
+                                   state.larger_side.size(), state.threshold_bin.size()})
         require(size == n_splits, "splits of the wrong shape");
 }
 
-SplitInfo load_split(const LaddersState& state, std::size_t i, const BinnedColumns& binned, std::size_t& word) {
+SplitInfo load_split(const LaddersState& state, std::size_t i, const BinnedColumns& binned,
+                     std::size_t& word) {
     SplitInfo split;
     split.column = state.column[i];
     require(split.column >= 0 && static_cast<std::size_t>(split.column) < binned.columns.size(),
@@ -190,7 +199,8 @@ SplitInfo load_split(const LaddersState& state, std::size_t i, const BinnedColum
     split.missing_vs_observed = state.missing_vs_observed[i] != 0;
     require(state.threshold_bin[i] >= 0 && state.threshold_bin[i] <= kMaxBins, "bin out of range");
     if (!column.categorical && !split.missing_vs_observed)
-        require(state.threshold_bin[i] < column.n_bins && column.bin_max[state.threshold_bin[i]] < state.threshold[i],
+        require(state.threshold_bin[i] < column.n_bins &&
+                    column.bin_max[state.threshold_bin[i]] < state.threshold[i],
                 "threshold does not match its bin");
     split.threshold_bin = static_cast<std::uint32_t>(state.threshold_bin[i]);
     split.threshold = state.threshold[i];
@@ -215,11 +225,11 @@ Ladder load_ladder(const LaddersState& state, std::size_t i, const BinnedColumns
     for (std::int64_t split = state.splits_begin[i]; split < state.splits_begin[i + 1]; ++split)
         ladder.splits.push_back(load_split(state, static_cast<std::size_t>(split), binned, word));
     ladder.first_split_only = state.first_split_only[i] != 0;
-    require(!ladder.first_split_only || ladder.splits.size() <= 1, "a ladder with more than its first split");
+    require(!ladder.first_split_only || ladder.splits.size() <= 1, "ladder with more than its first split");
     return ladder;
 }
 
-/// Return whether a node of a tree has a split of a ladder.
+/// Return whether a node of a tree has this split.
 bool is_split_of(const SplitInfo& split, const Tree& tree, std::size_t node) {
     if (split.column != tree.split.column[node] ||
         static_cast<std::int8_t>(split.missing_to) != tree.missing_to[node])
@@ -231,7 +241,7 @@ bool is_split_of(const SplitInfo& split, const Tree& tree, std::size_t node) {
            std::equal(words.begin(), words.end(), tree.sets.begin() + tree.split.set_begin[node]);
 }
 
-/// Check that every node is where its parent says: a child on a ladder of its own, a third branch at the next rank.
+/// Check the position of every node: a child is on a ladder of its own, a third branch at the next rank.
 void check_positions(const LadderGrower& grower) {
     const Tree& tree = grower.tree;
     const auto n_ladders = static_cast<std::int32_t>(grower.ladders.size());
@@ -246,7 +256,8 @@ void check_positions(const LadderGrower& grower) {
         require(rank > 0 || ladder == n_seen, "ladders out of order");
         if (rank == 0) ++n_seen;
         if (!tree.is_leaf(node))
-            require(is_split_of(grower.ladders[ladder].splits[rank], tree, node), "ladder does not match the split");
+            require(is_split_of(grower.ladders[ladder].splits[rank], tree, node),
+                    "ladder does not match the split");
         for (const std::int32_t child : {tree.left[node], tree.right[node]}) {
             if (child < 0) continue;
             require(grower.positions[child].rank == 0, "child out of place");
@@ -257,15 +268,18 @@ void check_positions(const LadderGrower& grower) {
                     "used columns do not match the parent");
         }
         const std::int32_t third = tree.third[node];
-        require(third < 0 || (grower.positions[third].ladder == ladder && grower.positions[third].rank == rank + 1),
+        require(third < 0 ||
+                    (grower.positions[third].ladder == ladder && grower.positions[third].rank == rank + 1),
                 "third branch out of place");
     }
-    require(grower.positions[0].ladder == 0 && grower.positions[0].rank == 0 && grower.ladders[0].used_columns.empty(),
+    require(grower.positions[0].ladder == 0 && grower.positions[0].rank == 0 &&
+                grower.ladders[0].used_columns.empty(),
             "root out of place");
     require(n_seen == n_ladders, "ladder without a node");
 }
 
-bool has_rows_on_both_sides(const SplitInfo& split, const BinnedColumn& column, std::span<const std::uint32_t> rows) {
+bool has_rows_on_both_sides(const SplitInfo& split, const BinnedColumn& column,
+                            std::span<const std::uint32_t> rows) {
     bool left = false, right = false;
     column.visit([&](const auto* bins) {
         for (std::size_t i = 0; i < rows.size() && !(left && right); ++i) {
@@ -277,7 +291,7 @@ bool has_rows_on_both_sides(const SplitInfo& split, const BinnedColumn& column, 
     return left && right;
 }
 
-/// Check that every split of a ladder is one that growth could have found for its rows.
+/// Check that every split of a ladder could have been found for its rows.
 void check_ladders(LadderGrower& grower) {
     for (std::int32_t number = 0; number < static_cast<std::int32_t>(grower.ladders.size()); ++number) {
         const Ladder& ladder = grower.ladders[number];
@@ -285,14 +299,16 @@ void check_ladders(LadderGrower& grower) {
         require(grower.fits(number), "fixed-point scale too fine for the rows");
         std::vector<std::int32_t> used = ladder.used_columns;
         for (const SplitInfo& split : ladder.splits) {
-            require(std::find(used.begin(), used.end(), split.column) == used.end(), "a column used twice");
+            require(std::find(used.begin(), used.end(), split.column) == used.end(),
+                    "column used twice on a ladder");
             used.push_back(split.column);
             require(grower.params().may_send_missing(split.missing_to) &&
                         (!split.missing_vs_observed || split.missing_to == Branch::Left),
                     "missing values sent to a branch that the strategy does not have");
             grower.drop_old_rows();
-            require(has_rows_on_both_sides(split, grower.binned().columns[split.column], grower.rows_of(number)),
-                    "a split without rows on one side");
+            require(
+                has_rows_on_both_sides(split, grower.binned().columns[split.column], grower.rows_of(number)),
+                "split without rows on one side");
         }
     }
 }
@@ -311,7 +327,8 @@ DistributionsState save_distributions(const std::vector<TargetDistribution>& dis
     return state;
 }
 
-std::vector<TargetDistribution> load_distributions(const DistributionsState& state, const std::vector<Tree>& trees) {
+std::vector<TargetDistribution> load_distributions(const DistributionsState& state,
+                                                   const std::vector<Tree>& trees) {
     std::vector<TargetDistribution> distributions(trees.size());
     if (state.edges.empty()) {
         require(state.n_nodes.empty() && state.fractions.empty(), "distributions without bins");
@@ -326,7 +343,8 @@ std::vector<TargetDistribution> load_distributions(const DistributionsState& sta
             take(state.fractions, fraction, to_size(state.n_nodes[i]) * TargetDistribution::kBins);
         require_valid(distributions[i].validate(trees[i].size()));
     }
-    require(edge == state.edges.size() && fraction == state.fractions.size(), "more entries than the trees have");
+    require(edge == state.edges.size() && fraction == state.fractions.size(),
+            "more entries than the trees have");
     return distributions;
 }
 
@@ -356,7 +374,8 @@ std::shared_ptr<const BackgroundRows> load_background(const BinsState& state, co
     require(n_bins % mapper.n_columns() == 0, "incomplete background rows");
     const std::size_t n_rows = n_bins / mapper.n_columns();
     require(state.weight.empty() || state.weight.size() == n_rows, "weights do not match the rows");
-    for (const double weight : state.weight) require(weight >= 0 && std::isfinite(weight), "weight out of range");
+    for (const double weight : state.weight)
+        require(weight >= 0 && std::isfinite(weight), "weight out of range");
     BinnedRows rows(n_rows, mapper);
     rows.visit([&](auto* into) {
         const auto copy = [&](const auto& from) {
@@ -402,13 +421,14 @@ BinnedColumns load_binned(const DataState& state) {
         else
             column.bins16 = take(state.bins16, at16, binned.n_rows);
         column.visit([&](const auto* bins) {
-            require(std::all_of(bins, bins + binned.n_rows, [&](auto bin) { return bin <= column.missing_bin(); }),
+            require(std::all_of(bins, bins + binned.n_rows,
+                                [&](auto bin) { return bin <= column.missing_bin(); }),
                     "bin out of range");
         });
         if (column.categorical) continue;
-        std::size_t same = value;
+        std::size_t max_value = value;
         column.bin_min = take(state.bin_min, value, column.n_bins);
-        column.bin_max = take(state.bin_max, same, column.n_bins);
+        column.bin_max = take(state.bin_max, max_value, column.n_bins);
         double last = -std::numeric_limits<double>::infinity();
         for (std::uint32_t bin = 0; bin < column.n_bins; ++bin) {
             require(std::isfinite(column.bin_max[bin]) && last < column.bin_min[bin] &&
@@ -425,7 +445,8 @@ BinnedColumns load_binned(const DataState& state) {
 
 LadderModelState save_model(const LadderModel& model, bool with_rows) {
     LadderModelState state;
-    if (!with_rows || model.is_detached()) state.distributions = save_distributions(model.kept_distributions());
+    if (!with_rows || model.is_detached())
+        state.distributions = save_distributions(model.kept_distributions());
     model.inspect([&](const std::vector<std::unique_ptr<LadderTree>>& trees, const TrainingData* data) {
         std::vector<const Tree*> arrays;
         for (const auto& tree : trees) arrays.push_back(&tree->tree);
@@ -448,14 +469,16 @@ std::shared_ptr<LadderModel> load_model(const LadderModelState& state, const Gro
                                         std::size_t n_columns) {
     std::vector<Tree> trees = load_trees(state.trees, params, params.n_outputs(), n_columns);
     for (const Tree& tree : trees) require(tree.gain.empty(), "boosted trees in a model that is not boosted");
-    require(!params.estimates_variance && params.monotonic.empty(), "boosting parameters in a model that is not boosted");
+    require(!params.estimates_variance && params.monotonic.empty(),
+            "boosting parameters in a model that is not boosted");
     std::vector<TargetDistribution> distributions = load_distributions(state.distributions, trees);
     std::shared_ptr<const TrainingData> data;
     if (state.can_grow) {
         require(params.has_third(), "a model without third branches does not grow");
         require(state.data.n_bins.size() == n_columns, "training rows do not match the columns");
         auto binned = std::make_shared<const BinnedColumns>(load_binned(state.data));
-        data = std::make_shared<const TrainingData>(TrainingData{std::move(binned), load_target(state.data, params)});
+        data = std::make_shared<const TrainingData>(
+            TrainingData{std::move(binned), load_target(state.data, params)});
         std::size_t n_nodes = 0;
         for (const Tree& tree : trees) n_nodes += tree.size();
         require(state.ladders.n_ladders.size() == trees.size(), "ladders do not match the trees");
@@ -469,7 +492,8 @@ std::shared_ptr<LadderModel> load_model(const LadderModelState& state, const Gro
         tree->tree = std::move(trees[i]);
         tree->distribution = std::move(distributions[i]);
         if (data != nullptr) {
-            std::vector<std::uint32_t> rows = take(state.ladders.in_bag, in_bag, to_size(state.ladders.n_in_bag[i]));
+            std::vector<std::uint32_t> rows =
+                take(state.ladders.in_bag, in_bag, to_size(state.ladders.n_in_bag[i]));
             for (std::size_t r = 0; r < rows.size(); ++r)
                 require(rows[r] < data->binned->n_rows && (r == 0 || rows[r - 1] <= rows[r]),
                         "sampled rows out of range or out of order");
@@ -524,7 +548,7 @@ std::shared_ptr<BoostedModel> load_model(const BoostedModelState& state, const G
     if (const char* error = params.validate_boosting(mapper.n_columns())) throw std::invalid_argument(error);
     require(params.n_classes == 0, "a boosted model with classes of its own");
     require(!baseline.empty(), "no outputs");
-    for (const double value : baseline) require(std::isfinite(value), "a value that is not finite");
+    for (const double value : baseline) require(std::isfinite(value), "baseline is not finite");
     require(state.trees.n_nodes.size() % baseline.size() == 0, "incomplete iterations");
     std::vector<Tree> trees = load_trees(state.trees, params, 1, mapper.n_columns());
     std::vector<BinnedTree> binned;

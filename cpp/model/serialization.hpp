@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -60,8 +61,8 @@ void for_each_data_array(F&& f, State& s) {
     f("weight", s.weight);
 }
 
-/// What trees need besides their arrays to go on growing by ladders. The rows of their nodes follow from the bins and the
-/// splits.
+/// What trees need in addition to their arrays to continue growing. The rows of ladders follow from the bins
+/// and the splits.
 struct LaddersState {
     std::vector<std::int64_t> n_in_bag, n_ladders;  ///< per tree
     std::vector<std::uint32_t> in_bag;
@@ -105,9 +106,9 @@ void for_each_ladder_array(F&& f, State& s) {
     f("sets", s.sets);
 }
 
-/// Distributions of targets that are left without the training rows.
+/// Target distributions of a model without the training rows.
 struct DistributionsState {
-    std::vector<double> edges;         ///< of one tree after the other, or none
+    std::vector<double> edges;          ///< of one tree after the other, or none
     std::vector<std::int64_t> n_nodes;  ///< per tree
     std::vector<float> fractions;
 };
@@ -119,7 +120,7 @@ void for_each_distribution_array(F&& f, State& s) {
     f("fractions", s.fractions);
 }
 
-/// The bins of a boosted model, and its background rows if they are kept.
+/// The bins of a boosted model, and its background rows if it has them.
 struct BinsState {
     std::vector<std::uint32_t> n_bins;
     std::vector<std::uint8_t> categorical;
@@ -142,7 +143,7 @@ void for_each_bins_array(F&& f, State& s) {
 struct LadderModelState {
     TreesState trees;
     DistributionsState distributions;
-    bool can_grow = false;  ///< whether the parts below are there
+    bool can_grow = false;  ///< whether the members below are filled
     DataState data;
     LaddersState ladders;
 };
@@ -152,11 +153,11 @@ struct BoostedModelState {
     BinsState bins;
 };
 
-/// Return the state of a model, without the rows to grow from if so asked.
+/// Return the state of a model; `with_rows` includes the rows from which it grows.
 LadderModelState save_model(const LadderModel& model, bool with_rows);
 BoostedModelState save_model(const BoostedModel& model, bool with_rows);
 
-// Loading trusts nothing: every index and every number is checked, and std::invalid_argument says what is wrong.
+// Loading checks every index and every number, and throws std::invalid_argument with the reason.
 
 std::shared_ptr<LadderModel> load_model(const LadderModelState& state, const GrowthParameters& params,
                                         std::size_t n_columns);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -10,7 +12,7 @@ namespace tritree {
 namespace {
 
 constexpr std::size_t kBins = TargetDistribution::kBins;
-constexpr std::size_t kOutermost = 200;  // one target in this many may lie beyond the bins, on either side
+constexpr std::size_t kTargetsPerOutlier = 200;  // one in 200 targets may lie beyond the bins, on either side
 
 /// Return the next larger round number; 0 if the number is too large or too small.
 double round_up(double number) {
@@ -24,18 +26,20 @@ double round_up(double number) {
 /// Sums weights by bins of the target. Bins are assigned once, because nodes overlap.
 class TargetBinner {
   public:
-    TargetBinner(const Target& target, std::span<const double> edges) : target_(target), bin_(target.y.size()) {
+    TargetBinner(const Target& target, std::span<const double> edges)
+        : target_(target), bin_(target.y.size()) {
         const double low = edges.front() / 2;  // halves, because the range may not be finite
         const double per_unit = kBins / (edges.back() / 2 - low);
         for (std::size_t row = 0; row < bin_.size(); ++row) {
             const double at = (target.y[row] / 2 - low) * per_unit;
-            // written so that `at` is NaN in a range too small to divide: one bin
+            // if the range is too small to divide, `at` is NaN, and all targets are in the first bin
             bin_[row] = at > 0 ? static_cast<std::uint8_t>(std::min(at, kBins - 1.0)) : 0;
         }
     }
 
     /// Write the bin fractions of some rows; `membership` is empty if they are all 1.
-    void write(std::span<const std::uint32_t> rows, std::span<const double> membership, float* fractions) const {
+    void write(std::span<const std::uint32_t> rows, std::span<const double> membership,
+               float* fractions) const {
         double weights[kBins] = {};
         if (!target_.weighted() && membership.empty()) {
             std::uint32_t counts[kBins] = {};
@@ -72,15 +76,15 @@ class RowFinder {
         grower_.drop_old_rows();
         if (const std::int32_t number = grower_.positions[node].ladder; number != kNone)
             return grower_.rows_of(number);
-        // a leaf at maximum depth has no ladder: its rows are a part of those of its parent
-        const auto& [above, branch] = parent_[node];
-        const auto& [number, split] = grower_.positions[above];
+        // a leaf at maximum depth has no ladder: its rows are partitioned from those of its parent
+        const auto& [parent, branch] = parent_[node];
+        const auto& [number, rank] = grower_.positions[parent];
         grower_.rows_of(number);
         const Ladder& ladder = grower_.ladders[number];
-        if (ladder.own_rows.empty() && split == 0)
+        if (ladder.own_rows.empty() && rank == 0)
             return branch == Branch::Left ? ladder.rows.first(ladder.sizes.left)
-                                        : ladder.rows.subspan(ladder.sizes.left, ladder.sizes.right);
-        Partition parts = partition_of(ladder.rows, true, grower_.binned(), ladder.splits[split]);
+                                          : ladder.rows.subspan(ladder.sizes.left, ladder.sizes.right);
+        Partition parts = partition_of(ladder.rows, true, grower_.binned(), ladder.splits[rank]);
         partitioned_ = std::move(branch == Branch::Left ? parts.left : parts.right);
         return partitioned_;
     }
@@ -91,10 +95,11 @@ class RowFinder {
     std::vector<std::uint32_t> partitioned_;
 };
 
-/// Return the bin fractions of the first nodes of a fractional tree: rows are partitioned again from the root down.
+/// Return the bin fractions of the first nodes of a fractional tree: rows are partitioned again from the root
+/// down.
 std::vector<float> fractional_bin_fractions(const LadderGrower& grower, std::span<const double> edges,
-                                        std::size_t n_nodes) {
-    const TargetBinner binning(grower.target(), edges);
+                                            std::size_t n_nodes) {
+    const TargetBinner binner(grower.target(), edges);
     const Tree& tree = grower.tree;
     std::vector<float> fractions(n_nodes * kBins);
     std::vector<FractionalRows> lists(n_nodes);
@@ -102,12 +107,13 @@ std::vector<float> fractional_bin_fractions(const LadderGrower& grower, std::spa
     lists[0].membership.assign(lists[0].rows.size(), 1.0);
     for (std::size_t node = 0; node < n_nodes; ++node) {
         const FractionalRows list = std::exchange(lists[node], {});
-        binning.write(list.rows, list.membership, &fractions[node * kBins]);
+        binner.write(list.rows, list.membership, &fractions[node * kBins]);
         for (const Branch branch : {Branch::Left, Branch::Right}) {
             const std::int32_t child = tree.is_leaf(node) ? kNone : tree.child(node, branch);
             if (child < 0 || static_cast<std::size_t>(child) >= n_nodes) continue;
-            const auto& [ladder, split] = grower.positions[node];
-            lists[child] = fractional_rows(list, grower.binned(), grower.ladders[ladder].splits[split], branch);
+            const auto& [ladder, rank] = grower.positions[node];
+            lists[child] =
+                fractional_rows(list, grower.binned(), grower.ladders[ladder].splits[rank], branch);
         }
     }
     return fractions;
@@ -122,61 +128,63 @@ std::string TargetDistribution::validate(std::size_t n_nodes) const {
         return "bins out of order";
     if (fractions.size() % kBins != 0 || fractions.size() / kBins > n_nodes)
         return "fractions do not match the nodes";
-    if (!std::all_of(fractions.begin(), fractions.end(), [](float fraction) { return fraction >= 0 && fraction <= 1; }))
+    if (!std::all_of(fractions.begin(), fractions.end(),
+                     [](float fraction) { return fraction >= 0 && fraction <= 1; }))
         return "fraction out of range";
     return "";
 }
 
 std::vector<double> distribution_edges(const Target& target) {
-    // so many targets are enough to find their range
-    constexpr std::size_t kEnough = 10'000;
-    const std::size_t n = target.y.size(), stride = n / kEnough + 1;
+    // enough targets to estimate their range
+    constexpr std::size_t kMaxSampled = 10'000;
+    const std::size_t n = target.y.size(), stride = n / kMaxSampled + 1;
     std::vector<double> y;
     for (std::size_t row = 0; row < n; row += stride)
         if (!target.weighted() || target.weight[row] > 0) y.push_back(target.y[row]);
     if (y.empty()) y = target.y;
-    const auto beyond = static_cast<std::ptrdiff_t>(y.size() / kOutermost);
-    std::nth_element(y.begin(), y.begin() + beyond, y.end());
-    double low = y[beyond];
-    std::nth_element(y.begin(), y.end() - 1 - beyond, y.end());
-    double high = *(y.end() - 1 - beyond);
+    const auto n_outliers = static_cast<std::ptrdiff_t>(y.size() / kTargetsPerOutlier);
+    std::nth_element(y.begin(), y.begin() + n_outliers, y.end());
+    double low = y[n_outliers];
+    std::nth_element(y.begin(), y.end() - 1 - n_outliers, y.end());
+    double high = *(y.end() - 1 - n_outliers);
     if (low == high) {
-        const auto [least, most] = std::minmax_element(target.y.begin(), target.y.end());
-        low = *least, high = *most;
+        const auto [min, max] = std::minmax_element(target.y.begin(), target.y.end());
+        low = *min, high = *max;
     }
     const double rounding =
         64 * std::numeric_limits<double>::epsilon() * std::max(std::abs(low), std::abs(high));
-    if (!(low / 2 + rounding < high / 2)) {  // a single value, up to rounding, in the middle
+    if (!(low / 2 + rounding < high / 2)) {  // a single value, up to rounding: put it into the middle
         const double room = std::max(std::abs(low) / 4, 0.5);
         low -= low > -1e300 ? room : 0, high += high < 1e300 ? room : 0;
     }
-    // round numbers are easier to read and reveal no target
+    // round edges are easier to read and do not reveal targets
     if (const double step = round_up((high - low) / (kBins - 2)); step > 0) {
         low = std::floor(low / step) * step;
         high = low + kBins * step;
     }
     std::vector<double> edges(kBins + 1);
     for (std::size_t b = 0; b <= kBins; ++b) {
-        const double right = static_cast<double>(b) / kBins;
-        edges[b] = low * (1 - right) + high * right;
+        const double position = static_cast<double>(b) / kBins;
+        edges[b] = low * (1 - position) + high * position;
         if (b > 0) edges[b] = std::max(edges[b], edges[b - 1]);
     }
     return edges;
 }
 
 std::vector<float> bin_fractions(LadderGrower& grower, std::span<const double> edges,
-                             std::span<const std::int32_t> nodes) {
-    const TargetBinner binning(grower.target(), edges);
+                                 std::span<const std::int32_t> nodes) {
+    const TargetBinner binner(grower.target(), edges);
     RowFinder finder(grower);
     std::vector<float> fractions(nodes.size() * kBins);
     for (std::size_t n = 0; n < nodes.size(); ++n)
-        binning.write(finder.rows_of(nodes[n]), {}, &fractions[n * kBins]);
+        binner.write(finder.rows_of(nodes[n]), {}, &fractions[n * kBins]);
     return fractions;
 }
 
 TargetDistribution first_nodes_distribution(LadderGrower& grower) {
     if (grower.params().n_classes > 0) return {};
-    const auto n_nodes = std::min(static_cast<std::size_t>(grower.tree.n_fitted), TargetDistribution::kMaxNodes);
+    const auto n_nodes =
+        std::min(static_cast<std::size_t>(grower.tree.n_fitted), TargetDistribution::kMaxNodes);
     TargetDistribution distribution{distribution_edges(grower.target()), {}};
     if (grower.params().missing == Strategy::Fractional) {
         distribution.fractions = fractional_bin_fractions(grower, distribution.edges, n_nodes);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "split/category_order.hpp"
@@ -8,12 +10,12 @@
 
 namespace tritree {
 
-// A criterion measures by how much the loss of the rows on one side of a split falls when they get a value of their
-// own instead of a reference value: that of the node, or of its observed rows for surrogate splits. The gain of a
-// split is the sum over its two sides, under every strategy: rows that keep the reference value gain nothing, which
-// is why missing rows do not appear in a trinary gain.
+// A criterion measures by how much the loss of the rows on one side of a split falls when they get a value of
+// their own instead of a reference value: that of the node, or of its observed rows for surrogate splits. The
+// gain of a split is the sum over its two sides, under every strategy: rows that keep the reference value
+// gain nothing, which is why missing rows do not appear in a trinary gain.
 //
-// A side is `dim()` doubles, read off a histogram cell by `load`.
+// A side is represented by `dim()` doubles, which `load` computes from a histogram cell.
 
 class SquaredError {
   public:
@@ -33,12 +35,12 @@ class SquaredError {
         const double shift = side[1] / side[0] - mean_;
         return side[0] * shift * shift;
     }
-    /// Return the gain of a split; `staying` are the rows that keep the reference value.
+    /// Return the gain of a split; `staying` is the side of the rows that keep the reference value.
     double gain(const double* left, const double* right, const double* /*staying*/) const {
         return improvement(left) + improvement(right);
     }
-    /// Return, without dividing, whether the gain is less than `floor` (to about 1e-12 of the loss), given the
-    /// integers of the left side and both sides together.
+    /// Return, without dividing, whether the gain is less than `floor` (to about 1e-12 of the loss), given
+    /// the fixed-point sums of the left side, and both sides together.
     static constexpr bool kHasQuickBound = true;
     bool is_clearly_worse(std::int64_t weight, std::int64_t sum, const double* both, double floor) const {
         const double left = static_cast<double>(weight) * weight_unit_, right = both[0] - left;
@@ -51,7 +53,8 @@ class SquaredError {
         if (!(side[0] > 0)) return {mean_, 0};
         const double mean = side[1] / side[0], n = static_cast<double>(rows);
         const double weight_error = weight_at_ > 0 ? std::abs(mean) * weight_unit_ : 0;
-        return {mean, n * (sum_unit_ + weight_error) / side[0]};  // rows are rounded by up to half a unit each
+        return {mean,
+                n * (sum_unit_ + weight_error) / side[0]};  // rows are rounded by up to half a unit each
     }
     double reference(std::size_t) const { return mean_; }
     static bool scores_order_categories(int) { return true; }
@@ -61,7 +64,8 @@ class SquaredError {
     double sum_unit_, weight_unit_, mean_ = 0;
 };
 
-/// Cross-entropy and Gini; `Measure::improvement(p, reference)` is the contribution of one class per unit of weight.
+/// Cross-entropy and Gini; `Measure::improvement(p, reference)` is the contribution of one class per unit of
+/// weight.
 template <class Measure>
 class ClassLoss {
   public:
@@ -94,7 +98,8 @@ class ClassLoss {
         return improvement(left) + improvement(right);
     }
     static constexpr bool kHasQuickBound = false;
-    /// Return the score by which categories are ordered if there are two classes: the proportion of the second.
+    /// Return the score by which categories are ordered if there are two classes: the proportion of the
+    /// second.
     Score score(const double* side, std::int64_t rows) const {
         const double total = weight(side);
         if (!(total > 0)) return {reference_[1], 0};
@@ -112,9 +117,9 @@ class ClassLoss {
 /// p log(p / r) - p + r, which sums to the Kullback-Leibler divergence and is never negative. Written as
 /// r ((1 + d) log(1 + d) - d) with p = r (1 + d), and by its series near d = 0, it does not cancel.
 struct EntropyMeasure {
-    static double improvement(double left_fraction, double reference) {
-        const double d = (left_fraction - reference) / reference;
-        if (left_fraction <= 0) return reference;
+    static double improvement(double proportion, double reference) {
+        const double d = (proportion - reference) / reference;
+        if (proportion <= 0) return reference;
         if (std::abs(d) < 1e-3)
             return reference * d * d * (1.0 / 2 - d * (1.0 / 6 - d * (1.0 / 12 - d / 20)));
         return reference * ((1 + d) * std::log1p(d) - d);
@@ -122,14 +127,15 @@ struct EntropyMeasure {
 };
 
 struct GiniMeasure {
-    static double improvement(double left_fraction, double reference) {
-        return (left_fraction - reference) * (left_fraction - reference);
+    static double improvement(double proportion, double reference) {
+        return (proportion - reference) * (proportion - reference);
     }
 };
 
 using Entropy = ClassLoss<EntropyMeasure>;
+using Gini = ClassLoss<GiniMeasure>;
 
-/// The cross-entropy of each part of the rows, times the weight of that part: see CriterionKind.
+/// The cross-entropy of a side, multiplied once more by the weight of the side: see CriterionKind.
 class EntropyTimesRows : public Entropy {
   public:
     using Entropy::Entropy;
@@ -147,16 +153,16 @@ class EntropyTimesRows : public Entropy {
 
   private:
     /// Return the loss of rows under these proportions, or under their own.
-    double loss(const double* side, const double* shares) const {
+    double loss(const double* side, const double* proportions) const {
         const double total = weight(side);
         double sum = 0;
         for (int k = 0; k < n_classes_; ++k)
-            if (side[k] > 0) sum -= side[k] * std::log(shares != nullptr ? shares[k] : side[k] / total);
+            if (side[k] > 0)
+                sum -= side[k] * std::log(proportions != nullptr ? proportions[k] : side[k] / total);
         return total * sum;
     }
 
     double before_ = 0;
 };
-using Gini = ClassLoss<GiniMeasure>;
 
 }  // namespace tritree

@@ -6,14 +6,14 @@
 
 namespace tritree {
 
-// Sums over rows are 64-bit integers: each term is rounded to a multiple of a power of two. Integer sums do not
-// depend on the order of the rows, so neither do trees on threads, on the order of growth, or on whether a
-// histogram was accumulated or obtained by subtraction.
+// Sums over rows are 64-bit integers: each term is rounded to a multiple of a power of two. Integer sums do
+// not depend on the order of the rows, so trees do not depend on threads, on the order of growth, or on
+// whether a histogram was accumulated or obtained by subtraction.
 
-/// The fixed-point scale of a node: w (y - center) is rounded to a multiple of 1 / sum_scale, its square over w
-/// to a multiple of 1 / square_scale, and w to a multiple of 1 / weight_scale, as fine as possible while no sum
-/// over the rows of the node exceeds 2^61. Scales are powers of two. A child keeps its parent's scale where that
-/// represents its loss well, or its own would be less than 2^10 times finer.
+/// The fixed-point scale of a node: w (y - center) is rounded to a multiple of 1 / sum_scale, its square over
+/// w to a multiple of 1 / square_scale, and w to a multiple of 1 / weight_scale, as fine as possible while no
+/// sum over the rows of the node exceeds 2^61. Scales are powers of two. A child keeps its parent's scale
+/// where that represents its loss well, or its own would be less than 2^10 times finer.
 struct FixedPointScale {
     double center = 0;
     double sum_scale = 1;
@@ -23,8 +23,8 @@ struct FixedPointScale {
     bool operator==(const FixedPointScale&) const = default;
 };
 
-/// Return the power of two by which magnitudes up to `largest` can be scaled so that `n` of them sum to at most
-/// 2^61.
+/// Return the power of two by which magnitudes up to `largest` can be scaled so that `n` of them sum to at
+/// most 2^61.
 inline double scale_to_fit(double largest, std::size_t n) {
     if (!(largest > 0)) return 1;
     const int exponent =

@@ -11,7 +11,7 @@ constexpr std::size_t kPrefetchRows = 24;
 constexpr std::size_t kMinRowsPerTask = 4096;  // fewer are not worth a histogram of their own
 
 #if defined(__GNUC__)
-/// Both sums of a cell are added by one instruction.
+/// Adds both sums of a cell in one instruction.
 using Pair = std::int64_t __attribute__((vector_size(16), may_alias));
 inline void add(GradientCell& cell, const GradientCell& more) {
     reinterpret_cast<Pair&>(cell) += reinterpret_cast<const Pair&>(more);
@@ -55,15 +55,15 @@ void accumulate(const Bin* bins, std::size_t n_columns, const std::uint32_t* off
     }
 }
 
-/// Build a histogram of samples, parts of which are accumulated by different threads: sums are integers, so the
-/// parts make no difference.
+/// Build a histogram of samples. Threads accumulate blocks of samples into histograms of their own; sums are
+/// integers, so the blocks do not change the result.
 template <class Sample, class Statistic, class Cell>
 void build(const BinnedRows& binned, const BinMapper& mapper, std::span<const Sample> samples,
            const Statistic& statistic, ColumnsHistogram<Cell>& histogram, int n_threads) {
     const std::size_t min_rows =
         std::max(kMinRowsPerTask, 2 * mapper.n_cells() / std::max<std::size_t>(mapper.n_columns(), 1));
-    const std::size_t n_tasks =
-        std::clamp<std::size_t>(samples.size() / min_rows, 1, static_cast<std::size_t>(std::max(n_threads, 1)));
+    const std::size_t n_tasks = std::clamp<std::size_t>(samples.size() / min_rows, 1,
+                                                        static_cast<std::size_t>(std::max(n_threads, 1)));
     histogram.assign(mapper.n_cells(), Cell{});
     std::vector<ColumnsHistogram<Cell>> others(n_tasks - 1);
     binned.visit([&](const auto* bins) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace tritree {
 
-/// Histogram over all columns: the cells of a column begin at its offset in the mapper, missing values last.
+/// Histogram over all columns: the cells of a column begin at its offset in the mapper, and the last is that
+/// of missing values.
 template <class Cell>
 using ColumnsHistogram = std::vector<Cell>;
 using GradientHistogram = ColumnsHistogram<GradientCell>;
@@ -23,7 +25,7 @@ void build_histogram(const BinnedRows& binned, const BinMapper& mapper,
                      std::span<const FractionalSample> samples, const FractionalScale& scale,
                      FractionalHistogram& histogram, int n_threads);
 
-/// Subtract `other` from a histogram: of a parent, the other child is left.
+/// Subtract `other` from a histogram: a parent minus one child is the other child.
 template <class Cell>
 void subtract(ColumnsHistogram<Cell>& histogram, const ColumnsHistogram<Cell>& other) {
     for (std::size_t i = 0; i < histogram.size(); ++i) histogram[i] -= other[i];

@@ -2,29 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace tritree {
 namespace {
 
-constexpr double kMinHessian = 1e-3;    // of a child, unless second derivatives are constant
-constexpr double kSmoothingRows = 10;   // shrinks the values by which rare categories are ordered
+constexpr double kMinHessian = 1e-3;   // of a child, unless the hessian is constant
+constexpr double kSmoothingRows = 10;  // shrinks the values by which rare categories are ordered
 
-/// Under trinary_mia, a split that sends missing values to a side must gain this many times the gain by chance
-/// more than one that sends them third: Akaike's penalty of a parameter. Missingness in training may not have
-/// the same meaning later.
+/// Under trinary_mia, a split that sends missing values left or right must beat one that sends them to the
+/// third branch by this multiple of the gain by chance: Akaike's penalty of a parameter. Missingness may not
+/// mean the same in prediction as in training.
 constexpr double kSidePenalty = 2;
 
 /// Return twice the reduction of the loss when rows get a value.
 double loss_reduction(const GradientSums& sums, double value, double l2) {
-    return -(2 * sums.first * value + (sums.second + l2) * value * value);
+    return -(2 * sums.gradient * value + (sums.hessian + l2) * value * value);
 }
 
 // ---- candidate enumeration, for any search over cells ----
 //
-// A search has begin_column(column, missing), try_split(left) and try_missing_vs_observed(), which return whether
-// the split is the best so far, best(), scale() and smoothing().
+// A search has begin_column(column, missing), best(), scale(), smoothing(), and try_split(left) and
+// try_missing_vs_observed(), which return whether the split is the best so far.
 
 template <class Search, class Cell>
 void search_numeric(Search& search, const Cell* cells, const ColumnBins& bins) {
@@ -43,7 +44,7 @@ void search_numeric(Search& search, const Cell* cells, const ColumnBins& bins) {
     }
 }
 
-/// Split the categories in the order of the values that they would get.
+/// Split the categories in the order of the leaf values that they would get.
 template <class Search, class Cell>
 void search_categorical(Search& search, const Cell* cells, const ColumnBins& bins) {
     struct Category {
@@ -56,7 +57,7 @@ void search_categorical(Search& search, const Cell* cells, const ColumnBins& bin
     for (std::uint32_t bin = 0; bin < bins.n_bins; ++bin) {
         if (cells[bin].is_empty()) continue;
         const GradientSums sums = search.scale().read(cells[bin]);
-        seen.push_back({bin, -sums.first / (sums.second + smoothing)});
+        seen.push_back({bin, -sums.gradient / (sums.hessian + smoothing)});
     }
     std::sort(seen.begin(), seen.end(), [](const Category& a, const Category& b) {
         return a.value != b.value ? a.value < b.value : a.bin < b.bin;
@@ -110,8 +111,8 @@ class ChildrenReduction {
 
     double operator()(const GradientSums& left, const GradientSums& right) const {
         if (!constrained_)
-            return left.first * left.first / (left.second + params_.l2) +
-                   right.first * right.first / (right.second + params_.l2);
+            return left.gradient * left.gradient / (left.hessian + params_.l2) +
+                   right.gradient * right.gradient / (right.hessian + params_.l2);
         const double left_value = leaf_value(left, params_, bounds_);
         const double right_value = leaf_value(right, params_, bounds_);
         if (direction_ * (right_value - left_value) < 0) return -std::numeric_limits<double>::infinity();
@@ -144,9 +145,9 @@ class GradientSplitSearch {
         observed_ = total_;
         observed_ -= missing;
         has_missing_ = scale_.rows(missing) > 0;
-        // rows that go third keep the value of the node while the split is searched
+        // rows that take the third branch keep the value of the node while splits are searched
         const GradientSums third = scale_.read(missing);
-        third_reduction_ = -(2 * third.first * node_value_ + third.second * node_value_ * node_value_);
+        third_reduction_ = -(2 * third.gradient * node_value_ + third.hessian * node_value_ * node_value_);
     }
 
     bool try_split(const GradientCell& left) {
@@ -186,7 +187,7 @@ class GradientSplitSearch {
     const GradientScale& scale() const { return scale_; }
     double smoothing() const {
         const GradientSums sums = scale_.read(total_);
-        return kSmoothingRows * sums.second / static_cast<double>(std::max<std::int64_t>(sums.rows, 1));
+        return kSmoothingRows * sums.hessian / static_cast<double>(std::max<std::int64_t>(sums.rows, 1));
     }
 
   private:
@@ -198,7 +199,7 @@ class GradientSplitSearch {
     bool update_best(const GradientCell& left, const GradientCell& right, Branch missing_to) {
         if (std::min(scale_.rows(left), scale_.rows(right)) < params_.min_samples_leaf) return false;
         const GradientSums l = scale_.read(left), r = scale_.read(right);
-        if (!scale_.constant_hessian && std::min(l.second, r.second) < kMinHessian) return false;
+        if (!scale_.constant_hessian && std::min(l.hessian, r.hessian) < kMinHessian) return false;
         const double reduction = reduction_(l, r);
         const bool third = missing_to == Branch::Third;
         const double gain = (third ? reduction + third_reduction_ : reduction) - node_reduction_;
@@ -213,8 +214,8 @@ class GradientSplitSearch {
         best_.larger_side = larger_side_;
         best_.left = left;
         best_.right = right;
-        best_.left_fraction = static_cast<double>(n_observed_left_) /
-                              static_cast<double>(n_observed_left_ + n_observed_right_);
+        best_.left_fraction =
+            static_cast<double>(n_observed_left_) / static_cast<double>(n_observed_left_ + n_observed_right_);
         return true;
     }
 
@@ -232,12 +233,12 @@ class GradientSplitSearch {
     GradientSplit best_;
 };
 
-/// Search for the best fractional split of a node. Sharing update_best with the search above has made that one
-/// slower by half.
+/// Search for the best fractional split of a node. Sharing update_best with GradientSplitSearch would slow
+/// the latter down by half.
 class FractionalSplitSearch {
   public:
-    FractionalSplitSearch(const FractionalCell& total, const ValueBounds& bounds, const FractionalScale& scale,
-                          const GrowthParameters& params)
+    FractionalSplitSearch(const FractionalCell& total, const ValueBounds& bounds,
+                          const FractionalScale& scale, const GrowthParameters& params)
         : scale_(scale),
           params_(params),
           bounds_(bounds),
@@ -267,7 +268,7 @@ class FractionalSplitSearch {
             return false;
         const GradientSums l = with_missing(scale_.read(left), fraction);
         const GradientSums r = with_missing(scale_.read(right), 1 - fraction);
-        if (!scale_.constant_hessian() && std::min(l.second, r.second) < kMinHessian) return false;
+        if (!scale_.constant_hessian() && std::min(l.hessian, r.hessian) < kMinHessian) return false;
         const double reduction = reduction_(l, r), gain = reduction - node_reduction_;
         if (!(gain > best_.gain) || !(gain > kNegligible * (std::abs(reduction) + std::abs(node_reduction_))))
             return false;
@@ -288,12 +289,13 @@ class FractionalSplitSearch {
     const FractionalScale& scale() const { return scale_; }
     double smoothing() const {
         const double memberships = scale_.memberships(total_);
-        return memberships > 0 ? kSmoothingRows * scale_.read(total_).second / memberships : 0;
+        return memberships > 0 ? kSmoothingRows * scale_.read(total_).hessian / memberships : 0;
     }
 
   private:
     GradientSums with_missing(const GradientSums& sums, double fraction) const {
-        return {sums.first + fraction * missing_.first, sums.second + fraction * missing_.second, sums.rows};
+        return {sums.gradient + fraction * missing_.gradient, sums.hessian + fraction * missing_.hessian,
+                sums.rows};
     }
 
     const FractionalScale& scale_;
@@ -312,8 +314,8 @@ class FractionalSplitSearch {
 }  // namespace
 
 double leaf_value(const GradientSums& sums, const GrowthParameters& params, const ValueBounds& bounds) {
-    const double weight = sums.second + params.l2;
-    return std::clamp(weight > 0 ? -sums.first / weight : 0.0, bounds.low, bounds.high);
+    const double weight = sums.hessian + params.l2;
+    return std::clamp(weight > 0 ? -sums.gradient / weight : 0.0, bounds.low, bounds.high);
 }
 
 std::optional<GradientSplit> best_split(const GradientHistogram& histogram, const BinMapper& mapper,

@@ -27,13 +27,14 @@ struct GradientSplit : SplitInfo {
     std::uint32_t first_right_bin() const { return missing_vs_observed ? 0 : threshold_bin + 1; }
 };
 
-/// Return the best split of a node on some columns, or nothing if none lowers the loss by more than its penalty.
-/// Ties: the smaller column, the smaller threshold, missing left before third before right.
+/// Return the best split of a node on some columns, or nothing if none lowers the loss by more than its
+/// penalty. Ties: the smaller column, the smaller threshold, missing left before third before right.
 std::optional<GradientSplit> best_split(const GradientHistogram& histogram, const BinMapper& mapper,
                                         std::span<const std::int32_t> columns, const GradientCell& total,
                                         const ValueBounds& bounds, const GradientScale& scale,
                                         const GrowthParameters& params);
-/// The same under the strategy `fractional`: missing rows are on both sides, in proportion to the observed rows.
+/// The same under the strategy `fractional`: missing rows are on both sides, in proportion to the observed
+/// rows.
 std::optional<GradientSplit> best_split(const FractionalHistogram& histogram, const BinMapper& mapper,
                                         std::span<const std::int32_t> columns, const FractionalCell& total,
                                         const ValueBounds& bounds, const FractionalScale& scale,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,29 +17,30 @@ inline std::size_t histogram_size(const BinnedColumn& column, const CellLayout& 
     return (std::size_t{column.n_bins} + 1) * static_cast<std::size_t>(layout.width);
 }
 
-/// A column and the histogram to build of it.
+/// A column and the histogram to be built from it.
 struct ColumnHistogram {
     const BinnedColumn* column;
     Histogram* histogram;
 };
 
 /// Build the histograms of a node.
-void build_histograms(std::span<const ColumnHistogram> columns, const NodeSamples& node, const CellLayout& layout);
+void build_histograms(std::span<const ColumnHistogram> columns, const NodeSamples& node,
+                      const CellLayout& layout);
 
-/// Subtract `other` from `histogram`: of a parent, the other child is left.
+/// Subtract `other` from `histogram`: a parent minus one child is the other child.
 void subtract(Histogram& histogram, const Histogram& other);
 
-/// The non-empty cells of one column in one node, in the order of their bins, and the cell of its missing rows.
-/// Large nodes read them off a histogram; small ones collect only the bins that occur. All ways give the same
-/// integers.
+/// The non-empty cells of one column in one node, in the order of their bins, and the cell of its missing
+/// rows. Large nodes read them from a histogram; small ones collect only the bins that occur. The integers
+/// are the same.
 class CellReader {
   public:
-    /// Read the cells off a histogram, which must outlive them.
+    /// Read the cells from a histogram, which must outlive them.
     void from_histogram(const Histogram& histogram, std::uint32_t n_bins, const CellLayout& layout);
     /// Collect the cells of a node that has few rows compared with the bins of the column.
     void from_rows(const BinnedColumn& column, const NodeSamples& node, const CellLayout& layout);
 
-    /// Free memory if the cells took more than `n_integers`; the cells are gone then.
+    /// Free the memory of collected cells if it exceeds `n_integers`, which invalidates them.
     void trim(std::size_t n_integers) {
         if (collected_.capacity() > n_integers) collected_ = CellSums();
     }

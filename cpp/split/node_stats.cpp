@@ -8,10 +8,10 @@
 namespace tritree {
 namespace {
 
-constexpr int kRefineBits = 10;
+constexpr int kMinFinerBits = 10;
 
-/// Return whether a scale of its own pays for a child.
-bool is_much_finer(double own, double parent) { return own >= std::ldexp(parent, kRefineBits); }
+/// Return whether a child should have a scale of its own instead of that of its parent.
+bool is_much_finer(double own, double parent) { return own >= std::ldexp(parent, kMinFinerBits); }
 
 }  // namespace
 
@@ -20,8 +20,9 @@ double class_loss(CriterionKind criterion, const double* weights, int n_classes)
     for (int k = 0; k < n_classes; ++k) total += weights[k];
     for (int k = 0; k < n_classes; ++k) {
         if (!(weights[k] > 0)) continue;
-        const double share = weights[k] / total;
-        loss += criterion != CriterionKind::Gini ? -weights[k] * std::log(share) : weights[k] * (1 - share);
+        const double proportion = weights[k] / total;
+        loss += criterion != CriterionKind::Gini ? -weights[k] * std::log(proportion)
+                                                 : weights[k] * (1 - proportion);
     }
     return loss;
 }
@@ -49,18 +50,19 @@ NodeStatsBuilder::NodeStatsBuilder(const Target& target, const GrowthParameters&
 }
 
 void NodeStatsBuilder::gather(std::span<const std::uint32_t> rows, TargetBuffer& buffer) const {
-    gather_numbers(rows, buffer);
-    gather_rest(rows, {}, buffer);
+    gather_y(rows, buffer);
+    gather_labels_and_weights(rows, {}, buffer);
 }
 
-void NodeStatsBuilder::gather_numbers(std::span<const std::uint32_t> rows, TargetBuffer& buffer) const {
+void NodeStatsBuilder::gather_y(std::span<const std::uint32_t> rows, TargetBuffer& buffer) const {
     buffer.y.resize(target_->n_classes > 0 ? 0 : rows.size());
     for (std::size_t i = 0; i < buffer.y.size(); ++i) buffer.y[i] = target_->y[rows[i]] * y_scale_;
 }
 
 /// Gather weights (times membership) and labels.
-void NodeStatsBuilder::gather_rest(std::span<const std::uint32_t> rows, std::span<const double> membership,
-                               TargetBuffer& buffer) const {
+void NodeStatsBuilder::gather_labels_and_weights(std::span<const std::uint32_t> rows,
+                                                 std::span<const double> membership,
+                                                 TargetBuffer& buffer) const {
     buffer.label.resize(target_->n_classes > 0 ? rows.size() : 0);
     for (std::size_t i = 0; i < buffer.label.size(); ++i) buffer.label[i] = target_->labels[rows[i]];
     buffer.weight.clear();
@@ -71,21 +73,24 @@ void NodeStatsBuilder::gather_rest(std::span<const std::uint32_t> rows, std::spa
     for (std::size_t i = 0; target_->weighted() && i < n; ++i)
         buffer.weight[i] = target_->weight[rows[i]] * weight_scale_;
     for (std::size_t i = 0; i < membership.size(); ++i) buffer.weight[i] *= membership[i];
-    const auto some = std::find_if(buffer.weight.begin(), buffer.weight.end(), [](double w) { return w > 0; });
-    if (some != buffer.weight.end()) buffer.weighted_row = rows[some - buffer.weight.begin()];
+    const auto positive =
+        std::find_if(buffer.weight.begin(), buffer.weight.end(), [](double w) { return w > 0; });
+    if (positive != buffer.weight.end()) buffer.weighted_row = rows[positive - buffer.weight.begin()];
 }
 
 namespace {
 
-/// Call `f` with a function that returns the weight of row i: the loop is compiled once more for unweighted
-/// rows.
+/// Call `f` with a function that returns the weight of row i, so that a loop without weights is compiled for
+/// unweighted rows.
 template <class F>
 auto with_weights(const TargetView& rows, F&& f) {
     if (rows.weight.empty()) return f([](std::size_t) { return 1.0; });
     return f([weight = rows.weight.data()](std::size_t i) { return weight[i]; });
 }
 
-std::int64_t to_weight_units(double weight, const FixedPointScale& scale) { return std::llrint(weight * scale.weight_scale); }
+std::int64_t to_weight_units(double weight, const FixedPointScale& scale) {
+    return std::llrint(weight * scale.weight_scale);
+}
 
 }  // namespace
 
@@ -99,23 +104,25 @@ NodeStatsBuilder::ValueRange NodeStatsBuilder::range_of(const TargetView& rows) 
     std::array<double, kLanes> low, high;
     low.fill(y[i]);
     high.fill(y[i]);
-    auto take = [&](std::size_t at, std::size_t lane) {
+    auto update = [&](std::size_t at, std::size_t lane) {
         low[lane] = std::min(low[lane], y[at]);
         high[lane] = std::max(high[lane], y[at]);
     };
     if (rows.weight.empty())
         for (; i + kLanes <= y.size(); i += kLanes)
-            for (std::size_t lane = 0; lane < kLanes; ++lane) take(i + lane, lane);
+            for (std::size_t lane = 0; lane < kLanes; ++lane) update(i + lane, lane);
     for (; i < y.size(); ++i)
-        if (rows.weight.empty() || rows.weight[i] > 0) take(i, 0);
+        if (rows.weight.empty() || rows.weight[i] > 0) update(i, 0);
     return {*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())};
 }
 
 /// Return the parent's scale if it is fine enough, or else one for these rows.
-FixedPointScale NodeStatsBuilder::scale_of(const TargetView& rows, const ValueRange& range, const FixedPointScale* parent) {
+FixedPointScale NodeStatsBuilder::scale_of(const TargetView& rows, const ValueRange& range,
+                                           const FixedPointScale* parent) {
     FixedPointScale scale;
     scale.center = range.low / 2 + range.high / 2;
-    double largest = std::max(range.high - scale.center, scale.center - range.low);  // largest term of the sum
+    double largest =
+        std::max(range.high - scale.center, scale.center - range.low);  // largest term of the sum
     double heaviest = 1;
     if (!rows.weight.empty()) {
         largest = 0;
@@ -127,16 +134,16 @@ FixedPointScale NodeStatsBuilder::scale_of(const TargetView& rows, const ValueRa
     scale.square_scale =
         scale_to_fit(largest * std::max(range.high - scale.center, scale.center - range.low), rows.size());
     scale.weight_scale = scale_to_fit(heaviest, rows.size());
-    const bool keep = parent != nullptr && !is_much_finer(scale.weight_scale, parent->weight_scale) &&
-                      !is_much_finer(scale.sum_scale, parent->sum_scale);
-    return keep ? *parent : scale;
+    const bool use_parent = parent != nullptr && !is_much_finer(scale.weight_scale, parent->weight_scale) &&
+                            !is_much_finer(scale.sum_scale, parent->sum_scale);
+    return use_parent ? *parent : scale;
 }
 
-/// Return the cell of rows in a scale, squares included. `y_of(i)` returns the target of row i, `keep(i, sum,
-/// square)` receives its fixed-point numbers; `rest` has weights and labels.
+/// Return the cell of rows in a fixed-point scale, squares included. `y_of(i)` returns the target of row i,
+/// `store(i, sum, square)` receives its fixed-point numbers; `rest` has weights and labels.
 template <class Y, class F>
-CellSums NodeStatsBuilder::sum_rows(std::size_t n_rows, const TargetView& rest, const FixedPointScale& scale, Y&& y_of,
-                          F&& keep) const {
+CellSums NodeStatsBuilder::sum_rows(std::size_t n_rows, const TargetView& rest, const FixedPointScale& scale,
+                                    Y&& y_of, F&& store) const {
     CellSums cell(full_.width, 0);
     cell[0] = static_cast<std::int64_t>(n_rows);
     if (full_.n_classes == 0) {
@@ -146,7 +153,7 @@ CellSums NodeStatsBuilder::sum_rows(std::size_t n_rows, const TargetView& rest, 
                 const double shift = y_of(i) - scale.center, weighted = weight_of(i) * shift;
                 const std::int64_t sum = std::llrint(weighted * scale.sum_scale);
                 const std::int64_t square = std::llrint(weighted * shift * scale.square_scale);
-                keep(i, sum, square);
+                store(i, sum, square);
                 sums += sum;
                 squares += square;
             }
@@ -177,13 +184,13 @@ CellSums NodeStatsBuilder::to_fixed_point(NodeSamples& node, const TargetBuffer&
         return y[at[i]] * scale;
     };
     std::int64_t *sums = node.sum.data(), *squares = node.square.data();
-    auto keep_sum = [sums](std::size_t i, std::int64_t sum, std::int64_t) { sums[i] = sum; };
-    auto keep_both = [sums, squares](std::size_t i, std::int64_t sum, std::int64_t square) {
+    auto store_sum = [sums](std::size_t i, std::int64_t sum, std::int64_t) { sums[i] = sum; };
+    auto store_both = [sums, squares](std::size_t i, std::int64_t sum, std::int64_t square) {
         sums[i] = sum;
         squares[i] = square;
     };
-    CellSums cell = layout_.square > 0 ? sum_rows(n, rows.view(), node.scale, y_of, keep_both)
-                                   : sum_rows(n, rows.view(), node.scale, y_of, keep_sum);
+    CellSums cell = layout_.square > 0 ? sum_rows(n, rows.view(), node.scale, y_of, store_both)
+                                       : sum_rows(n, rows.view(), node.scale, y_of, store_sum);
     node.weight.resize(rows.weight.size());
     for (std::size_t i = 0; i < rows.weight.size(); ++i)
         node.weight[i] = to_weight_units(rows.weight[i], node.scale);
@@ -206,27 +213,28 @@ bool NodeStatsBuilder::fits(std::span<const std::uint32_t> rows, const FixedPoin
     return with_weights(buffer.view(), [&](auto weight_of) {
         double weights = 0, sums = 0, squares = 0;
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            const double w = weight_of(i), shift = buffer.y.empty() ? 0 : std::abs(buffer.y[i] - scale.center);
+            const double w = weight_of(i),
+                         shift = buffer.y.empty() ? 0 : std::abs(buffer.y[i] - scale.center);
             weights += w;
             sums += w * shift;
             squares += w * shift * shift;
         }
-        const double most = 0x1p62;
-        return (buffer.weight.empty() || weights * scale.weight_scale <= most) &&
-               sums * scale.sum_scale <= most && squares * scale.square_scale <= most;
+        const double max_sum = 0x1p62;
+        return (buffer.weight.empty() || weights * scale.weight_scale <= max_sum) &&
+               sums * scale.sum_scale <= max_sum && squares * scale.square_scale <= max_sum;
     });
 }
 
 void NodeStatsBuilder::read_in_scale(NodeSamples& node) const {
     TargetBuffer rows;
-    gather_rest(node.rows, node.membership, rows);
+    gather_labels_and_weights(node.rows, node.membership, rows);
     to_fixed_point(node, rows);
     node.label = std::move(rows.label);
 }
 
 NodeStats NodeStatsBuilder::read(NodeSamples& node, const FixedPointScale* parent) const {
     thread_local TargetBuffer rows;
-    gather_rest(node.rows, node.membership, rows);
+    gather_labels_and_weights(node.rows, node.membership, rows);
     std::optional<NodeStats> stats;
     CellSums cell;
     if (parent != nullptr) {
@@ -235,7 +243,7 @@ NodeStats NodeStatsBuilder::read(NodeSamples& node, const FixedPointScale* paren
         stats = stats_of_cell(cell, *parent);
     }
     if (!stats) {
-        gather_numbers(node.rows, rows);
+        gather_y(node.rows, rows);
         const ValueRange range = range_of(rows.view());
         node.scale = scale_of(rows.view(), range, parent);
         if (parent == nullptr || node.scale != *parent) cell = to_fixed_point(node, rows);
@@ -263,34 +271,37 @@ NodeStats NodeStatsBuilder::stats_of_leaf(const TargetView& rows, const FixedPoi
     return stats_of_rows(rows, range, scale, cell);
 }
 
-NodeStats NodeStatsBuilder::stats_of_rows(const TargetView& rows, const ValueRange& range, const FixedPointScale& scale,
-                                     const CellSums& cell) const {
+NodeStats NodeStatsBuilder::stats_of_rows(const TargetView& rows, const ValueRange& range,
+                                          const FixedPointScale& scale, const CellSums& cell) const {
     return full_.n_classes > 0 ? stats_of_classes(cell, scale) : stats_of_numbers(rows, range, scale, cell);
 }
 
 std::optional<NodeStats> NodeStatsBuilder::stats_of_cell(std::span<const std::int64_t> cell,
-                                                    const FixedPointScale& scale) const {
-    // A row is rounded by half a unit. A weight or loss of less than 2^31 units per row is not precise enough.
-    constexpr double kClear = 0x1p31;
-    // Few rows are quickly read; that keeps the digits of their mean where they weigh little in the parent.
-    constexpr std::int64_t kFew = 4096;
-    const double clear_weight = cell[0] < kFew ? 0x1p43 : kClear;
+                                                         const FixedPointScale& scale) const {
+    // A row is rounded by up to half a unit. A weight or loss of less than 2^31 units per row is not precise
+    // enough.
+    constexpr double kMinUnitsPerRow = 0x1p31;
+    // Few rows are cheap to read again, which makes their mean precise where their weight in the parent is
+    // small.
+    constexpr std::int64_t kFewRows = 4096;
+    const double min_weight_units = cell[0] < kFewRows ? 0x1p43 : kMinUnitsPerRow;
     const auto rows = static_cast<double>(cell[0]);
     const bool weighted = target_->weighted() || params_->missing == Strategy::Fractional;
     if (full_.n_classes > 0) {
         NodeStats stats = stats_of_classes(cell, scale);
-        if (weighted && stats.weight * weight_scale_ * scale.weight_scale < clear_weight * rows) return {};
+        if (weighted && stats.weight * weight_scale_ * scale.weight_scale < min_weight_units * rows)
+            return {};
         stats.from_cell = true;
         return stats;
     }
-    if (weighted && static_cast<double>(cell[full_.weight]) < clear_weight * rows) return {};
+    if (weighted && static_cast<double>(cell[full_.weight]) < min_weight_units * rows) return {};
     const double weight =
         static_cast<double>(cell[full_.weight]) / (full_.weight > 0 ? scale.weight_scale : 1);
     const double sum = static_cast<double>(cell[1]) / scale.sum_scale, shift = sum / weight;
     const auto squares = static_cast<double>(cell[full_.square]);
     const double loss = squares / scale.square_scale - sum * shift;
     // the second term accounts for cancellation in the difference
-    if (!(loss * scale.square_scale > kClear * rows + squares * 0x1p-20)) return {};
+    if (!(loss * scale.square_scale > kMinUnitsPerRow * rows + squares * 0x1p-20)) return {};
     NodeStats stats;
     stats.rows = cell[0];
     stats.memberships = rows;
@@ -302,7 +313,8 @@ std::optional<NodeStats> NodeStatsBuilder::stats_of_cell(std::span<const std::in
     return stats;
 }
 
-NodeStats NodeStatsBuilder::stats_of_classes(std::span<const std::int64_t> cell, const FixedPointScale& scale) const {
+NodeStats NodeStatsBuilder::stats_of_classes(std::span<const std::int64_t> cell,
+                                             const FixedPointScale& scale) const {
     const bool weighted = target_->weighted() || params_->missing == Strategy::Fractional;
     const double unit = weighted ? 1 / scale.weight_scale : 1;
     NodeStats stats;
@@ -323,8 +335,8 @@ NodeStats NodeStatsBuilder::stats_of_classes(std::span<const std::int64_t> cell,
     return stats;
 }
 
-NodeStats NodeStatsBuilder::stats_of_numbers(const TargetView& rows, const ValueRange& range, const FixedPointScale& scale,
-                                        const CellSums& cell) const {
+NodeStats NodeStatsBuilder::stats_of_numbers(const TargetView& rows, const ValueRange& range,
+                                             const FixedPointScale& scale, const CellSums& cell) const {
     const double weight =
         static_cast<double>(cell[full_.weight]) / (full_.weight > 0 ? scale.weight_scale : 1);
     const double mean = scale.center + static_cast<double>(cell[1]) / scale.sum_scale / weight;
@@ -351,7 +363,7 @@ NodeStats NodeStatsBuilder::stats_of_numbers(const TargetView& rows, const Value
     stats.loss = stats.scaled_loss / y_scale_ / y_scale_ / weight_scale_;
     // A pure node predicts its target exactly.
     stats.value.push_back(stats.pure ? target_->y[rows.weighted_row]
-                                         : std::clamp(mean, range.low, range.high) / y_scale_);
+                                     : std::clamp(mean, range.low, range.high) / y_scale_);
     return stats;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -29,7 +30,7 @@ struct Target {
 ///     regression      [ n | sum | weight? | membership? | square? ]
 ///     classification  [ n | one weight per class | membership? ]
 ///
-/// Optional fields point to an equal one where they are absent: the weight to the count, for example.
+/// An absent weight or membership has the position of a field that equals it.
 struct CellLayout {
     int width = 2;
     int weight = 0;      ///< position of the sum of weights (regression)
@@ -64,12 +65,13 @@ struct TargetView {
     std::span<const double> y;            ///< regression: scaled to about 1
     std::span<const std::int32_t> label;  ///< classification
     std::span<const double> weight;       ///< times membership, at most about 1; empty if all are 1
-    std::uint32_t weighted_row = 0;       ///< one of the rows, one with positive weight if there is one
+    std::uint32_t weighted_row = 0;       ///< a row with positive weight if there is one, else any
 
     std::size_t size() const { return std::max(y.size(), label.size()); }
 };
 
-/// Gathered targets of a node: read several times, they are several times as fast as in place.
+/// Targets of a node, copied to contiguous memory: if they are read several times, this is several times as
+/// fast.
 struct TargetBuffer {
     UninitializedVector<double> y, weight;
     UninitializedVector<std::int32_t> label;
@@ -78,9 +80,10 @@ struct TargetBuffer {
     TargetView view() const { return {y, label, weight, weighted_row}; }
     /// Free the memory of a large node.
     void trim() {
-        if (std::max({y.capacity(), label.capacity(), weight.capacity()}) > kMaxKept) *this = TargetBuffer();
+        if (std::max({y.capacity(), label.capacity(), weight.capacity()}) > kMaxReused)
+            *this = TargetBuffer();
     }
-    static constexpr std::size_t kMaxKept = std::size_t{1} << 16;
+    static constexpr std::size_t kMaxReused = std::size_t{1} << 16;
 };
 
 /// Node statistics that do not depend on the features.
@@ -90,20 +93,21 @@ struct NodeStats {
     double weight = 0;          ///< in the user's unit
     double loss = 0;            ///< in the user's unit
     double scaled_loss = 0;     ///< in the unit of the criterion's gains
-    bool pure = false;          ///< nothing is left to explain
-    bool from_cell = false;     ///< a cell was enough to compute them
+    bool pure = false;          ///< all rows with weight have the same target
+    bool from_cell = false;     ///< computed from a cell, without reading the rows
     std::vector<double> value;  ///< in the user's unit
     CellSums total;             ///< of all rows
 };
 
-/// Computes the statistics and the fixed-point samples of nodes. Weights are scaled to at most 1 and y to about
-/// 1, by powers of two.
+/// Computes the statistics and the fixed-point samples of nodes. Weights are scaled to at most 1 and y to
+/// about 1, by powers of two.
 class NodeStatsBuilder {
   public:
     NodeStatsBuilder(const Target& target, const GrowthParameters& params, bool complete);
 
     const CellLayout& layout() const { return layout_; }
-    /// Fill in the scale of a node (`parent`'s, if that is fine enough) and its samples; return its statistics.
+    /// Fill in the scale of a node (`parent`'s, if that is fine enough) and its samples; return its
+    /// statistics.
     NodeStats read(NodeSamples& node, const FixedPointScale* parent) const;
     /// Return whether no sum over these rows can exceed 2^62 in a scale.
     bool fits(std::span<const std::uint32_t> rows, const FixedPointScale& scale) const;
@@ -124,12 +128,12 @@ class NodeStatsBuilder {
     static ValueRange range_of(const TargetView& rows);
     static FixedPointScale scale_of(const TargetView& rows, const ValueRange& range,
                                     const FixedPointScale* parent);
-    void gather_numbers(std::span<const std::uint32_t> rows, TargetBuffer& buffer) const;
-    void gather_rest(std::span<const std::uint32_t> rows, std::span<const double> membership,
-                     TargetBuffer& buffer) const;
+    void gather_y(std::span<const std::uint32_t> rows, TargetBuffer& buffer) const;
+    void gather_labels_and_weights(std::span<const std::uint32_t> rows, std::span<const double> membership,
+                                   TargetBuffer& buffer) const;
     template <class Y, class F>
     CellSums sum_rows(std::size_t n_rows, const TargetView& rest, const FixedPointScale& scale, Y&& y_of,
-                      F&& keep) const;
+                      F&& store) const;
     CellSums sum_rows(const TargetView& rows, const FixedPointScale& scale) const;
     CellSums to_fixed_point(NodeSamples& node, const TargetBuffer& rows) const;
     NodeStats stats_of_rows(const TargetView& rows, const ValueRange& range, const FixedPointScale& scale,

@@ -15,9 +15,9 @@ namespace tritree {
 /// Side of a split on which a value lies. Unseen: a category that training did not see in the node.
 enum class Side : std::uint8_t { Left, Right, Missing, Unseen };
 
-/// Return the branch for a row whose value lies on a side of a split. An unseen category carries no information
-/// and does not mean what missing means: it goes to the larger side, unless missing values have a branch of
-/// their own or go both ways.
+/// Return the branch for a row whose value lies on a side of a split. An unseen category carries no
+/// information and does not mean what missing means: it goes to the larger side, unless missing values have a
+/// branch of their own or go both ways.
 inline Branch route(Side side, Branch missing_to, Branch larger_side) {
     if (side == Side::Left) return Branch::Left;
     if (side == Side::Right) return Branch::Right;
@@ -25,8 +25,8 @@ inline Branch route(Side side, Branch missing_to, Branch larger_side) {
     return side == Side::Unseen && joins_side ? larger_side : missing_to;
 }
 
-/// Return the side of a category, given the sets of a split: `words` of bits for categories that go left, then
-/// as many for those that go right.
+/// Return the side of a category, given the sets of a split: `words` of bits for categories that go left,
+/// then as many for those that go right.
 inline Side side_of_category(const std::uint64_t* sets, std::size_t words, std::uint32_t category) {
     if (category >= 64 * words) return Side::Unseen;
     const std::uint64_t bit = std::uint64_t{1} << (category % 64);

@@ -3,28 +3,31 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 #include <utility>
 
+#include "common/small_vector.hpp"
 #include "split/category_order.hpp"
 #include "split/criterion.hpp"
-#include "common/small_vector.hpp"
 
 namespace tritree {
 namespace {
 
-/// By how much of the node's loss a cut must be worse than the best so far to be refused unmeasured: far more
-/// than rounding, far less than would save anything.
+/// The quick bound skips a split that is worse than the best so far by more than this fraction of the node's
+/// loss: much larger than rounding errors, but too small to cost speed.
 constexpr double kQuickBoundMargin = 1e-9;
 
-/// The search for one column's best split. `cut(left)` is called for every way of parting the observed cells,
-/// in the order in which ties are broken, and tries every way in which the strategy may treat the missing
-/// ones.
+/// Search for the best split of a node on one column. `try_split(left)` is called for every partition of the
+/// observed cells to be tried, in the order in which ties are broken, and tries every branch to which the
+/// strategy may send the missing rows.
 template <class Criterion>
 class SplitSearch {
   public:
-    SplitSearch(const GrowthParameters& params, const CellReader& cells, const NodeSamples& node, const CellLayout& layout,
-           const NodeStats& stats)
+    SplitSearch(const GrowthParameters& params, const CellReader& cells, const NodeSamples& node,
+                const CellLayout& layout, const NodeStats& stats)
         : params_(params),
           layout_(layout),
           criterion_(node, layout),
@@ -45,16 +48,17 @@ class SplitSearch {
         criterion_.set_reference(left_side_.data());
         criterion_.load(missing_.data(), missing_side_.data());
         if constexpr (Criterion::kHasQuickBound) criterion_.load(observed_.data(), observed_side_.data());
-        missing_is_elsewhere_ = params.missing == Strategy::Trinary || observed_only ||
-                   (params.missing != Strategy::Fractional && missing_[0] == 0);
+        quick_bound_applies_ = params.missing == Strategy::Trinary || observed_only ||
+                               (params.missing != Strategy::Fractional && missing_[0] == 0);
         if (layout.membership > 0)
-            membership_unit_ = 1 / (layout.membership == layout.weight ? node.scale.weight_scale : node.membership_scale);
+            membership_unit_ =
+                1 / (layout.membership == layout.weight ? node.scale.weight_scale : node.membership_scale);
     }
 
     const Criterion& criterion() const { return criterion_; }
     std::int64_t observed_rows() const { return observed_[0]; }
     bool found() const { return found_; }
-    /// Return the number, among all cuts tried, of the best one.
+    /// Return the index of the best split among all that were tried.
     std::int64_t best_index() const { return best_index_; }
 
     void try_split(const std::int64_t* left) {
@@ -85,18 +89,21 @@ class SplitSearch {
         }
     }
 
-    /// Pass over a cut that is clearly worse than the best so far, and say so, by the weight and the sum of
-    /// its left side. Nearly all are: to divide for each of them would take three times as long.
+    /// Return whether a split with this weight and sum on its left side is clearly worse than the best so
+    /// far; it counts as tried then. Nearly all splits are: dividing for each of them would take three times
+    /// as long.
     bool is_clearly_worse(std::int64_t weight, std::int64_t sum) {
         if constexpr (Criterion::kHasQuickBound) {
-            if (!missing_is_elsewhere_ || !criterion_.is_clearly_worse(weight, sum, observed_side_.data(), quick_bound_)) return false;
+            if (!quick_bound_applies_ ||
+                !criterion_.is_clearly_worse(weight, sum, observed_side_.data(), quick_bound_))
+                return false;
             ++n_tried_;
             return true;
         }
         return false;
     }
 
-    /// Try missing against observed: missing left, observed right.
+    /// Try missing against observed: missing rows left, observed rows right.
     void try_missing_vs_observed() {
         const bool mia = params_.missing == Strategy::Mia || params_.missing == Strategy::TrinaryMia;
         if (!mia || !params_.split_on_missing || missing_[0] == 0 || observed_[0] == 0) return;
@@ -109,11 +116,11 @@ class SplitSearch {
         }
     }
 
-    /// Return the best split; the search is over then.
+    /// Return the best split, which ends the search.
     SplitInfo take_best() { return std::move(best_); }
 
   private:
-    /// Let the missing rows join one side.
+    /// Try a split whose missing rows join one side.
     void try_joined(const std::int64_t* left, const std::int64_t* right, Branch to) {
         const std::int64_t* side = to == Branch::Left ? left : right;
         for (int k = 0; k < layout_.width; ++k) joined_[k] = side[k] + missing_[k];
@@ -125,24 +132,27 @@ class SplitSearch {
             try_branches(left, joined_.data(), to, left_fraction);
     }
 
-    void try_branches(const std::int64_t* left, const std::int64_t* right, Branch missing_to, double left_fraction = -1) {
+    void try_branches(const std::int64_t* left, const std::int64_t* right, Branch missing_to,
+                      double left_fraction = -1) {
         if (left[0] < params_.min_samples_leaf || right[0] < params_.min_samples_leaf) return;
         criterion_.load(left, left_side_.data());
         criterion_.load(right, right_side_.data());
-        if (left_fraction < 0) left_fraction = static_cast<double>(left[0]) / static_cast<double>(left[0] + right[0]);
+        if (left_fraction < 0)
+            left_fraction = static_cast<double>(left[0]) / static_cast<double>(left[0] + right[0]);
         if (!update_best(missing_to, left_fraction) || !layout_.complete) return;
         best_.child_cells.assign(left, left + layout_.width);
         best_.child_cells.insert(best_.child_cells.end(), right, right + layout_.width);
     }
 
-    /// Let the missing rows belong to both sides, in proportion to the rows observed there.
+    /// Try a split whose missing rows belong to both sides, in proportion to the observed rows there.
     void try_fractional(const std::int64_t* left, const std::int64_t* right) {
         const double left_fraction = static_cast<double>(left[0]) / static_cast<double>(left[0] + right[0]);
         const double missing = memberships(missing_.data());
         const double needed = static_cast<double>(params_.min_samples_leaf) - kMembershipTolerance;
-        const double joins_left = params_.missing_counts_on_both_sides ? 1 : left_fraction;
-        const double joins_right = params_.missing_counts_on_both_sides ? 1 : 1 - left_fraction;
-        if (memberships(left) + joins_left * missing < needed || memberships(right) + joins_right * missing < needed)
+        const double left_counted = params_.missing_counts_on_both_sides ? 1 : left_fraction;
+        const double right_counted = params_.missing_counts_on_both_sides ? 1 : 1 - left_fraction;
+        if (memberships(left) + left_counted * missing < needed ||
+            memberships(right) + right_counted * missing < needed)
             return;
         criterion_.load(left, left_side_.data());
         criterion_.load(right, right_side_.data());
@@ -157,11 +167,12 @@ class SplitSearch {
         return static_cast<double>(cell[layout_.membership]) * membership_unit_;
     }
 
-    /// Take the two sides if they are the best so far, and say so.
+    /// Update the best split if the two loaded sides gain more; return whether they do.
     bool update_best(Branch missing_to, double left_fraction) {
-        if (!(criterion_.weight(left_side_.data()) > 0) || !(criterion_.weight(right_side_.data()) > 0)) return false;
+        if (!(criterion_.weight(left_side_.data()) > 0) || !(criterion_.weight(right_side_.data()) > 0))
+            return false;
         const double gain = criterion_.gain(left_side_.data(), right_side_.data(),
-                                       missing_to == Branch::Third ? missing_side_.data() : nullptr);
+                                            missing_to == Branch::Third ? missing_side_.data() : nullptr);
         if (!(gain > (found_ ? best_gain_ + negligible_ : negligible_))) return false;
         found_ = true;
         best_gain_ = gain;
@@ -180,64 +191,66 @@ class SplitSearch {
     const CellSums& missing_;
     SmallVector<std::int64_t> observed_, right_, joined_;
     SmallVector<double> left_side_, right_side_, missing_side_;
-    std::array<double, 2> observed_side_{};  // of a loss that is quick to refuse
+    std::array<double, 2> observed_side_{};  // for criteria with a quick bound
     double negligible_, margin_, best_gain_, quick_bound_, membership_unit_ = 1;
-    bool missing_is_elsewhere_ = false;  // missing rows leave only one way to take a cut, and are on neither side
+    bool quick_bound_applies_ = false;  // missing rows are on neither side: a split has a single gain
     std::int64_t n_tried_ = 0, best_index_ = -1;
     bool found_ = false;
     SplitInfo best_;
 };
 
 template <class Criterion>
-std::optional<SplitInfo> search_numeric(SplitSearch<Criterion>& search, const GrowthParameters& params, const BinnedColumn& column,
-                                   const CellReader& cells, const CellLayout& layout) {
+std::optional<SplitInfo> search_numeric(SplitSearch<Criterion>& search, const GrowthParameters& params,
+                                        const BinnedColumn& column, const CellReader& cells,
+                                        const CellLayout& layout) {
     SmallVector<std::int64_t> left(layout.width);
-    // Rows alone decide which cuts are out of the question, except where missing rows may still join a side.
-    const std::int64_t enough = params.min_samples_leaf - cells.missing()[0];
-    const std::int64_t most = search.observed_rows() - enough;
+    // Skip splits with too few rows on a side, even if all missing rows joined it.
+    const std::int64_t min_left = params.min_samples_leaf - cells.missing()[0];
+    const std::int64_t max_left = search.observed_rows() - min_left;
     std::int64_t rows = 0, weight = 0, sum = 0;
-    std::size_t first = 0, taken = 0;
+    std::size_t first_tried = 0, n_added = 0;
     for (std::size_t cell = 0; cell + 1 < cells.size(); ++cell) {
         const std::int64_t* const next = cells.at(cell);
         rows += next[0];
         weight += next[layout.weight];
         sum += next[1];
-        if (rows < enough) {
-            first = cell + 1;
+        if (rows < min_left) {
+            first_tried = cell + 1;
             continue;
         }
-        if (rows > most) break;
+        if (rows > max_left) break;
         if (search.is_clearly_worse(weight, sum)) continue;
-        for (; taken <= cell; ++taken) cells.add_to(taken, left.data());
+        for (; n_added <= cell; ++n_added) cells.add_to(n_added, left.data());
         search.try_split(left.data());
     }
-    const std::int64_t last_index = search.best_index();
+    const std::int64_t best_index = search.best_index();
     search.try_missing_vs_observed();
     if (!search.found()) return std::nullopt;
     SplitInfo split = search.take_best();
     if (split.missing_vs_observed) {
         split.threshold = -std::numeric_limits<double>::infinity();
     } else {
-        const std::size_t cell = static_cast<std::size_t>(last_index) + first;
+        const std::size_t cell = static_cast<std::size_t>(best_index) + first_tried;
         split.threshold_bin = cells.bin(cell);
         split.threshold = column.threshold(cells.bin(cell), cells.bin(cell + 1));
     }
     return split;
 }
 
-/// Put the categories on the side that the best cut gave them; `on_left(i)` speaks of cell i.
+/// Set the category sets of a split; `goes_left(i)` returns whether the category of cell i goes left.
 template <class F>
-void fill_sets(SplitInfo& split, const BinnedColumn& column, const CellReader& cells, F&& on_left) {
+void fill_sets(SplitInfo& split, const BinnedColumn& column, const CellReader& cells, F&& goes_left) {
     split.categorical = true;
     split.sets = CategorySets(column.n_bins);
     for (std::size_t i = 0; i < cells.size(); ++i)
-        split.sets.put(!split.missing_vs_observed && on_left(i) ? Branch::Left : Branch::Right, cells.bin(i));
+        split.sets.put(!split.missing_vs_observed && goes_left(i) ? Branch::Left : Branch::Right,
+                       cells.bin(i));
 }
 
-/// Try every way of parting the categories; the first category is always on the left.
+/// Try all partitions of the categories into two sets; the first category always goes left.
 template <class Criterion>
-std::optional<SplitInfo> search_partitions(SplitSearch<Criterion>& search, const BinnedColumn& column, const CellReader& cells,
-                                      const CellLayout& layout) {
+std::optional<SplitInfo> search_partitions(SplitSearch<Criterion>& search, const BinnedColumn& column,
+                                           const CellReader& cells, const CellLayout& layout) {
     const std::size_t n_masks = std::size_t{1} << (cells.size() - 1);
     // sums[mask] is the cell of the first category and those whose bits are set: category i has bit i - 1
     std::vector<std::int64_t> sums(n_masks * layout.width, 0);
@@ -259,10 +272,11 @@ std::optional<SplitInfo> search_partitions(SplitSearch<Criterion>& search, const
     return split;
 }
 
-/// Cut the categories where they lie in a row.
+/// Try the splits of categories in the given order.
 template <class Criterion>
-std::optional<SplitInfo> search_ordered(SplitSearch<Criterion>& search, const BinnedColumn& column, const CellReader& cells,
-                                   const CellLayout& layout, const std::vector<std::uint32_t>& order) {
+std::optional<SplitInfo> search_ordered(SplitSearch<Criterion>& search, const BinnedColumn& column,
+                                        const CellReader& cells, const CellLayout& layout,
+                                        const std::vector<std::uint32_t>& order) {
     SmallVector<std::int64_t> left(layout.width);
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
         cells.add_to(order[i], left.data());
@@ -272,15 +286,16 @@ std::optional<SplitInfo> search_ordered(SplitSearch<Criterion>& search, const Bi
     search.try_missing_vs_observed();
     if (!search.found()) return std::nullopt;
     SplitInfo split = search.take_best();
-    std::vector<bool> on_left(order.size());
-    for (std::int64_t i = 0; i <= best; ++i) on_left[order[static_cast<std::size_t>(i)]] = true;
-    fill_sets(split, column, cells, [&](std::size_t i) { return on_left[i]; });
+    std::vector<bool> goes_left(order.size());
+    for (std::int64_t i = 0; i <= best; ++i) goes_left[order[static_cast<std::size_t>(i)]] = true;
+    fill_sets(split, column, cells, [&](std::size_t i) { return goes_left[i]; });
     return split;
 }
 
 template <class Criterion>
-std::optional<SplitInfo> search_column(const GrowthParameters& params, const BinnedColumn& column, const CellReader& cells,
-                                  const NodeSamples& node, const CellLayout& layout, const NodeStats& stats) {
+std::optional<SplitInfo> search_column(const GrowthParameters& params, const BinnedColumn& column,
+                                       const CellReader& cells, const NodeSamples& node,
+                                       const CellLayout& layout, const NodeStats& stats) {
     if (cells.size() == 0) return std::nullopt;
     SplitSearch<Criterion> search(params, cells, node, layout, stats);
     if (!column.categorical) return search_numeric(search, params, column, cells, layout);
@@ -292,8 +307,9 @@ std::optional<SplitInfo> search_column(const GrowthParameters& params, const Bin
 }  // namespace
 
 std::optional<SplitInfo> best_split(const GrowthParameters& params, const BinnedColumn& column,
-                               std::int32_t column_number, const CellReader& cells, const NodeSamples& node,
-                               const CellLayout& layout, const NodeStats& stats) {
+                                    std::int32_t column_number, const CellReader& cells,
+                                    const NodeSamples& node, const CellLayout& layout,
+                                    const NodeStats& stats) {
     std::optional<SplitInfo> split;
     switch (params.criterion) {
         case CriterionKind::SquaredError:

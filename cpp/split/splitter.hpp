@@ -24,7 +24,7 @@ struct SplitInfo {
     Branch missing_to = Branch::None;
     Branch larger_side = Branch::Right;
     double left_fraction = 0;  ///< fraction of the observed rows that goes left
-    CellSums child_cells;      ///< cells of the left and the right rows, where they are needed later
+    CellSums child_cells;      ///< cells of the left and the right rows, if statistics of leaves need them
 
     Side side(std::uint32_t bin, std::uint32_t missing_bin) const {
         if (bin == missing_bin) return Side::Missing;
@@ -40,7 +40,8 @@ struct SplitInfo {
 /// Return the best split of a node on one column, or nothing if none is admissible and lowers the loss.
 std::optional<SplitInfo> best_split(const GrowthParameters& params, const BinnedColumn& column,
                                     std::int32_t column_number, const CellReader& cells,
-                                    const NodeSamples& node, const CellLayout& layout, const NodeStats& stats);
+                                    const NodeSamples& node, const CellLayout& layout,
+                                    const NodeStats& stats);
 
 /// Sort splits into a ladder: higher gain first, ties by column. Under trinary_mia the ladder ends with the
 /// first split that sends missing values left or right.

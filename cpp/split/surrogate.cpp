@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <utility>
 
 namespace tritree {
 namespace {
 
-// A surrogate classifies rows by the side of the split: the cells of its column are those of a classification into
-// left, right and unknown.
+// A surrogate predicts the side of the split: the histogram cells of its column are those of a classification
+// with the classes left, right and unknown.
 enum SplitClass : std::int32_t { kLeft = 0, kRight = 1, kUnknown = 2 };
 constexpr int kWeightLeft = 1 + kLeft, kWeightRight = 1 + kRight, kKnownRows = 4;
 
@@ -21,7 +24,7 @@ CellLayout side_layout() {
 }
 
 /// Return the rows of a node with the side of the split as their class.
-NodeSamples with_sides(const BinnedColumn& column, const NodeSamples& node, const SplitInfo& split) {
+NodeSamples classify_by_side(const BinnedColumn& column, const NodeSamples& node, const SplitInfo& split) {
     NodeSamples sides;
     sides.rows = node.rows;
     column.visit([&](const auto* bins) {
@@ -40,7 +43,8 @@ NodeSamples with_sides(const BinnedColumn& column, const NodeSamples& node, cons
 Branch heavier_side(const NodeSamples& sides, const NodeSamples& node) {
     // integers: the result must not depend on the order of the rows
     std::int64_t weight[2] = {0, 0};
-    std::map<std::int32_t, std::int64_t> target[2];  // per class; in regression the sum of targets, as that of class 1
+    std::map<std::int32_t, std::int64_t>
+        target[2];  // per class; in regression the sum of targets, as that of class 1
     for (std::size_t i = 0; i < sides.size(); ++i) {
         if (sides.label[i] == kUnknown) continue;
         weight[sides.label[i]] += sides.weight[i];
@@ -79,19 +83,19 @@ Totals total_of(const CellReader& cells) {
 }
 
 void fit_numeric(Surrogate& surrogate, const BinnedColumn& column, const CellReader& cells) {
-    constexpr std::int64_t kMinRows = 2;  // per side, as in rpart
+    constexpr std::int64_t kMinRowsPerSide = 2;  // as in rpart
     const Totals total = total_of(cells);
     surrogate.agreement = total.heavier();
     Totals below;
     for (std::size_t i = 0; i + 1 < cells.size(); ++i) {
         below.add(read_cell(cells, i).data());
-        if (below.rows < kMinRows) continue;
-        if (total.rows - below.rows < kMinRows) break;
-        const std::int64_t crossed = total.left - below.left + below.right;
-        const std::int64_t straight = below.left + total.right - below.right;
-        if (std::max(crossed, straight) <= surrogate.agreement) continue;
-        surrogate.below = crossed > surrogate.agreement ? Branch::Right : Branch::Left;
-        surrogate.agreement = surrogate.below == Branch::Right ? crossed : straight;
+        if (below.rows < kMinRowsPerSide) continue;
+        if (total.rows - below.rows < kMinRowsPerSide) break;
+        const std::int64_t opposite = total.left - below.left + below.right;
+        const std::int64_t same = below.left + total.right - below.right;
+        if (std::max(opposite, same) <= surrogate.agreement) continue;
+        surrogate.below = opposite > surrogate.agreement ? Branch::Right : Branch::Left;
+        surrogate.agreement = surrogate.below == Branch::Right ? opposite : same;
         surrogate.threshold_bin = cells.bin(i);
         surrogate.threshold = column.threshold(cells.bin(i), cells.bin(i + 1));
     }
@@ -116,10 +120,10 @@ void fit_categorical(Surrogate& surrogate, const BinnedColumn& column, const Cel
 
 }  // namespace
 
-std::vector<Surrogate> find_surrogates(const GrowthParameters& params, const BinnedColumns& binned, const NodeSamples& node,
-                                       SplitInfo& split) {
+std::vector<Surrogate> find_surrogates(const GrowthParameters& params, const BinnedColumns& binned,
+                                       const NodeSamples& node, SplitInfo& split) {
     const CellLayout layout = side_layout();
-    const NodeSamples sides = with_sides(binned.columns[split.column], node, split);
+    const NodeSamples sides = classify_by_side(binned.columns[split.column], node, split);
     split.larger_side = heavier_side(sides, node);
     Totals total;
     for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -147,8 +151,7 @@ std::vector<Surrogate> find_surrogates(const GrowthParameters& params, const Bin
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const Surrogate& a, const Surrogate& b) { return a.agreement > b.agreement; });
-    if (found.size() > static_cast<std::size_t>(params.max_surrogates))
-        found.resize(params.max_surrogates);
+    if (found.size() > static_cast<std::size_t>(params.max_surrogates)) found.resize(params.max_surrogates);
     return found;
 }
 

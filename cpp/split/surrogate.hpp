@@ -4,12 +4,13 @@
 #include <vector>
 
 #include "data/binned_columns.hpp"
-#include "split/splitter.hpp"
 #include "split/node_stats.hpp"
+#include "split/splitter.hpp"
 
 namespace tritree {
 
-/// A surrogate split: a split on another column that sends rows the same way, for rows whose value is missing.
+/// A surrogate split: a split on another column that sends rows the same way, for rows whose value is
+/// missing.
 struct Surrogate {
     std::int32_t column = -1;
     std::int64_t agreement = 0;  ///< weight of the rows that it sends the same way
@@ -27,8 +28,8 @@ struct Surrogate {
     }
 };
 
-/// Return the surrogates of a split, best first, as R's rpart finds them (usesurrogate = 2, surrogatestyle = 0),
-/// and set `split.larger_side` to the side with more weight.
+/// Return the surrogates of a split, best first, as R's rpart finds them (usesurrogate = 2, surrogatestyle =
+/// 0), and set `split.larger_side` to the side with more weight.
 std::vector<Surrogate> find_surrogates(const GrowthParameters& params, const BinnedColumns& binned,
                                        const NodeSamples& node, SplitInfo& split);
 

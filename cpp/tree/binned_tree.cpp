@@ -55,7 +55,7 @@ BinnedTree::BinnedTree(Tree grown, const BinMapper& mapper, std::uint64_t root_p
     }
 }
 
-/// Compile a node.
+/// Compile a node for traversal.
 void BinnedTree::pack(std::int32_t node, const BinMapper& mapper) {
     PackedNode& packed = nodes[static_cast<std::size_t>(node)];
     packed = PackedNode{};
@@ -126,7 +126,7 @@ void BinnedTree::split(std::int32_t node, const GradientSplit& info, const BinMa
     const auto i = static_cast<std::size_t>(node);
     const auto column = static_cast<std::size_t>(info.column);
     ValueBounds left = bounds(node), right = left;
-    if (params.is_constrained(column)) {  // children stay on their side of the middle of their values
+    if (params.is_constrained(column)) {  // values below stay on their side of the midpoint
         const bool increasing = params.monotonic[column] > 0;
         const double middle = std::midpoint(info.left_value, info.right_value);
         (increasing ? left.high : left.low) = middle;
@@ -142,8 +142,8 @@ void BinnedTree::split(std::int32_t node, const GradientSplit& info, const BinMa
         tree.sets.insert(tree.sets.end(), info.sets.words().begin(), info.sets.words().end());
     }
     tree.split.column[i] = info.column;
-    tree.first_right_bin[i] = info.categorical ? std::uint16_t{0}
-                                               : static_cast<std::uint16_t>(info.first_right_bin());
+    tree.first_right_bin[i] =
+        info.categorical ? std::uint16_t{0} : static_cast<std::uint16_t>(info.first_right_bin());
     tree.gain[i] = info.gain;
     tree.left[i] = left_child;
     tree.right[i] = right_child;
@@ -170,7 +170,8 @@ void BinnedTree::average_inner_nodes(std::int32_t first) {
         const auto left = static_cast<std::size_t>(tree.left[node]),
                    right = static_cast<std::size_t>(tree.right[node]);
         const double n_left = tree.weight.empty() ? static_cast<double>(tree.rows[left]) : tree.weight[left];
-        const double n_right = tree.weight.empty() ? static_cast<double>(tree.rows[right]) : tree.weight[right];
+        const double n_right =
+            tree.weight.empty() ? static_cast<double>(tree.rows[right]) : tree.weight[right];
         tree.value[static_cast<std::size_t>(node)] =
             (n_left * tree.value[left] + n_right * tree.value[right]) / (n_left + n_right);
     }
@@ -207,10 +208,12 @@ void BinnedTree::traverse(const BinnedRows& binned, std::size_t begin, std::size
 std::string BinnedTree::validate(const Tree& tree, const BinMapper& mapper) {
     std::vector<std::int32_t> root_of(tree.size(), 0);  // of the binary subtree that a node is in
     for (std::size_t node = 0; node < tree.size(); ++node) {
-        // the nodes of a binary subtree were grown at once, so they are consecutive; those of fit come first
+        // the nodes of a binary subtree were grown together, so they are consecutive; those grown by fit come
+        // first
         const bool is_root = root_of[node] == static_cast<std::int32_t>(node);
         if (!is_root && root_of[node] != root_of[node - 1]) return "nodes out of order";
-        if ((root_of[node] == 0) != (static_cast<std::int32_t>(node) < tree.n_fitted)) return "nodes out of order";
+        if ((root_of[node] == 0) != (static_cast<std::int32_t>(node) < tree.n_fitted))
+            return "nodes out of order";
         if (tree.is_leaf(node)) continue;
         const auto number = static_cast<std::size_t>(tree.split.column[node]);
         const ColumnBins& column = mapper.columns[number];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,8 +12,8 @@
 
 namespace tritree {
 
-/// A node compiled for traversal by bins. `next` is the node itself where traversal ends: all branches of a leaf,
-/// and that of missing values where the third branch has not been grown or a row goes both ways.
+/// A node compiled for traversal by bins. `next` is the node itself where traversal ends: all branches of a
+/// leaf, and that of missing values where the third branch has not been grown or a row goes both ways.
 struct PackedNode {
     std::uint16_t column = 0;
     std::uint16_t first_right_bin = 0;
@@ -21,14 +22,16 @@ struct PackedNode {
     std::int32_t next[3] = {0, 0, 0};  ///< left, right, missing
 };
 
-/// A boosted tree: the tree, its nodes compiled for traversal by bins, and what growing needs of them.
+/// A boosted tree: the tree, its nodes compiled for traversal by bins, and their parents and paths for
+/// growing.
 class BinnedTree {
   public:
     /// An empty tree, to be grown.
     BinnedTree() = default;
     /// Compile a tree whose root has this path; it must have passed `validate`.
     BinnedTree(Tree grown, const BinMapper& mapper, std::uint64_t root_path);
-    /// Return what is wrong with a tree of this kind beyond `Tree::validate`, or an empty string.
+    /// Return an error message if a boosted tree that passed `Tree::validate` is invalid, else an empty
+    /// string.
     static std::string validate(const Tree& tree, const BinMapper& mapper);
 
     Tree tree;
@@ -39,7 +42,9 @@ class BinnedTree {
 
     std::size_t size() const { return nodes.size(); }
     bool is_leaf(std::int32_t node) const { return nodes[static_cast<std::size_t>(node)].next[0] == node; }
-    bool needs_third(std::int32_t node) const { return tree.third[static_cast<std::size_t>(node)] == kUngrown; }
+    bool needs_third(std::int32_t node) const {
+        return tree.third[static_cast<std::size_t>(node)] == kUngrown;
+    }
     ValueBounds bounds(std::int32_t node) const;
 
     /// Append a leaf. The root of a third branch is as deep as its parent.
@@ -52,7 +57,7 @@ class BinnedTree {
     void set_third(std::int32_t node, std::int32_t third);
     /// Set the thresholds of the numeric splits from `first` on.
     void set_thresholds(std::int32_t first, const BinMapper& mapper);
-    /// Set the values of the inner nodes from `first` on to the means of their children.
+    /// Set the values of the inner nodes from `first` on to the weighted means of their children.
     void average_inner_nodes(std::int32_t first);
 
     /// Return the node that a bin leads to: the node itself where traversal ends.
@@ -62,10 +67,10 @@ class BinnedTree {
             return bin == packed.missing_bin ? packed.next[2] : next_of_category(node, bin);
         return packed.next[(bin >= packed.first_right_bin) + (bin == packed.missing_bin)];
     }
-    /// Traverse rows from the nodes `at` until each is at a leaf, or at a node whose third branch has not been grown
-    /// or where it goes both ways.
+    /// Traverse rows from the nodes `at` until each is at a leaf, or at a node whose third branch has not
+    /// been grown or where it goes both ways.
     void traverse(const BinnedRows& binned, std::span<const std::uint32_t> rows, std::int32_t* at) const;
-    /// The same for consecutive rows.
+    /// The same for the consecutive rows from `begin` to `end`.
     void traverse(const BinnedRows& binned, std::size_t begin, std::size_t end, std::int32_t* at) const;
 
   private:

@@ -7,7 +7,7 @@ namespace tritree {
 namespace {
 
 constexpr int kMaxCompleteDepth = 8;
-constexpr std::size_t kLanes = 8;  // rows in flight, which hide the latency of memory
+constexpr std::size_t kLanes = 8;  // rows traversed at once, to hide memory latency
 
 }  // namespace
 
@@ -50,9 +50,10 @@ void CompleteTree::traverse(const BinnedRows& binned, std::size_t begin, std::si
             for (int level = 0; level < depth_; ++level)
                 for (std::size_t lane = 0; lane < kLanes; ++lane) {
                     const Split split = splits[position[lane]];
-                    const std::uint32_t bin = row[lane][split.column], first_right_bin = split.first_right_bin;
+                    const std::uint32_t bin = row[lane][split.column],
+                                        first_right_bin = split.first_right_bin;
                     position[lane] +=
-                        position[lane] + (bin < first_right_bin);  // two instructions, compared like this
+                        position[lane] + (bin < first_right_bin);  // compiles to two instructions
                 }
             for (std::size_t lane = 0; lane < std::min(kLanes, end - i); ++lane)
                 nodes[i - begin + lane] = leaves[position[lane] - first_leaf];

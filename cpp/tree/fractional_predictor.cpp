@@ -7,18 +7,18 @@
 namespace tritree {
 namespace {
 
-constexpr std::size_t kMaxVisits = std::size_t{1} << 17;  // at once, unless of a single row
+constexpr std::size_t kMaxVisits = std::size_t{1} << 17;  // per batch, unless a single row has more
 
 }  // namespace
 
-/// Call `f(begin, end)` for batches of rows that are small enough to be traversed together, whatever is missing.
+/// Call `f(begin, end)` for batches of rows that have at most kMaxVisits visits, whatever is missing.
 template <class F>
 void FractionalPredictor::for_each_batch(const BinnedTree& tree, std::size_t begin, std::size_t end, F&& f) {
     const std::size_t n = std::max<std::size_t>(kMaxVisits / tree.size(), 1);
     for (; begin < end; begin += n) f(begin, std::min(begin + n, end));
 }
 
-/// Traverse rows to where they first go both ways, then what goes left and right from there, and so on.
+/// Traverse rows until they first go both ways, then both children of these nodes, and so on.
 void FractionalPredictor::traverse(const BinnedTree& tree, const BinnedRows& binned, std::size_t begin,
                                    std::size_t end) {
     row_.resize(end - begin);
@@ -75,7 +75,7 @@ void FractionalPredictor::apply(const BinnedTree& tree, const BinnedRows& binned
             const std::size_t child = first_child_[i];
             if (child == 0) continue;
             const std::size_t larger = child + (fraction_[child + 1] > fraction_[child]);
-            fraction_[i] = fraction_[larger];  // from here on that of the leaf
+            fraction_[i] = fraction_[larger];  // from here on the fraction in the leaf
             node_[i] = node_[larger];
         }
         std::copy_n(node_.begin(), last - first, nodes + (first - begin));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,19 +15,20 @@ struct LeafFraction {
     double fraction;
 };
 
-/// Traverses boosted trees under the strategy `fractional`: a row goes both ways where its value is missing, and its
-/// prediction is the mean of those of the children by their fractions. Buffers are reused by the next call.
+/// Traverses boosted trees under the strategy `fractional`: a row goes both ways where its value is missing,
+/// and its prediction is the mean of those of the children, weighted by their fractions. Calls reuse the
+/// buffers of earlier ones.
 class FractionalPredictor {
   public:
-    /// Find the predictions of consecutive rows.
+    /// Predict consecutive rows.
     void predict(const BinnedTree& tree, const BinnedRows& binned, std::size_t begin, std::size_t end,
                  double* predictions);
-    /// Find the leaves with the largest fractions of consecutive rows, the leftmost at a tie.
+    /// Find for each of the consecutive rows the leaf with its largest fraction; the leftmost at a tie.
     void apply(const BinnedTree& tree, const BinnedRows& binned, std::size_t begin, std::size_t end,
                std::int32_t* nodes);
     /// Append the fractions of consecutive rows in all leaves.
-    void add_leaf_fractions(const BinnedTree& tree, const BinnedRows& binned, std::size_t begin, std::size_t end,
-                            std::vector<LeafFraction>& fractions);
+    void add_leaf_fractions(const BinnedTree& tree, const BinnedRows& binned, std::size_t begin,
+                            std::size_t end, std::vector<LeafFraction>& fractions);
 
   private:
     template <class F>

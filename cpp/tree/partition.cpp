@@ -22,8 +22,8 @@ Branch surrogate_branch(std::uint32_t row, const BinnedColumns& binned, const Sp
     return split.larger_side;
 }
 
-/// Sort row numbers. The order of the rows of a node has no meaning, but reading bins in the order of memory is
-/// several times as fast.
+/// Sort row numbers. The order of the rows of a node has no meaning, but reading bins in the order of memory
+/// is several times as fast.
 void sort_rows(std::vector<std::uint32_t>& rows, std::size_t n_rows) {
     if (rows.size() < n_rows / 512) {
         std::sort(rows.begin(), rows.end());
@@ -39,16 +39,17 @@ void sort_rows(std::vector<std::uint32_t>& rows, std::size_t n_rows) {
     }
     auto next = rows.begin();
     for (std::size_t word = 0; word < bits.size(); ++word)
-        for (std::uint64_t left = bits[word]; left != 0; left &= left - 1)
+        for (std::uint64_t remaining = bits[word]; remaining != 0; remaining &= remaining - 1)
             *next++ =
-                static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+                static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(std::countr_zero(remaining)));
 }
 
-/// Resize a buffer, and free the memory of a much larger node.
+/// Make room for `n` items in a buffer, and free the memory of a much larger node.
 template <class T>
 void resize_buffer(std::vector<T>& buffer, std::size_t n) {
     constexpr std::size_t kMinTrimmed = 1 << 16;
-    if (buffer.size() < n || (buffer.size() > kMinTrimmed && buffer.size() / 8 > n)) buffer = std::vector<T>(n);
+    if (buffer.size() < n || (buffer.size() > kMinTrimmed && buffer.size() / 8 > n))
+        buffer = std::vector<T>(n);
 }
 
 /// Return the branch of each row. Valid until the next call on the same thread.
@@ -78,10 +79,11 @@ std::span<Branch> branches_of(std::span<const std::uint32_t> rows, const BinnedC
     return std::span(branches).first(rows.size());
 }
 
-/// Write each item to all parts and keep it in one: there is no branch to mispredict, which takes a third of the
-/// time. Every part has room for one more item than it keeps.
+/// Write each item to all parts and advance only one of them: without a branch to mispredict, this takes a
+/// third of the time. Every part has room for one item more than it gets.
 template <class T>
-void scatter(std::span<const T> items, std::span<const Branch> branches, bool has_third, std::array<T*, 3> parts) {
+void scatter(std::span<const T> items, std::span<const Branch> branches, bool has_third,
+             std::array<T*, 3> parts) {
     auto [left, right, third] = parts;
     for (std::size_t i = 0; !has_third && i < items.size(); ++i) {
         *left = *right = items[i];
@@ -110,8 +112,8 @@ Sizes sizes_of(std::span<const Branch> branches) {
 
 }  // namespace
 
-PartitionSizes partition_rows(std::span<std::uint32_t> rows, const BinnedColumns& binned, const SplitInfo& split,
-                    const std::vector<Surrogate>& surrogates) {
+PartitionSizes partition_rows(std::span<std::uint32_t> rows, const BinnedColumns& binned,
+                              const SplitInfo& split, const std::vector<Surrogate>& surrogates) {
     const auto branches = branches_of(rows, binned.columns[split.column], split);
     if (split.missing_to == Branch::Surrogates)
         for (std::size_t i = 0; i < rows.size(); ++i)
@@ -145,7 +147,8 @@ PartitionSizes partition_rows(std::span<std::uint32_t> rows, const BinnedData& d
     const auto column = static_cast<std::size_t>(split.column);
     const auto find_branches = [&](const auto* bins, std::size_t stride) {
         parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-            std::size_t n_right = 0, n_third = 0;  // added up, not counted in an array: that would wait for memory
+            std::size_t n_right = 0,
+                        n_third = 0;  // not in an array, which would wait for memory
             for (std::size_t i = begin; i < end; ++i) {
                 const std::uint8_t branch = branch_of[bins[rows[i] * stride]];
                 branches[i] = branch;
@@ -167,7 +170,7 @@ PartitionSizes partition_rows(std::span<std::uint32_t> rows, const BinnedData& d
         for (int branch = 0; branch < 3; ++branch)
             begin_of[branch] += std::exchange(count[branch], begin_of[branch]);
     parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        // each row is written to all parts and kept in one: there is no branch to mispredict
+        // each row is written to all parts, of which only one advances: there is no branch to mispredict
         const auto [left_at, right_at, third_at] = counts[begin / kBlock];
         // on the stack: the address of thread-local memory would be looked up for each row
         std::array<std::uint32_t, kBlock + 1> left, right, third;
@@ -190,7 +193,8 @@ PartitionSizes partition_rows(std::span<std::uint32_t> rows, const BinnedData& d
     return {total[0], total[1]};
 }
 
-Partition partition_of(std::span<const std::uint32_t> rows, bool sorted, const BinnedColumns& binned, const SplitInfo& split) {
+Partition partition_of(std::span<const std::uint32_t> rows, bool sorted, const BinnedColumns& binned,
+                       const SplitInfo& split) {
     const auto branches = branches_of(rows, binned.columns[split.column], split);
     const Sizes sizes = sizes_of(branches);
     Partition parts;
@@ -212,11 +216,13 @@ class ScatterBuffers {
   public:
     /// Return the items that go left and those that go right.
     std::array<std::span<const T>, 2> scatter(std::span<const T> items, std::span<const Branch> branches,
-                                           const Sizes& sizes) {
+                                              const Sizes& sizes) {
         for (auto& part : buffers_) resize_buffer(part, items.size() + 1);
-        tritree::scatter(items, branches, sizes[2] > 0, {buffers_[0].data(), buffers_[1].data(), buffers_[2].data()});
+        tritree::scatter(items, branches, sizes[2] > 0,
+                         {buffers_[0].data(), buffers_[1].data(), buffers_[2].data()});
         if (items.empty()) return {};
-        return {std::span<const T>(buffers_[0]).first(sizes[0]), std::span<const T>(buffers_[1]).first(sizes[1])};
+        return {std::span<const T>(buffers_[0]).first(sizes[0]),
+                std::span<const T>(buffers_[1]).first(sizes[1])};
     }
 
   private:
@@ -226,7 +232,7 @@ class ScatterBuffers {
 }  // namespace
 
 std::array<TargetView, 2> partition_targets(std::span<const std::uint32_t> rows, const TargetView& targets,
-                                        const BinnedColumns& binned, const SplitInfo& split) {
+                                            const BinnedColumns& binned, const SplitInfo& split) {
     thread_local ScatterBuffers<double> y, weight;
     thread_local ScatterBuffers<std::int32_t> label;
     const auto branches = branches_of(rows, binned.columns[split.column], split);
@@ -238,15 +244,15 @@ std::array<TargetView, 2> partition_targets(std::span<const std::uint32_t> rows,
     for (std::size_t k = 0; k < 2; ++k) {
         std::size_t first = 0;
         while (first + 1 < rows.size() && !(branches[first] == static_cast<Branch>(k) &&
-                                           (targets.weight.empty() || targets.weight[first] > 0)))
+                                            (targets.weight.empty() || targets.weight[first] > 0)))
             ++first;
         children[k] = {ys[k], labels[k], weights[k], rows[first]};
     }
     return children;
 }
 
-FractionalRows fractional_rows(const FractionalRows& parent, const BinnedColumns& binned, const SplitInfo& split,
-                               Branch branch) {
+FractionalRows fractional_rows(const FractionalRows& parent, const BinnedColumns& binned,
+                               const SplitInfo& split, Branch branch) {
     const BinnedColumn& column = binned.columns[split.column];
     const double fraction = branch == Branch::Left ? split.left_fraction : 1 - split.left_fraction;
     FractionalRows child;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -21,32 +22,32 @@ struct PartitionSizes {
 };
 
 /// Partition the rows of a node in place.
-PartitionSizes partition_rows(std::span<std::uint32_t> rows, const BinnedColumns& binned, const SplitInfo& split,
-                              const std::vector<Surrogate>& surrogates);
+PartitionSizes partition_rows(std::span<std::uint32_t> rows, const BinnedColumns& binned,
+                              const SplitInfo& split, const std::vector<Surrogate>& surrogates);
 
-/// Binned rows that a boosted tree is grown from, and the same column by column if they are there: partitioning
-/// reads one column, faster.
+/// The binned table that a boosted tree is grown from: row-major, and column-major if available, from which
+/// partitioning reads a column faster.
 struct BinnedData {
     const BinnedRows& rows;
     const BinnedColumns* columns = nullptr;
 };
 
-/// The same for boosting: by blocks of rows on several threads. With one block and one thread it takes about as
-/// long as the above; a million rows on two threads take half.
+/// The same for boosting, in blocks of rows on several threads. On one thread it takes about as long as the
+/// function above; a million rows on two threads take half the time.
 PartitionSizes partition_rows(std::span<std::uint32_t> rows, const BinnedData& data, const SplitInfo& split,
                               std::uint32_t missing_bin, int n_threads);
 
-/// The rows of a node by where a split sends them.
+/// The rows of a node, by the branch to which a split sends them.
 struct Partition {
     std::vector<std::uint32_t> left, right, third;
 };
 
-/// Return the partition of a node's rows, each part in ascending order; `sorted`: the rows are.
+/// Return the partition of a node's rows, each part in ascending order; `sorted` if the rows already are.
 Partition partition_of(std::span<const std::uint32_t> rows, bool sorted, const BinnedColumns& binned,
                        const SplitInfo& split);
 
-/// Return the targets of the rows that a split sends left and right, given those of all rows of the node. Valid
-/// until the next call on the same thread.
+/// Return the targets of the rows that a split sends left and right, given those of all rows of the node.
+/// Valid until the next call on the same thread.
 std::array<TargetView, 2> partition_targets(std::span<const std::uint32_t> rows, const TargetView& targets,
                                             const BinnedColumns& binned, const SplitInfo& split);
 
@@ -58,7 +59,7 @@ struct FractionalRows {
 
 /// Return the rows of one child of a fractional split: missing rows are in both, with a fraction of their
 /// membership.
-FractionalRows fractional_rows(const FractionalRows& parent, const BinnedColumns& binned, const SplitInfo& split,
-                               Branch branch);
+FractionalRows fractional_rows(const FractionalRows& parent, const BinnedColumns& binned,
+                               const SplitInfo& split, Branch branch);
 
 }  // namespace tritree

@@ -53,8 +53,8 @@ Branch surrogate_branch(const Tree& tree, std::size_t node, const TableView& tab
 Branch branch_of(const Tree& tree, std::size_t node, const TableView& table, std::size_t row,
                  std::int32_t* column) {
     const Side side = side_of(tree.split, node, tree.sets, table, row);
-    const Branch branch = route(side, static_cast<Branch>(tree.missing_to[node]),
-                                static_cast<Branch>(tree.larger_side[node]));
+    const Branch branch =
+        route(side, static_cast<Branch>(tree.missing_to[node]), static_cast<Branch>(tree.larger_side[node]));
     return branch == Branch::Surrogates ? surrogate_branch(tree, node, table, row, column) : branch;
 }
 
@@ -79,7 +79,7 @@ bool BatchPredictor::supports(const Tree& tree, const TableView& table) {
     const auto missing_to = static_cast<Branch>(tree.missing_to[0]);
     const bool one_branch = missing_to != Branch::Surrogates && missing_to != Branch::Both;
     return first != nullptr && one_branch &&
-           4 * table.n_rows >= tree.size();  // compiling the nodes does not pay for a few rows
+           4 * table.n_rows >= tree.size();  // compiling the nodes does not pay off for few rows
 }
 
 BatchPredictor::BatchPredictor(const Tree& tree, const TableView& table) : nodes_(tree.size()) {
@@ -109,7 +109,7 @@ BatchPredictor::BatchPredictor(const Tree& tree, const TableView& table) : nodes
         node.next[0] = next(Side::Left);
         node.next[1] = next(Side::Right);
         node.threshold = tree.split.threshold[number];
-        // as integers: the pointers are into different arrays
+        // subtract as integers: the pointers may belong to different arrays
         node.offset = reinterpret_cast<std::intptr_t>(column.data) - reinterpret_cast<std::intptr_t>(data_);
     }
 }
@@ -120,7 +120,7 @@ void BatchPredictor::traverse(std::size_t begin, std::size_t end, std::int32_t* 
 
 template <class T>
 void BatchPredictor::traverse_rows(std::size_t begin, std::size_t end, std::int32_t* nodes) const {
-    constexpr std::size_t kLanes = 8;  // rows in flight, which hide the latency of memory
+    constexpr std::size_t kLanes = 8;  // rows traversed at once, to hide memory latency
     std::array<const char*, kLanes> value;
     std::array<std::int32_t, kLanes> at;
     for (std::size_t row = begin; row < end; row += kLanes) {
@@ -191,10 +191,12 @@ DecisionPaths decision_paths(const Tree& tree, const TableView& table, std::span
     };
     DecisionPaths paths;
     std::vector<Visit> visits, both;
-    for (std::size_t i = 0; i < rows.size(); ++i) visits.push_back({rows[i], static_cast<std::int64_t>(i), 0, 1.0});
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        visits.push_back({rows[i], static_cast<std::int64_t>(i), 0, 1.0});
     while (!visits.empty()) {
         const auto begin = static_cast<std::size_t>(paths.level_begin.back());
-        auto step = [&](const Visit& visit, Branch branch, double fraction, std::int32_t decided_by, bool lacks) {
+        auto step = [&](const Visit& visit, Branch branch, double fraction, std::int32_t decided_by,
+                        bool lacks) {
             const std::int32_t child = tree.child(static_cast<std::size_t>(visit.node), branch);
             paths.row.push_back(visit.row);
             paths.origin.push_back(visit.origin);
@@ -211,7 +213,8 @@ DecisionPaths decision_paths(const Tree& tree, const TableView& table, std::span
             if (tree.is_leaf(node)) continue;
             const auto row = static_cast<std::size_t>(visit.row);
             const Side side = side_of(tree.split, node, tree.sets, table, row);
-            const bool lacks = side == Side::Missing || (side == Side::Unseen && !separates_missing(tree, node));
+            const bool lacks =
+                side == Side::Missing || (side == Side::Unseen && !separates_missing(tree, node));
             std::int32_t decided_by = tree.split.column[node];
             const Branch branch = branch_of(tree, node, table, row, &decided_by);
             if (branch == Branch::Both) both.push_back(visit);
@@ -221,13 +224,16 @@ DecisionPaths decision_paths(const Tree& tree, const TableView& table, std::span
         }
         for (const Visit& visit : both) {
             const auto node = static_cast<std::size_t>(visit.node);
-            step(visit, Branch::Right, visit.fraction * (1 - tree.left_fraction[node]), tree.split.column[node], true);
+            step(visit, Branch::Right, visit.fraction * (1 - tree.left_fraction[node]),
+                 tree.split.column[node], true);
         }
         visits.clear();
         for (std::size_t i = begin; i < paths.row.size(); ++i)
             if (paths.to[i] != paths.node[i])
-                visits.push_back({paths.row[i], static_cast<std::int64_t>(i - begin), paths.to[i], paths.fraction[i]});
-        if (paths.row.size() > begin) paths.level_begin.push_back(static_cast<std::int64_t>(paths.row.size()));
+                visits.push_back(
+                    {paths.row[i], static_cast<std::int64_t>(i - begin), paths.to[i], paths.fraction[i]});
+        if (paths.row.size() > begin)
+            paths.level_begin.push_back(static_cast<std::int64_t>(paths.row.size()));
     }
     return paths;
 }

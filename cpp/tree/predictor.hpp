@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,16 +10,18 @@
 
 namespace tritree {
 
-/// Return the branch that a row takes at a node: left, right, third or both. If a surrogate decides, `column` is
-/// set to its column.
+/// Return the branch that a row takes at a node: left, right, third or both. If a surrogate decides, `column`
+/// is set to its column.
 Branch branch_of(const Tree& tree, std::size_t node, const TableView& table, std::size_t row,
                  std::int32_t* column = nullptr);
 
-/// Traverse a row from `node` down to a leaf and return true, or to a node whose next branch has not been grown.
+/// Traverse a row from `node` down to a leaf and return true, or to a node whose next branch has not been
+/// grown.
 bool traverse(const Tree& tree, const TableView& table, std::size_t row, std::int32_t& node, Branch& branch);
 
-/// Traverses many rows at once, without mispredicted branches: six levels for a million rows take a fifth of the
-/// time of traversing them one by one. Supports numeric columns of one type and stride, as those of a matrix.
+/// Traverses many rows at once, without mispredicted branches: six levels for a million rows take a fifth of
+/// the time of traversing them one by one. Supports numeric columns of one type and stride, such as those of
+/// a matrix.
 class BatchPredictor {
   public:
     static bool supports(const Tree& tree, const TableView& table);
@@ -42,21 +45,22 @@ class BatchPredictor {
     bool is_float32_ = false;
 };
 
-/// Traverse a row down all branches that it belongs to; add fraction times value to `value` (n_outputs) and return
-/// the leaf with the largest fraction.
+/// Traverse all branches to which a row belongs; add the value of each leaf, times the fraction of the row in
+/// it, to `value` (n_outputs), and return the leaf with the largest fraction.
 std::int32_t traverse_fractional(const Tree& tree, const TableView& table, std::size_t row, double* value);
 
-/// The steps that rows take through a tree as far as it is grown, level by level: first the first steps of all rows, then
-/// their second steps, and so on. A row that goes both ways has two steps, the right one after those of all rows.
+/// The steps that rows take through a tree as far as it is grown, level by level: first the first steps of
+/// all rows, then their second steps, and so on. A row that goes both ways has two steps, the right one after
+/// those of all rows.
 struct DecisionPaths {
-    std::vector<std::int64_t> level_begin{0};  ///< of the steps of each level; one more than levels
+    std::vector<std::int64_t> level_begin{0};  ///< first step of each level; n_levels + 1 entries
     std::vector<std::int64_t> row;
-    std::vector<std::int64_t> origin;        ///< the step before, within its level; at first the position of the row
-    std::vector<std::int32_t> node, to;      ///< `to` is the node itself if the branch has not been grown
-    std::vector<std::int8_t> branch;         ///< left, right or third
-    std::vector<double> fraction;            ///< of the row that takes the step
-    std::vector<std::int32_t> decided_by;    ///< the column of the split, or of the surrogate used
-    std::vector<std::uint8_t> lacks_value;   ///< whether the value of the split is missing or an unseen category
+    std::vector<std::int64_t> origin;  ///< previous step within its level; in the first level index in `rows`
+    std::vector<std::int32_t> node, to;     ///< `to` is the node itself if the branch has not been grown
+    std::vector<std::int8_t> branch;        ///< left, right or third
+    std::vector<double> fraction;           ///< of the row that takes the step
+    std::vector<std::int32_t> decided_by;   ///< the column of the split, or of the surrogate used
+    std::vector<std::uint8_t> lacks_value;  ///< whether the value is missing or an unseen category
 };
 
 DecisionPaths decision_paths(const Tree& tree, const TableView& table, std::span<const std::int64_t> rows);

@@ -37,7 +37,8 @@ void Tree::reserve_more(std::size_t nodes, std::size_t words, std::size_t surrog
         *this);
     tritree::reserve_more(sets, words);
     if (!surrogate_begin.empty()) tritree::reserve_more(surrogate_begin, nodes);
-    for_each_surrogate_array([&](const char*, auto& array) { tritree::reserve_more(array, surrogates); }, *this);
+    for_each_surrogate_array([&](const char*, auto& array) { tritree::reserve_more(array, surrogates); },
+                             *this);
 }
 
 std::int32_t Tree::add_leaf(const NodeStats& stats, std::int32_t at_depth) {
@@ -113,7 +114,8 @@ Tree with_all_arrays(Tree tree) {
 
 namespace {
 
-std::string check_splits(const SplitArrays& split, std::size_t n, std::int32_t n_columns, std::size_t n_words) {
+std::string check_splits(const SplitArrays& split, std::size_t n, std::int32_t n_columns,
+                         std::size_t n_words) {
     const bool has_sets = !split.set_begin.empty();
     if (split.column.size() != n || split.threshold.size() != n ||
         split.set_begin.size() != (has_sets ? n : 0) || split.set_words.size() != split.set_begin.size())
@@ -133,14 +135,16 @@ std::string check_splits(const SplitArrays& split, std::size_t n, std::int32_t n
 
 std::string check_surrogates(const Tree& tree, std::int32_t n_columns, bool required) {
     const auto& begin = tree.surrogate_begin;
-    if (begin.empty()) return tree.surrogate.column.empty() && tree.surrogate_below.empty() && !required
-                                  ? ""
-                                  : "surrogates of the wrong shape";
+    if (begin.empty())
+        return tree.surrogate.column.empty() && tree.surrogate_below.empty() && !required
+                   ? ""
+                   : "surrogates of the wrong shape";
     if (begin.size() != tree.size() + 1 || begin.front() != 0 || !std::is_sorted(begin.begin(), begin.end()))
         return "surrogates of the wrong shape";
     const auto n = static_cast<std::size_t>(begin.back());
     if (tree.surrogate_below.size() != n) return "surrogates of the wrong shape";
-    if (auto error = check_splits(tree.surrogate, n, n_columns, tree.sets.size()); !error.empty()) return error;
+    if (auto error = check_splits(tree.surrogate, n, n_columns, tree.sets.size()); !error.empty())
+        return error;
     for (std::size_t s = 0; s < n; ++s) {
         if (tree.surrogate.column[s] < 0) return "surrogate without a column";
         if (tree.surrogate_below[s] != static_cast<std::int8_t>(Branch::Left) &&
@@ -150,37 +154,47 @@ std::string check_surrogates(const Tree& tree, std::int32_t n_columns, bool requ
     return "";
 }
 
+/// Return an error message if the arrays of a tree are not those of its kind, or hold invalid numbers.
+std::string check_arrays(const Tree& tree, const GrowthParameters& params, std::int32_t n_columns) {
+    const std::size_t n = tree.size();
+    if (n == 0 || n > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+        return "no nodes, or too many";
+    if (tree.n_fitted < 1 || tree.n_fitted > static_cast<std::int32_t>(n))
+        return "wrong number of fitted nodes";
+    if (tree.n_outputs < 1 || tree.value.size() != n * static_cast<std::size_t>(tree.n_outputs))
+        return "values of the wrong shape";
+    auto has = [n](const auto& array, bool present) { return array.size() == (present ? n : 0); };
+    const bool boosted = !tree.gain.empty(), constrained = boosted && !params.monotonic.empty();
+    const bool weighted = !boosted || params.missing == Strategy::Fractional;
+    if (!has(tree.right, true) || !has(tree.third, true) || !has(tree.missing_to, true) ||
+        !has(tree.larger_side, true) || !has(tree.depth, true) || !has(tree.rows, true) ||
+        !has(tree.weight, weighted) || !has(tree.left_fraction, weighted) || !has(tree.loss, !boosted) ||
+        !has(tree.first_right_bin, boosted) || !has(tree.gain, boosted) ||
+        !has(tree.variance, boosted && params.estimates_variance) || !has(tree.low, constrained) ||
+        !has(tree.high, constrained))
+        return "arrays of different lengths";
+    if (auto error = check_splits(tree.split, n, n_columns, tree.sets.size()); !error.empty()) return error;
+    const bool has_surrogates = params.missing == Strategy::Surrogate;
+    if (auto error = check_surrogates(tree, n_columns, has_surrogates); !error.empty()) return error;
+    if (boosted && !tree.surrogate_begin.empty()) return "surrogates in a boosted tree";
+    for (const auto* array : {&tree.value, &tree.variance})
+        if (!std::all_of(array->begin(), array->end(), [](double x) { return std::isfinite(x); }))
+            return "value is not finite";
+    for (const auto* array : {&tree.weight, &tree.loss})
+        if (!std::all_of(array->begin(), array->end(), [](double x) { return x >= 0; }))
+            return "weight or loss is negative or NaN";
+    if (boosted &&
+        !std::all_of(tree.weight.begin(), tree.weight.end(), [](double x) { return std::isfinite(x); }))
+        return "weight is not finite";
+    return "";
+}
+
 }  // namespace
 
 std::string Tree::validate(const GrowthParameters& params, std::int32_t n_columns) const {
+    if (auto error = check_arrays(*this, params, n_columns); !error.empty()) return error;
     const std::size_t n = size();
     const bool boosted = !gain.empty();
-    if (n == 0 || n > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-        return "no nodes, or too many";
-    if (n_fitted < 1 || n_fitted > static_cast<std::int32_t>(n)) return "wrong number of fitted nodes";
-    if (n_outputs < 1 || value.size() != n * static_cast<std::size_t>(n_outputs))
-        return "values of the wrong shape";
-    auto has = [n](const auto& array, bool present) { return array.size() == (present ? n : 0); };
-    const bool fractional = params.missing == Strategy::Fractional;
-    if (!has(right, true) || !has(third, true) || !has(missing_to, true) || !has(larger_side, true) ||
-        !has(depth, true) || !has(rows, true) || !has(weight, !boosted || fractional) || !has(loss, !boosted) ||
-        !has(left_fraction, !boosted || fractional) || !has(first_right_bin, boosted) || !has(gain, boosted) ||
-        !has(variance, boosted && params.estimates_variance) ||
-        !has(low, boosted && !params.monotonic.empty()) || !has(high, boosted && !params.monotonic.empty()))
-        return "arrays of different lengths";
-    if (auto error = check_splits(split, n, n_columns, sets.size()); !error.empty()) return error;
-    const bool has_surrogates = params.missing == Strategy::Surrogate;
-    if (auto error = check_surrogates(*this, n_columns, has_surrogates); !error.empty()) return error;
-    if (boosted && !surrogate_begin.empty()) return "surrogates in a boosted tree";
-    for (const auto* array : {&value, &variance})
-        if (!std::all_of(array->begin(), array->end(), [](double x) { return std::isfinite(x); }))
-            return "a value that is not finite";
-    for (const auto* array : {&weight, &loss})
-        if (!std::all_of(array->begin(), array->end(), [](double x) { return x >= 0; }))
-            return "a weight or loss that is negative or not a number";
-    if (boosted && !std::all_of(weight.begin(), weight.end(), [](double x) { return std::isfinite(x); }))
-        return "a weight that is not finite";
-
     if (depth[0] != 0) return "the depth of the root is not 0";
     std::vector<std::uint8_t> parents(n, 0);
     for (std::size_t i = 0; i < n; ++i) {

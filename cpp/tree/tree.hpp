@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,12 +26,13 @@ struct BranchRef {
 struct SplitArrays {
     std::vector<std::int32_t> column;
     std::vector<double> threshold;        ///< left is value < threshold; NaN where categorical
-    std::vector<std::int64_t> set_begin;  ///< into Tree::sets; -1 where numeric
+    std::vector<std::int64_t> set_begin;  ///< index into Tree::sets; -1 where numeric
     std::vector<std::int32_t> set_words;  ///< words per side
 };
 
-/// A decision tree as a structure of arrays, indexed by node: of single trees, forests and boosting alike. Node 0
-/// is the root; a child has a larger number than its parent. Arrays that do not apply to a tree are empty.
+/// A decision tree as a structure of arrays, indexed by node; the same for single trees, forests and
+/// boosting. Node 0 is the root; a child has a larger index than its parent. Arrays that do not apply to a
+/// tree are empty.
 struct Tree {
     int n_outputs = 1;
     std::int32_t n_fitted = 0;  ///< nodes grown by fit; the others were grown on demand
@@ -44,19 +46,19 @@ struct Tree {
     std::vector<double> value;  ///< n_outputs per node
     std::vector<std::uint64_t> sets;
 
-    std::vector<std::int32_t> surrogate_begin;  ///< into the surrogates; one more than nodes, or empty
+    std::vector<std::int32_t> surrogate_begin;  ///< first surrogate of each node and the end; or empty
     SplitArrays surrogate;
     std::vector<std::int8_t> surrogate_below;
 
     // boosting
     std::vector<std::uint16_t> first_right_bin;  ///< numeric splits: bins below it go left
     std::vector<double> gain;
-    std::vector<double> variance;   ///< what the tree adds to the variance of the prediction, if estimated
+    std::vector<double> variance;   ///< contribution to the variance of the prediction, if estimated
     std::vector<double> low, high;  ///< bounds of the values, if there are monotonic constraints
 
     std::size_t size() const { return left.size(); }
     bool is_leaf(std::size_t node) const { return split.column[node] == kNone; }
-    /// Return a child: its number, kNone or kUngrown.
+    /// Return the index of a child, kNone or kUngrown.
     std::int32_t child(std::size_t node, Branch branch) const { return children(branch)[node]; }
     const std::vector<std::int32_t>& children(Branch branch) const {
         return branch == Branch::Left ? left : branch == Branch::Right ? right : third;
@@ -67,28 +69,28 @@ struct Tree {
     std::int64_t n_ungrown() const;
     std::int64_t n_grown() const { return static_cast<std::int64_t>(size()) - n_fitted; }
 
-    /// Reserve memory for further nodes, words of category sets and surrogates: until then, nothing below can fail
-    /// half-way, which would leave arrays of different lengths.
+    /// Reserve memory for further nodes, words of category sets and surrogates: appending them cannot throw
+    /// half-way then, which would leave arrays of different lengths.
     void reserve_more(std::size_t nodes, std::size_t words, std::size_t surrogates = 0);
-    /// Append a leaf; return its number.
+    /// Append a leaf; return its index.
     std::int32_t add_leaf(const NodeStats& stats, std::int32_t at_depth);
-    /// Append a node with the rows of `node`, as its third branch has them; return its number.
+    /// Append the third branch of `node`, which has the same rows, as a leaf; return its index.
     std::int32_t add_third(std::int32_t node);
     /// Turn a leaf into a split whose children have not been grown.
     void set_split(std::int32_t node, const SplitInfo& split);
-    /// Give the newest node its surrogates.
+    /// Set the surrogates of the newest node.
     void add_surrogates(const std::vector<Surrogate>& surrogates);
 
-    /// Return what is wrong with a tree read from a file, or an empty string; afterwards, no traversal can leave
-    /// the arrays.
+    /// Return an error message if a tree read from a file is invalid, else an empty string. Traversals of a
+    /// valid tree stay within the arrays.
     std::string validate(const GrowthParameters& params, std::int32_t n_columns) const;
 
   private:
     std::int64_t add_sets(const CategorySets& category_sets);
 };
 
-/// Call `f(name, arrays...)` for every array with one entry per node, of one tree or of several side by side: the one
-/// list of them, for views, pickles and files.
+/// Call `f(name, arrays...)` for every array with one entry per node, of one tree or of several side by side:
+/// the one list of them, for views, pickles and files.
 template <class F, class... Trees>
 void for_each_node_array(F&& f, Trees&... trees) {
     f("column", trees.split.column...);
@@ -123,8 +125,8 @@ void for_each_surrogate_array(F&& f, Trees&... trees) {
     f("surrogate_set_words", trees.surrogate.set_words...);
 }
 
-/// Return a copy with an entry per node in every array that describes a node to the outside: empty ones are
-/// filled with what their absence means.
+/// Return a copy for views of the tree, in which optional arrays that are empty are filled with their
+/// default.
 Tree with_all_arrays(Tree tree);
 
 }  // namespace tritree

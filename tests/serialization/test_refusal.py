@@ -389,7 +389,7 @@ CRAFTED: dict[Craft, str] = {
     two_parents: "node with two parents",
     depth_near_the_largest_integer: "depth of the root is not 0",
     leaf_as_deep_as_its_parent: "depth does not follow",
-    nan_value: "a value that is not finite",
+    nan_value: "value is not finite",
     threshold_beyond_all_ranks: "does not match its column",
     set_with_an_unknown_category: "does not match its column",
     column_past_the_end: "column index out of range",
