@@ -128,7 +128,7 @@ class GrowingModel:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Return the mean over trees, or of boosting the sum, by some iterations, (n_rows, n_outputs).
 
-        Beside it the variance that missing values leave it, or None if it is not estimated. Grows the third branches
+        Beside it its variance due to missing values, or None if it is not estimated. Grows the third branches
         that rows reach. The sum has the baseline if the first iteration is included.
         """
 

@@ -27,7 +27,7 @@ __all__ = [
     "BOOSTING_STRATEGIES",
     "REGRESSION_LOSSES",
     "STRATEGIES",
-    "THIRD_BRANCHES",
+    "STRATEGIES_WITH_THIRD_BRANCH",
     "UNKNOWN_CATEGORY",
     "OneOf",
     "allowed_values",
@@ -45,7 +45,7 @@ STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrog
 #: How boosting may handle missing values.
 BOOSTING_STRATEGIES = ("trinary_mia", "trinary", "mia", "majority", "fractional")
 #: The strategies whose trees have third branches, which grow on demand.
-THIRD_BRANCHES = ("trinary", "trinary_mia")
+STRATEGIES_WITH_THIRD_BRANCH = ("trinary", "trinary_mia")
 #: How `predict` may treat categories that were not seen in training.
 UNKNOWN_CATEGORY = ("no_information", "error")
 #: The losses of boosting in regression.

@@ -18,7 +18,7 @@ def test_json_is_the_tree_as_data(tritree: InProcess, model: Path) -> None:
     ours = library.load(model).to_dict()
     assert json.loads(Path("tree.json").read_text()) == ours
     assert tritree.good("export", model, "--format", "json").json == ours
-    assert "edges" in tritree.good("export", model, "--format", "json", "--spread").json
+    assert "edges" in tritree.good("export", model, "--format", "json", "--distribution").json
 
 
 def test_onnx_model_predicts_the_same(tritree: InProcess, model: Path) -> None:
@@ -109,6 +109,6 @@ def test_rows_cannot_grow_a_model_without_training_rows(tritree: InProcess, pati
 
 
 def test_distribution_of_targets_in_a_tree_of_a_forest_is_exported(tritree: InProcess, forest: Path) -> None:
-    tree = tritree.good("export", forest, "--tree", 1, "-f", "json", "--spread").json
+    tree = tritree.good("export", forest, "--tree", 1, "-f", "json", "--distribution").json
     assert tree["ensemble"] == {"tree": 1, "n_trees": 4}
     assert sum(tree["nodes"][0]["distribution"]) == pytest.approx(1)

@@ -360,7 +360,7 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
         (("show", "{forest}", "--tree", "4"), "there is no tree 4"),
         (("export", "{forest}", "-o", "x.onnx", "--tree", "0"), "leave out --tree"),
         (("export", "{forest}", "-o", "x.onnx", "--max-nodes", "9"), "fit fewer or smaller trees (--trees"),
-        (("export", "{boosting}", "-f", "json", "--tree", "0", "--spread"), "leave out --spread"),
+        (("export", "{boosting}", "-f", "json", "--tree", "0", "--distribution"), "leave out --distribution"),
         (
             ("fit", "{table}", "-y", "progress", "-m", "boosting", "--criterion", "squared_error"),
             "--criterion is not for",

@@ -25,7 +25,8 @@ MaxNodes = Annotated[
     ),
 ]
 Distribution = Annotated[
-    bool, options.flag("--spread", "Add to the JSON how the training targets are distributed in each node.")
+    bool,
+    options.flag("--distribution", "Add to the JSON how the training targets are distributed in each node."),
 ]
 
 
@@ -36,7 +37,7 @@ def export(
     requested: Format = None,
     rows: options.RowsToGrowFor = None,
     max_nodes: MaxNodes = 100_000,
-    spread: Distribution = False,
+    distribution: Distribution = False,
     number: options.TreeNumber = None,
     n_jobs: options.NJobs = None,
     *,
@@ -62,9 +63,9 @@ def export(
     if form == "onnx":
         data = _onnx(opened, max_nodes, has_rows=rows is not None)
     else:
-        if spread and not hasattr(tree, "fit"):
-            raise UserError("trees of boosting have no distribution of targets; leave out --spread")
-        data = f"{to_json(tree.to_dict(distribution=spread), indent=None)}\n".encode()
+        if distribution and not hasattr(tree, "fit"):
+            raise UserError("trees of boosting have no distribution of targets; leave out --distribution")
+        data = f"{to_json(tree.to_dict(distribution=distribution), indent=None)}\n".encode()
     write_output(data, file, output, f"the {'tree' if form == 'json' else 'model'} as {form.upper()}")
 
 

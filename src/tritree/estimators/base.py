@@ -20,7 +20,7 @@ from tritree.target import (
     read_regression_target,
 )
 from tritree.validation import (
-    THIRD_BRANCHES,
+    STRATEGIES_WITH_THIRD_BRANCH,
     UNKNOWN_CATEGORY,
     check_choice,
     check_int,
@@ -373,7 +373,11 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     def _warn_nothing_grown(self, destination: Literal["file", "onnx"]) -> None:
         """Warn if a model is exported without training rows before any third branch was grown."""
         model = self._model
-        if model.missing in THIRD_BRANCHES and model.n_nodes > model.n_trees and not model.n_grown:
+        if (
+            model.missing in STRATEGIES_WITH_THIRD_BRANCH
+            and model.n_nodes > model.n_trees
+            and not model.n_grown
+        ):
             warn_caller(UngrownBranchWarning("export", destination=destination))
 
     # ---- files

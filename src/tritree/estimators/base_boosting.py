@@ -24,7 +24,7 @@ from tritree.estimators.early_stopping import (
 from tritree.estimators.growing_model import GrowingModel, boosting_parameters
 from tritree.progress import bar
 from tritree.table import read_table
-from tritree.validation import THIRD_BRANCHES, as_random_state, count_threads
+from tritree.validation import STRATEGIES_WITH_THIRD_BRANCH, as_random_state, count_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -183,7 +183,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             data = self._bin(rows, encoder, n_threads)
             parameters = boosting_parameters(self, encoder, seed, has_link=loss.adjust is not None)
             core = _core.BoostedModel(data, parameters, loss.initial(rows.y, rows.weight).tolist())
-            if self.missing in THIRD_BRANCHES:
+            if self.missing in STRATEGIES_WITH_THIRD_BRANCH:
                 core.keep_background(data, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
             model = GrowingModel(core, "boosting")
         else:
@@ -268,7 +268,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         return self._model.n_trees
 
     def _raw_predict(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Return the sums over trees, and the variance that missing values leave them, if it is measured."""
+        """Return the sums over trees, and their variance due to missing values, if it is estimated."""
         sums: tuple[NDArray[np.float64], NDArray[np.float64] | None] = self._call_model("predict", X)
         return sums
 

@@ -410,7 +410,7 @@ n_features_in_, feature_names_in_
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the sums over trees: the log-odds of the second of two classes, or one column per class.
 
-        `predict_proba` also takes into account the variance that missing values leave the sums. With three classes or
+        `predict_proba` also takes into account the variance of the sums due to missing values. With three classes or
         more, another class may then be the most probable one, which is what `predict` returns.
         """
         raw, _ = self._raw_predict(X)

@@ -15,7 +15,7 @@ from tritree.estimators.base import TrinaryClassifier, TrinaryEstimator, Trinary
 from tritree.estimators.forest_views import ForestViews
 from tritree.estimators.growing_model import GrowingModel, growth_parameters
 from tritree.progress import bar
-from tritree.validation import THIRD_BRANCHES, allowed_values, as_random_state, count_threads
+from tritree.validation import STRATEGIES_WITH_THIRD_BRANCH, allowed_values, as_random_state, count_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,7 +96,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
     def _set_trees(
         self, core: _core.LadderModel, encoder: TableEncoder, classes: NDArray[Any] | None
     ) -> None:
-        if self.missing not in THIRD_BRANCHES:
+        if self.missing not in STRATEGIES_WITH_THIRD_BRANCH:
             core.detach()  # nothing grows after the fit
         self._set_fitted(GrowingModel(core, "forest"), encoder, classes)
         for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):  # of an earlier fit
@@ -131,7 +131,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
 
 def _continued(fitted: GrowingModel, binned: _core.BinnedColumns, rows: Rows) -> _core.LadderModel:
     """Return a copy of a fitted forest to add trees to; raise a ValueError unless it shares the training rows."""
-    if fitted.missing in THIRD_BRANCHES and fitted.is_detached:
+    if fitted.missing in STRATEGIES_WITH_THIRD_BRANCH and fitted.is_detached:
         raise ValueError(
             "warm_start adds trees that share the training rows, which are gone (detach(), or a file saved without "
             "them); set warm_start=False"

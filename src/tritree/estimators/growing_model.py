@@ -10,7 +10,7 @@ import numpy as np
 from tritree import _core
 from tritree.errors import GrowthLimitError
 from tritree.progress import growth_progress
-from tritree.validation import THIRD_BRANCHES, column_fraction, monotonic_directions
+from tritree.validation import STRATEGIES_WITH_THIRD_BRANCH, column_fraction, monotonic_directions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def boosting_parameters(
         max_features=column_fraction(estimator.max_features, len(encoder.columns)),
         monotonic=directions,
         # with a constraint, the variance could fall as the sum rises, and the prediction with it
-        estimates_variance=has_link and not directions and estimator.missing in THIRD_BRANCHES,
+        estimates_variance=has_link and not directions and estimator.missing in STRATEGIES_WITH_THIRD_BRANCH,
         seed=seed,
     )
 
@@ -192,7 +192,7 @@ class GrowingModel:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Return the mean, or for boosting the sum, over trees, one column per output; grows what the rows need.
 
-        Beside it, the variance that missing values leave it; None where it is not estimated.
+        Beside it, its variance due to missing values; None where it is not estimated.
         """
         begin, end = iterations or (0, self.n_iterations)
         found: tuple[NDArray[np.float64], NDArray[np.float64] | None] = self.core.predict(

@@ -11,7 +11,7 @@ from tritree.estimators.base import TrinaryClassifier, TrinaryEstimator, Trinary
 from tritree.estimators.growing_model import GrowingModel, growth_parameters
 from tritree.estimators.views import TreeViews
 from tritree.validation import (
-    THIRD_BRANCHES,
+    STRATEGIES_WITH_THIRD_BRANCH,
     allowed_values,
     as_random_state,
     column_fraction,
@@ -40,7 +40,7 @@ class BaseTree(TreeViews, TrinaryEstimator):
         seed = int(as_random_state(self.random_state).randint(1, 2**31 - 1)) if draws_columns else 0
         core = _core.LadderModel(self._bin(rows, encoder, n_threads), rows.y, rows.weight, parameters)
         core.add_trees([seed], None, len(rows), n_threads)
-        if self.missing not in THIRD_BRANCHES:
+        if self.missing not in STRATEGIES_WITH_THIRD_BRANCH:
             core.detach()  # nothing grows after the fit
         self._set_fitted(GrowingModel(core, "tree"), encoder, classes)
         return self

@@ -110,7 +110,7 @@ class BoostedPredictions:
     leaves: Sequence[LeafAssignments]
     #: The sums over trees, one column per output, as in `predict`.
     raw: NDArray[np.float64]
-    #: The variance that missing values leave them, if it is stored.
+    #: The variance of the sums due to missing values, if it is estimated.
     variance: NDArray[np.float64] | None = None
 
     def std(self, classes: NDArray[np.intp]) -> NDArray[np.float64] | None:
