@@ -113,7 +113,7 @@ def test_fractions_are_those_of_observed_rows() -> None:
         l2_regularization=0.0,
     ).fit(with_missing[:, None], y)
     root, left, right = model.estimators_.flat[0].to_dict()["nodes"]
-    assert root["split"]["share"] == 0.75
+    assert root["split"]["left_fraction"] == 0.75
     assert root["split"]["missing_to"] == "both"
     assert [left["rows"], right["rows"]] == [40, 20]
     assert [left["weight"], right["weight"]] == [37.5, 12.5]

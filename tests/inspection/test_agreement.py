@@ -255,7 +255,7 @@ def test_page_predicts_by_the_splits_that_there_are(tree: Any) -> None:
 
 def same_split(shown: dict[str, Any], split: dict[str, Any], labels: list[list[Any]]) -> None:
     """The page's split is the tree's; categories are numbers there."""
-    for key in ("column", "rule", "missing_to", "larger", "share", "threshold", "below"):
+    for key in ("column", "rule", "missing_to", "larger_side", "left_fraction", "threshold", "below"):
         assert shown.get(key) == split.get(key)
     if split["rule"] == "categories":
         for side in ("left", "right"):
@@ -338,6 +338,6 @@ def follows(rule: str, branch: str, split: dict[str, Any]) -> None:
         return
     to = split["missing_to"]
     if to == "surrogates" and not split["surrogates"]:
-        to = split["larger"]
+        to = split["larger_side"]
     assert rule.endswith(" or missing") == (to == branch)
     assert rule.endswith(" of each missing row") == (to == "both")

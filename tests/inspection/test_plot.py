@@ -459,7 +459,7 @@ def test_colour_tells_the_value():
 def test_long_ladder_is_drawn_within_what_matplotlib_can_save():
     width = 115
     split = {"column": 0, "name": "a", "rule": "threshold", "threshold": 0.5, "missing_to": "third"}
-    split |= {"larger": "left", "share": 0.5, "surrogates": []}
+    split |= {"larger_side": "left", "left_fraction": 0.5, "surrogates": []}
     leaf = {"depth": 0, "rows": 1, "weight": 1.0, "loss": 0.0, "value": [0.0], "split": None}
     rung = leaf | {"split": split, "left": "ungrown", "right": "ungrown"}
     nodes = [rung | {"third": i + 1} for i in range(width)]

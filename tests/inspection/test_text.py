@@ -348,7 +348,7 @@ def test_a_long_ladder_is_drawn_without_recursion():
         leaf
         | {
             "split": {"column": 0, "name": "a", "rule": "threshold", "threshold": 0.5, "missing_to": "third"}
-            | {"larger": "left", "share": 0.5, "surrogates": []},
+            | {"larger_side": "left", "left_fraction": 0.5, "surrogates": []},
             "left": "ungrown",
             "right": "ungrown",
             "third": i + 1,

@@ -190,7 +190,7 @@ def test_every_rule_and_every_way_of_missing_rows_is_tried():
 
 def test_split_of_missing_against_observed_sends_what_is_observed_to_its_larger_side():
     found = [split for split in splits() if split["rule"] == "missing"]
-    assert all(split["larger"] != split["missing_to"] for split in found)
+    assert all(split["larger_side"] != split["missing_to"] for split in found)
 
 
 # ---- the fields

@@ -39,7 +39,7 @@ def steps(split: dict[str, Any], cells: Sequence[Any]) -> list[Taken]:
     if split["missing_to"] == "third":
         return [Taken("third", 1.0, column, True)]
     if split["missing_to"] == "both":
-        fractions = (("left", split["share"]), ("right", 1 - split["share"]))
+        fractions = (("left", split["left_fraction"]), ("right", 1 - split["left_fraction"]))
         return [Taken(side, fraction, column, True) for side, fraction in fractions]
     if split["missing_to"] == "surrogates":
         for surrogate in split["surrogates"]:
@@ -48,8 +48,8 @@ def steps(split: dict[str, Any], cells: Sequence[Any]) -> list[Taken]:
                 is_reversed = surrogate["rule"] != "categories" and surrogate["below"] == "right"
                 taken = {"left": "right", "right": "left"}[side] if is_reversed else side
                 return [Taken(taken, 1.0, surrogate["column"], True)]
-        return [Taken(split["larger"], 1.0, column, True)]
-    return [Taken(split["missing_to" if cells[column].is_missing else "larger"], 1.0, column, True)]
+        return [Taken(split["larger_side"], 1.0, column, True)]
+    return [Taken(split["missing_to" if cells[column].is_missing else "larger_side"], 1.0, column, True)]
 
 
 def path(nodes: Sequence[dict[str, Any]], cells: Sequence[Any]) -> list[tuple[Any, ...]]:

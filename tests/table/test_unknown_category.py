@@ -195,7 +195,7 @@ def test_mia_sends_an_unknown_category_to_the_larger_side_where_missing_goes_to_
     y = np.repeat([0.0, 5.0, 0.0], [40, 60, 20])
     model = fit_tree(FRAME[["letter"]], y, missing=missing, max_depth=1)
     split = model.to_dict()["nodes"][0]["split"]
-    assert (split["rule"], split["missing_to"], split["larger"]) == ("categories", "left", "right")
+    assert (split["rule"], split["missing_to"], split["larger_side"]) == ("categories", "left", "right")
     assert model.predict(pd.DataFrame({"letter": ["z", None]})).tolist() == [5, 0]
 
 

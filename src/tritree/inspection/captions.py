@@ -157,8 +157,8 @@ class SplitText:
         split = node["split"]
         left, right = (f"{name_of(split)} {side}" for side in self.sides(split))
         if split["missing_to"] == "both" and split["rule"] != "missing":
-            left += f", and {as_percent(split['share'])} of each missing row"
-            right += f", and {as_percent(1 - split['share'])} of each missing row"
+            left += f", and {as_percent(split['left_fraction'])} of each missing row"
+            right += f", and {as_percent(1 - split['left_fraction'])} of each missing row"
         return [("left", left), ("right", right), ("third", self._third(node))]
 
     def sides(self, split: dict[str, Any]) -> tuple[str, str]:
@@ -171,7 +171,7 @@ class SplitText:
 
     def surrogates(self, split: dict[str, Any]) -> str:
         """Return the surrogates that decide when the value is missing, in their order, as far as there is space."""
-        begin, end = f"{name_of(split)} missing: by ", f", else {split['larger']}"
+        begin, end = f"{name_of(split)} missing: by ", f", else {split['larger_side']}"
         space = _WIDEST_SURROGATES - width_of(begin + end)
         n_all = len(split["surrogates"])
         texts = [self._surrogate(surrogate, _WIDEST_SURROGATE_SET) for surrogate in split["surrogates"]]

@@ -40,8 +40,8 @@ def describe(
     - ``column`` and ``name``; ``rule`` is "threshold" (with ``threshold``; left is below it), "order" (ordered
       categories: ``left`` and ``right`` list them), "categories" (``left`` and ``right`` list those seen in the node)
       or "missing" (missing against observed: missing goes to ``missing_to``, observed to the other side);
-    - ``missing_to``: "left", "right", "third", "both" or "surrogates"; ``larger``: "left" or "right";
-      ``share``: the fraction of a row with a missing value that goes left under "both";
+    - ``missing_to``: "left", "right", "third", "both" or "surrogates"; ``larger_side``: "left" or "right";
+      ``left_fraction``: the fraction of a row with a missing value that goes left under "both";
     - ``surrogates``: splits of the same form, best first, each with ``below``: the branch that their left side means.
 
     ``left``, ``right`` and ``third`` of a node are node numbers, None if there is no such branch and "ungrown" if it
@@ -119,8 +119,8 @@ def _describe_split(tree: TreeArrays, node: int, columns: list[dict[str, Any]]) 
     sets = _sets(tree.sets, int(tree.set_begin[node]), int(tree.set_words[node]))
     split = _describe_rule(int(tree.column[node]), float(tree.threshold[node]), sets, columns)
     split["missing_to"] = Branch(int(tree.missing_to[node])).word
-    split["larger"] = Branch(int(tree.larger_side[node])).word
-    split["share"] = float(tree.left_fraction[node])
+    split["larger_side"] = Branch(int(tree.larger_side[node])).word
+    split["left_fraction"] = float(tree.left_fraction[node])
     surrogates = range(int(tree.surrogate_begin[node]), int(tree.surrogate_begin[node + 1]))
     split["surrogates"] = [_describe_surrogate(tree, i, columns) for i in surrogates]
     return split

@@ -272,7 +272,7 @@ def _reason(
     if split["missing_to"] == "third":
         return f"{lacking}: third branch{_next_split(node, nodes)}"
     if split["missing_to"] == "both":
-        fraction = split["share"] if side == "left" else 1 - split["share"]
+        fraction = split["left_fraction"] if side == "left" else 1 - split["left_fraction"]
         return f"{lacking}: {side} with {as_percent(fraction)} ({_condition(splits, split, side)})"
     if split["missing_to"] == "surrogates":
         if step.decided_by == split["column"]:

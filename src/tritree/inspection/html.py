@@ -181,7 +181,7 @@ class _Column:
         if not mine:
             return
         if self.kind == "categories":
-            self.typical = mine[0][mine[0].get("larger", "left")][0]
+            self.typical = mine[0][mine[0].get("larger_side", "left")][0]
             return
         thresholds = sorted({split["threshold"] for split in mine})
         middle = thresholds[len(thresholds) // 2]
@@ -290,7 +290,16 @@ class _PageNodes:
         return self._places.get(child, "left out") if isinstance(child, int) else child
 
     def _split(self, split: dict[str, Any]) -> dict[str, Any]:
-        fields = ("column", "rule", "missing_to", "larger", "share", "threshold", "below", "gain")
+        fields = (
+            "column",
+            "rule",
+            "missing_to",
+            "larger_side",
+            "left_fraction",
+            "threshold",
+            "below",
+            "gain",
+        )
         page = {key: split[key] for key in fields if key in split}
         if split["rule"] == "categories":
             column = self._columns[split["column"]]

@@ -265,7 +265,7 @@ class TreeComparisons:
             branch: (number, branch) if branch in ungrown else node[branch]
             for branch in ("left", "right", "third")
         }
-        larger = to[split["larger"]]
+        larger = to[split["larger_side"]]
         # the surrogates in their order, then the larger child
         fallbacks = [*((number, k) for k in range(len(split["surrogates"]))), larger]
         to["surrogates"] = fallbacks[0]

@@ -58,13 +58,13 @@ def observed_side(split: Mapping[str, Any]) -> str:
 def missing_branch(split: Mapping[str, Any]) -> str:
     """Return where missing values go: "left", "right", "third", "both" or "surrogates"."""
     if split["missing_to"] == "surrogates" and not split["surrogates"]:
-        return str(split["larger"])
+        return str(split["larger_side"])
     return str(split["missing_to"])
 
 
 def unknown_branch(split: Mapping[str, Any]) -> str:
     """Return where a category goes that the node has not seen: never to the side chosen for missing values."""
-    return str(split["larger"]) if split["missing_to"] in ("left", "right") else missing_branch(split)
+    return str(split["larger_side"]) if split["missing_to"] in ("left", "right") else missing_branch(split)
 
 
 # ------------------------------------------------------------------------------------------------ from root to leaves

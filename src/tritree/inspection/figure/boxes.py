@@ -81,7 +81,9 @@ class BoxMaker:
         split = node["split"]
         sides = [self._lines(side) for side in self.splits.sides(split)]
         if split["missing_to"] == "both":
-            for side, fraction in zip(sides, (split["share"], 1 - split["share"]), strict=True):
+            for side, fraction in zip(
+                sides, (split["left_fraction"], 1 - split["left_fraction"]), strict=True
+            ):
                 side.append(f"and {as_percent(fraction)} of missing")
         return sides
 

@@ -35,12 +35,12 @@ function branchesTaken(split, row) {
   const side = sideOf(split, cell);
   if (side !== null) return [take(side, 1, split.column, true)];
   if (split.missing_to === "third") return [take("third")];
-  if (split.missing_to === "both") return [take("left", split.share), take("right", 1 - split.share)];
+  if (split.missing_to === "both") return [take("left", split.left_fraction), take("right", 1 - split.left_fraction)];
   if (split.missing_to === "surrogates") {
     const found = askSurrogates(split, row);
-    return [found ? take(found.branch, 1, found.by) : take(split.larger)];
+    return [found ? take(found.branch, 1, found.by) : take(split.larger_side)];
   }
-  return [take(cell === null ? split.missing_to : split.larger)];
+  return [take(cell === null ? split.missing_to : split.larger_side)];
 }
 
 /** Return the steps of a row, the nodes where it ends (each with the fraction of the row), and its value. */
