@@ -30,7 +30,7 @@ struct InputRows {
 };
 
 nb::tuple predict(GrowingModel& model, const nb::object& columns, std::size_t n_rows, std::size_t begin,
-                  std::size_t end, int n_threads) {
+                  std::optional<std::size_t> end, int n_threads) {
     const InputRows input(model, columns, n_rows, n_threads);
     const std::size_t k = model.n_outputs();
     auto values = std::make_unique_for_overwrite<double[]>(n_rows * k);
@@ -38,8 +38,8 @@ nb::tuple predict(GrowingModel& model, const nb::object& columns, std::size_t n_
     if (model.params().estimates_variance) variance = std::make_unique_for_overwrite<double[]>(n_rows * k);
     {
         nb::gil_scoped_release release;
-        model.predict(input.rows, {begin, end}, {values.get(), variance.get(), nullptr}, n_threads,
-                      &check_signals);
+        model.predict(input.rows, {begin, end ? *end : model.n_iterations()},
+                      {values.get(), variance.get(), nullptr}, n_threads, &check_signals);
     }
     nb::object second = nb::none();
     if (variance) second = nb::cast(to_numpy(std::move(variance), {n_rows, k}));
@@ -269,8 +269,8 @@ std::shared_ptr<BoostedModel> boosted_from_state(const nb::dict& state) {
 void bind_model(nb::module_& m) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<GrowingModel>(m, "GrowingModel")
-        .def("predict", &predict, nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"), nb::arg("end"),
-             nb::arg("n_threads"))
+        .def("predict", &predict, nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"),
+             nb::arg("end").none(), nb::arg("n_threads"))
         .def("apply", &apply, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
         .def("grow_some", &GrowingModel::grow_some, nb::arg("max_new_nodes"), nb::arg("n_threads"), Release())
         .def("importances", &importances, nb::arg("n_threads"))

@@ -5,12 +5,6 @@
 #include <utility>
 
 namespace tritree {
-namespace {
-
-constexpr std::size_t kBlock = 1024;
-
-}  // namespace
-
 std::size_t GrowingModel::n_trees() const {
     const ReadLock lock(mutex_);
     return tree_count();
@@ -39,11 +33,9 @@ Tree GrowingModel::tree_copy(std::size_t number) const {
     return tree(number);
 }
 
-PredictionRows GrowingModel::prepare(TableView table, int n_threads) const {
+PredictionRows GrowingModel::prepare(TableView table, int) const {
     if (table.columns.size() != n_columns_) throw std::invalid_argument("wrong number of columns");
     if (table.n_rows >= std::size_t{1} << 32) throw std::length_error("more than 4,294,967,295 rows at once");
-    parallel_blocks(table.n_rows, kBlock, n_threads,
-                    [&](std::size_t begin, std::size_t end) { check_finite(table, begin, end); });
     return {std::move(table), {}};
 }
 

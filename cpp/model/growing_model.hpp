@@ -69,7 +69,7 @@ class GrowingModel {
     /// interrupted.
     void predict(const PredictionRows& rows, IterationRange range, const PredictionOutput& output,
                  int n_threads, const CheckSignals& check_signals = {});
-    /// Check a table and prepare it for `predict`; throws InfiniteValueError.
+    /// Prepare a table for `predict`. An infinite value throws InfiniteValueError here, or there.
     virtual PredictionRows prepare(TableView table, int n_threads) const;
     /// Grow about `max_new_nodes` more nodes; return the number of branches that are still ungrown.
     virtual std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads) = 0;

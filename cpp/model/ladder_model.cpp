@@ -62,14 +62,16 @@ void LadderModel::add_trees(std::span<const std::uint64_t> seeds,
     append();
 }
 
-/// Traverse all rows of a table; return the number of rows that ended at an ungrown branch.
+/// Traverse all rows of a table; return the number of rows that ended at an ungrown branch. With `checks`, a
+/// block of rows is checked for infinite values just before, while it is in the cache.
 std::int64_t LadderModel::traverse_tree(const LadderTree& ladder_tree, const TableView& table, double* values,
-                                        std::int32_t* nodes, int n_threads) const {
+                                        std::int32_t* nodes, int n_threads, bool checks) const {
     const Tree& tree = ladder_tree.tree;
     const std::size_t k = n_outputs_;
     std::atomic<std::int64_t> n_ungrown{0};
     if (params_.missing == Strategy::Fractional) {
         parallel_blocks(table.n_rows, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+            if (checks) check_finite(table, begin, end);
             std::vector<double> value(k);
             for (std::size_t row = begin; row < end; ++row) {
                 std::fill(value.begin(), value.end(), 0.0);
@@ -83,6 +85,7 @@ std::int64_t LadderModel::traverse_tree(const LadderTree& ladder_tree, const Tab
     std::optional<BatchPredictor> predictor;
     if (BatchPredictor::supports(tree, table)) predictor.emplace(tree, table);
     parallel_blocks(table.n_rows, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        if (checks) check_finite(table, begin, end);
         std::array<std::int32_t, kBlock> at;
         at.fill(0);
         Branch branch = Branch::None;
@@ -107,6 +110,15 @@ GrowingModel::Traversal LadderModel::traverse(const PredictionRows& rows, std::s
                                               std::size_t end_tree, const PredictionOutput& output,
                                               int n_threads) const {
     const std::size_t n_trees = end_tree - first_tree, n_values = rows.n_rows() * n_outputs_;
+    if (n_trees == 1) {
+        Traversal traversal;
+        const LadderTree& tree = *trees_[first_tree];
+        traversal.n_ungrown = traverse_tree(tree, rows.table, output.values, output.nodes, n_threads, true);
+        if (traversal.n_ungrown > 0 && can_grow(tree)) traversal.trees_to_grow.push_back(first_tree);
+        return traversal;
+    }
+    parallel_blocks(rows.n_rows(), kBlock, n_threads,
+                    [&](std::size_t begin, std::size_t end) { check_finite(rows.table, begin, end); });
     std::vector<std::int64_t> n_ungrown(n_trees, 0);
     std::vector<std::vector<double>> values(n_trees);
     // Several trees are traversed in parallel, in batches: the predictions of all trees may not fit into
@@ -119,10 +131,10 @@ GrowingModel::Traversal LadderModel::traverse(const PredictionRows& rows, std::s
             const std::size_t number = begin + i;
             std::vector<std::int32_t> nodes(output.nodes != nullptr ? rows.n_rows() : 0);
             if (output.values != nullptr) values[number].resize(n_values);
-            n_ungrown[number] =
-                traverse_tree(*trees_[first_tree + number], rows.table,
-                              output.values != nullptr ? values[number].data() : nullptr,
-                              output.nodes != nullptr ? nodes.data() : nullptr, by_tree ? 1 : n_threads);
+            n_ungrown[number] = traverse_tree(*trees_[first_tree + number], rows.table,
+                                              output.values != nullptr ? values[number].data() : nullptr,
+                                              output.nodes != nullptr ? nodes.data() : nullptr,
+                                              by_tree ? 1 : n_threads, false);
             for (std::size_t row = 0; row < nodes.size(); ++row)
                 output.nodes[row * n_trees + number] = nodes[row];
         });

@@ -83,7 +83,7 @@ class LadderModel : public GrowingModel {
         return tree.grower != nullptr && tree.tree.n_grown() < params_.max_third_nodes;
     }
     std::int64_t traverse_tree(const LadderTree& tree, const TableView& table, double* values,
-                               std::int32_t* nodes, int n_threads) const;
+                               std::int32_t* nodes, int n_threads, bool checks) const;
     bool grow_next_branches(LadderTree& tree, const TableView& table, std::vector<PendingRow>& pending,
                             int n_threads) const;
     static std::unique_ptr<LadderTree> copy_tree(const LadderTree& tree);

@@ -124,7 +124,7 @@ class GrowingModel:
     """A fitted model whose trees grow on demand: a single tree, a forest or boosted trees. Thread-safe."""
 
     def predict(
-        self, columns: Columns, n_rows: int, begin: int, end: int, n_threads: int
+        self, columns: Columns, n_rows: int, begin: int, end: int | None, n_threads: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Return the mean over trees, or of boosting the sum, by some iterations, (n_rows, n_outputs).
 

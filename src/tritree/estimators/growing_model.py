@@ -194,7 +194,7 @@ class GrowingModel:
 
         Beside it, its variance due to missing values; None where it is not estimated.
         """
-        begin, end = iterations or (0, self.n_iterations)
+        begin, end = iterations or (0, None)
         found: tuple[NDArray[np.float64], NDArray[np.float64] | None] = self.core.predict(
             columns, n_rows, begin, end, n_threads
         )
