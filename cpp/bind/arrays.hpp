@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/parameters.hpp"
 #include "data/binning.hpp"
-#include "grow/parameters.hpp"
 
 namespace tritree::bind {
 
@@ -82,7 +82,8 @@ void check_signals();
 TableView view_table(const nb::object& columns, std::size_t n_rows, std::vector<AnyArray>& keep);
 
 nb::dict params_to_dict(const GrowthParameters& params);
-GrowthParameters params_from_dict(const nb::dict& fields);
+/// Return parameters by name; `allow_absent`: those that are not given have their default.
+GrowthParameters params_from_dict(const nb::dict& fields, bool allow_absent = false);
 
 void bind_binning(nb::module_& m);
 void bind_parameters(nb::module_& m);

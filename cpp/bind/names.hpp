@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "grow/parameters.hpp"
+#include "common/parameters.hpp"
 #include "model/loss.hpp"
 
 namespace tritree::bind {

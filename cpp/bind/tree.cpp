@@ -45,6 +45,7 @@ nb::dict decision_paths_of(const Tree& tree, const nb::object& columns, std::siz
 void bind_tree(nb::module_& m) {
     nb::class_<Tree> tree(m, "Tree");
     tree.def_ro("n_fitted", &Tree::n_fitted);
+    tree.def_prop_ro("unseen_to", [](const Tree& self) { return to_numpy(self.unseen_to()); });
     tree.def("decision_paths", &decision_paths_of, nb::arg("columns"), nb::arg("n_rows"), nb::arg("rows"));
     // Read-only views that keep the tree alive. The offset of an array identifies the member.
     const Tree example;

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "common/random.hpp"
-#include "tree/complete_tree.hpp"
+#include "tree/perfect_tree.hpp"
 
 namespace tritree {
 namespace {
 
 constexpr std::size_t kBlock = 512;  // rows of a block stay in the L1 cache
-constexpr std::size_t kMinRowsForCompleteTrees = 256;
+constexpr std::size_t kMinRowsForPerfectTrees = 256;
 
 }  // namespace
 
@@ -76,11 +76,11 @@ template <class F>
 void BoostedModel::traverse_blocks(const BinnedRows& rows, std::size_t first_tree, std::size_t end_tree,
                                    int n_threads, F&& take) const {
     const int n = threads_for(10 * rows.n_rows() * (end_tree - first_tree), n_threads);
-    CompleteTrees complete;
-    if (rows.n_rows() >= kMinRowsForCompleteTrees) {
+    PerfectTrees complete;
+    if (rows.n_rows() >= kMinRowsForPerfectTrees) {
         std::vector<const BinnedTree*> trees;
         for (std::size_t number = first_tree; number < end_tree; ++number) trees.push_back(&trees_[number]);
-        complete = CompleteTrees(trees, mapper_);
+        complete = PerfectTrees(trees, mapper_);
     }
     parallel_blocks(rows.n_rows(), kBlock, n, [&](std::size_t first, std::size_t last) {
         std::array<std::int32_t, kBlock> at, incomplete_at;
@@ -222,7 +222,7 @@ void BoostedModel::grow_for(const PredictionRows& rows, std::span<const std::siz
         parallel_for(batch_trees.size(), n_threads, [&](std::size_t i) {
             if (batch_trees[i] >= trees_.size()) return;
             std::vector<std::int32_t> at(rows.n_rows(), 0);
-            MissingBranchGrower(trees_[batch_trees[i]], *background_, mapper_, params_, previous[i])
+            ThirdBranchGrower(trees_[batch_trees[i]], *background_, mapper_, params_, previous[i])
                 .traverse(rows.binned, all, at.data());
         });
     }
@@ -243,7 +243,7 @@ std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int n_threads) 
             BinnedTree& tree = trees_[number];
             if (max_new_nodes > 0 && can_grow(tree) && tree.tree.n_ungrown() > 0) {
                 const std::vector<std::vector<double>> previous = sums_before({&number, 1}, sums);
-                MissingBranchGrower grower(tree, *background_, mapper_, params_, previous[0]);
+                ThirdBranchGrower grower(tree, *background_, mapper_, params_, previous[0]);
                 const std::size_t before = tree.size();
                 for (std::int32_t node = 0; node < static_cast<std::int32_t>(before); ++node)
                     if (tree.needs_third(node) &&

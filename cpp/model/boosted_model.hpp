@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "grow/missing_branch.hpp"
+#include "grow/third_branch.hpp"
 #include "model/growing_model.hpp"
 #include "tree/fractional_predictor.hpp"
 

@@ -146,7 +146,7 @@ void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ran
     std::vector<std::int32_t> at(others.size(), 0);
     const GrowthParameters& params = model_->params();
     if (const auto background = model_->background(); background && params.has_third())
-        MissingBranchGrower(tree, *background, model_->mapper(), params).traverse(rows_, others, at.data());
+        ThirdBranchGrower(tree, *background, model_->mapper(), params).traverse(rows_, others, at.data());
     else
         tree.traverse(rows_, others, at.data());
     // nothing below can throw

@@ -29,10 +29,12 @@ struct Loss {
     std::vector<double> weight;  ///< empty if all rows have weight 1
 
     std::size_t n_rows() const { return y.size(); }
-    /// Return whether the hessian is 1 everywhere.
-    bool has_constant_hessian() const { return kind <= LossKind::Quantile && weight.empty(); }
     /// Return whether leaf values are quantiles of residuals instead of Newton steps.
     bool has_quantile_leaves() const { return kind == LossKind::AbsoluteError || kind == LossKind::Quantile; }
+    /// Return whether the hessian is 1 everywhere.
+    bool has_constant_hessian() const {
+        return (kind == LossKind::SquaredError || has_quantile_leaves()) && weight.empty();
+    }
     /// Compute gradients and hessians with respect to one output, given the raw predictions of all outputs
     /// (one after the other). Hessians are skipped if the span is empty.
     void derivatives(std::span<const double> raw, int output, std::span<double> gradients,

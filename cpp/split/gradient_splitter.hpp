@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
+#include "common/parameters.hpp"
 #include "data/binned_rows.hpp"
-#include "grow/parameters.hpp"
 #include "split/gradient_histogram.hpp"
 #include "split/splitter.hpp"
 
@@ -28,7 +28,8 @@ struct GradientSplit : SplitInfo {
 };
 
 /// Return the best split of a node on some columns, or nothing if none lowers the loss by more than its
-/// penalty. Ties: the smaller column, the smaller threshold, missing left before third before right.
+/// penalty. As in LightGBM, its gain is twice the reduction of the loss to second order. Ties: the smaller
+/// column, the smaller threshold, missing left before third before right.
 std::optional<GradientSplit> best_split(const GradientHistogram& histogram, const BinMapper& mapper,
                                         std::span<const std::int32_t> columns, const GradientCell& total,
                                         const ValueBounds& bounds, const GradientScale& scale,

@@ -21,8 +21,7 @@ double class_loss(CriterionKind criterion, const double* weights, int n_classes)
     for (int k = 0; k < n_classes; ++k) {
         if (!(weights[k] > 0)) continue;
         const double proportion = weights[k] / total;
-        loss += criterion != CriterionKind::Gini ? -weights[k] * std::log(proportion)
-                                                 : weights[k] * (1 - proportion);
+        loss += uses_entropy(criterion) ? -weights[k] * std::log(proportion) : weights[k] * (1 - proportion);
     }
     return loss;
 }

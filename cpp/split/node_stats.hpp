@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "common/parameters.hpp"
 #include "common/uninitialized_vector.hpp"
-#include "grow/parameters.hpp"
 #include "split/fixed_point.hpp"
 
 namespace tritree {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "grow/parameters.hpp"
+#include "common/parameters.hpp"
 
 namespace tritree {
 

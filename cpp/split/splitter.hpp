@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "common/parameters.hpp"
 #include "data/binned_columns.hpp"
-#include "grow/parameters.hpp"
 #include "split/histogram.hpp"
 #include "split/node_stats.hpp"
 #include "split/routing.hpp"

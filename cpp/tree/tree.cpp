@@ -27,6 +27,14 @@ std::int64_t Tree::n_ungrown() const {
     return n;
 }
 
+std::vector<std::int8_t> Tree::unseen_to() const {
+    std::vector<std::int8_t> branches(size());
+    for (std::size_t node = 0; node < size(); ++node)
+        branches[node] = static_cast<std::int8_t>(route(Side::Unseen, static_cast<Branch>(missing_to[node]),
+                                                        static_cast<Branch>(larger_side[node])));
+    return branches;
+}
+
 void Tree::reserve_more(std::size_t nodes, std::size_t words, std::size_t surrogates) {
     for_each_node_array(
         [&](const char*, auto& array) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "grow/parameters.hpp"
+#include "common/parameters.hpp"
 #include "split/node_stats.hpp"
 #include "split/splitter.hpp"
 #include "split/surrogate.hpp"
@@ -67,6 +67,8 @@ struct Tree {
         (branch == Branch::Left ? left : branch == Branch::Right ? right : third)[node] = child;
     }
     std::int64_t n_ungrown() const;
+    /// Return where each split sends a category that it has not seen; Branch::None in leaves.
+    std::vector<std::int8_t> unseen_to() const;
     std::int64_t n_grown() const { return static_cast<std::int64_t>(size()) - n_fitted; }
 
     /// Reserve memory for further nodes, words of category sets and surrogates: appending them cannot throw

@@ -73,7 +73,8 @@ class Tree:
     ``column`` is -1 in a leaf. A child of -1 does not exist, one of -2 (UNGROWN) has not been grown yet.
     ``threshold``: left is value < threshold; -inf is "missing against observed"; NaN in categorical splits and leaves.
     ``missing_to`` (and ``surrogate_below``): 0 left, 1 right, 2 third, 3 both, 4 surrogates, -1 in a leaf.
-    ``larger_side``: 0 or 1, where a row without information goes unless missing_to is third or both.
+    ``larger_side``: 0 or 1, the side with more observed rows.
+    ``unseen_to``: where a category goes that the node has not seen.
     A categorical split owns ``2 * set_words`` words of ``sets`` from ``set_begin``: a bit per category number that goes
     left, then a bit per category number that goes right; a category in neither was not seen in the node.
     The surrogates of node i are ``surrogate_begin[i]:surrogate_begin[i + 1]`` of the ``surrogate_*`` arrays, best first.
@@ -91,6 +92,7 @@ class Tree:
     third: NDArray[np.int32]
     missing_to: NDArray[np.int8]
     larger_side: NDArray[np.int8]
+    unseen_to: NDArray[np.int8]
     left_fraction: NDArray[np.float64]
     depth: NDArray[np.int32]
     rows: NDArray[np.int64]

@@ -41,12 +41,12 @@ class BackgroundRows {
 /// split's own left and right branches for the background rows of the node whose value is observed. It
 /// depends on the tree, the background rows and the path of the node, but not on the order in which branches
 /// are grown.
-class MissingBranchGrower {
+class ThirdBranchGrower {
   public:
     /// `previous` is the sum of the preceding trees for each background row; without it no variance is
     /// estimated.
-    MissingBranchGrower(BinnedTree& tree, const BackgroundRows& background, const BinMapper& mapper,
-                        const GrowthParameters& params, std::span<const double> previous = {});
+    ThirdBranchGrower(BinnedTree& tree, const BackgroundRows& background, const BinMapper& mapper,
+                      const GrowthParameters& params, std::span<const double> previous = {});
 
     /// Traverse rows from the nodes `at` down to leaves, growing the branches that they need.
     void traverse(const BinnedRows& binned, std::span<const std::uint32_t> rows, std::int32_t* at);
@@ -80,7 +80,7 @@ class MissingBranchGrower {
     BinnedTree& tree_;
     const BackgroundRows& background_;
     const BinMapper& mapper_;
-    GrowthParameters params_;  // of third branches: not regularised
+    GrowthParameters params_;  // of third branches
     std::span<const double> previous_;
     std::unordered_map<std::int32_t, Subtree> subtrees_;  // by root
     std::size_t n_cached_rows_ = 0;

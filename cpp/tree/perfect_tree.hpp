@@ -9,16 +9,16 @@
 
 namespace tritree {
 
-/// The fitted part of a boosted tree, completed so that all leaves are equally deep: for rows without missing
-/// values, which never leave it. A step reads a column and a bin only, since node i has the children 2i
-/// (right) and 2i + 1 (left). A million complete rows take three fifths of the time that BinnedTree takes
-/// (100 trees of depth 6).
+/// The fitted part of a boosted tree as a perfect binary tree, whose leaves are all equally deep: for rows
+/// without missing values, which never leave it. A step reads a column and a bin only, since node i has the
+/// children 2i (right) and 2i + 1 (left). A million complete rows take three fifths of the time that
+/// BinnedTree takes (100 trees of depth 6).
 ///
 ///     [ - | 1 | 2 3 | 4 5 6 7 | ... ]  nodes; below a leaf, all rows go right
-class CompleteTree {
+class PerfectTree {
   public:
     /// Trees that are too deep or have categorical splits are not supported.
-    explicit CompleteTree(const BinnedTree& tree);
+    explicit PerfectTree(const BinnedTree& tree);
 
     bool is_supported() const { return !leaves_.empty(); }
     /// Find the leaves of consecutive complete rows.
@@ -37,14 +37,14 @@ class CompleteTree {
     int depth_ = 0;
 };
 
-/// Completed trees, and the columns that they use.
-class CompleteTrees {
+/// Perfect trees, and the columns that they use.
+class PerfectTrees {
   public:
-    CompleteTrees() = default;  ///< no trees
-    CompleteTrees(std::span<const BinnedTree* const> trees, const BinMapper& mapper);
+    PerfectTrees() = default;  ///< no trees
+    PerfectTrees(std::span<const BinnedTree* const> trees, const BinMapper& mapper);
 
     bool empty() const { return trees_.empty(); }
-    const CompleteTree& operator[](std::size_t i) const { return trees_[i]; }
+    const PerfectTree& operator[](std::size_t i) const { return trees_[i]; }
     /// Return the rows from `begin` to `end` with a missing value in a column that the trees use.
     std::vector<std::uint32_t> incomplete_rows(const BinnedRows& binned, std::size_t begin,
                                                std::size_t end) const;
@@ -55,7 +55,7 @@ class CompleteTrees {
         std::uint32_t missing_bin;
     };
 
-    std::vector<CompleteTree> trees_;
+    std::vector<PerfectTree> trees_;
     std::vector<UsedColumn> used_columns_;
 };
 

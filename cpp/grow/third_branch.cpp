@@ -1,4 +1,4 @@
-#include "grow/missing_branch.hpp"
+#include "grow/third_branch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,10 +11,6 @@ namespace tritree {
 namespace {
 
 constexpr std::size_t kMaxCachedRows = std::size_t{1} << 23;  // of subtrees; dropped ones are recomputed
-
-/// A third branch is fitted to predictions of the tree itself. There is no noise to overfit, so small leaves
-/// are better: 3 to 8 % less error than with 20 rows on three datasets.
-constexpr std::int64_t kMinSamplesLeaf = 2;
 
 }  // namespace
 
@@ -51,17 +47,17 @@ BackgroundRows::BackgroundRows(BinnedRows rows_, std::vector<double> weight_, co
     });
 }
 
-MissingBranchGrower::MissingBranchGrower(BinnedTree& tree, const BackgroundRows& background,
-                                         const BinMapper& mapper, const GrowthParameters& params,
-                                         std::span<const double> previous)
-    : tree_(tree), background_(background), mapper_(mapper), params_(params), previous_(previous) {
-    params_.l2 = 0;
-    params_.max_features = 1;
-    params_.min_samples_leaf = std::min(params_.min_samples_leaf, kMinSamplesLeaf);
-}
+ThirdBranchGrower::ThirdBranchGrower(BinnedTree& tree, const BackgroundRows& background,
+                                     const BinMapper& mapper, const GrowthParameters& params,
+                                     std::span<const double> previous)
+    : tree_(tree),
+      background_(background),
+      mapper_(mapper),
+      params_(params.for_third_branches()),
+      previous_(previous) {}
 
-void MissingBranchGrower::traverse(const BinnedRows& binned, std::span<const std::uint32_t> rows,
-                                   std::int32_t* at) {
+void ThirdBranchGrower::traverse(const BinnedRows& binned, std::span<const std::uint32_t> rows,
+                                 std::int32_t* at) {
     std::vector<std::uint32_t> pending(rows.begin(), rows.end());
     std::vector<std::int32_t> nodes(at, at + rows.size());
     std::vector<std::size_t> position(rows.size());
@@ -84,14 +80,14 @@ void MissingBranchGrower::traverse(const BinnedRows& binned, std::span<const std
     }
 }
 
-void MissingBranchGrower::grow_branches(std::vector<std::int32_t> nodes) {
+void ThirdBranchGrower::grow_branches(std::vector<std::int32_t> nodes) {
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     for (const std::int32_t node : nodes)
         if (tree_.needs_third(node) && !is_full()) grow(node);
 }
 
-void MissingBranchGrower::grow(std::int32_t node) {
+void ThirdBranchGrower::grow(std::int32_t node) {
     Subtree third;
     third.rows = sample(node, subtree_of(node));
     const std::vector<double> target = predictions_below(node, third.rows);
@@ -106,7 +102,7 @@ void MissingBranchGrower::grow(std::int32_t node) {
 /// Return the rows that a third branch is fitted to: those of the node that go left or right (a category that
 /// fit has not sampled goes to neither side). If there are too many, every k-th of them in the order of the
 /// nodes below, with an offset that depends on the path.
-std::vector<std::uint32_t> MissingBranchGrower::sample(std::int32_t node, const Subtree& subtree) const {
+std::vector<std::uint32_t> ThirdBranchGrower::sample(std::int32_t node, const Subtree& subtree) const {
     const PackedNode& packed = tree_.nodes[static_cast<std::size_t>(node)];
     const RowRange range = subtree.ranges[static_cast<std::size_t>(node - subtree.root)];
     std::vector<std::uint32_t> rows;
@@ -127,8 +123,8 @@ std::vector<std::uint32_t> MissingBranchGrower::sample(std::int32_t node, const 
 }
 
 /// Return the predictions of the left and right branch of a node for rows whose value is observed.
-std::vector<double> MissingBranchGrower::predictions_below(std::int32_t node,
-                                                           const std::vector<std::uint32_t>& rows) {
+std::vector<double> ThirdBranchGrower::predictions_below(std::int32_t node,
+                                                         const std::vector<std::uint32_t>& rows) {
     std::vector<std::int32_t> at(rows.size());
     const std::size_t column = tree_.nodes[static_cast<std::size_t>(node)].column;
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -141,7 +137,7 @@ std::vector<double> MissingBranchGrower::predictions_below(std::int32_t node,
 }
 
 /// Return the coarse bins of some background rows: consecutive rows stay in the cache.
-BinnedRows MissingBranchGrower::gather_coarse_rows(const std::vector<std::uint32_t>& rows) const {
+BinnedRows ThirdBranchGrower::gather_coarse_rows(const std::vector<std::uint32_t>& rows) const {
     const std::size_t n_columns = background_.rows.n_columns();
     BinnedRows gathered(rows.size(), background_.coarse.mapper);
     gathered.visit([&](auto* into) {
@@ -154,7 +150,7 @@ BinnedRows MissingBranchGrower::gather_coarse_rows(const std::vector<std::uint32
 }
 
 /// Grow a third branch below its root, the newest node, by squared error.
-void MissingBranchGrower::fit(Subtree& subtree, const std::vector<double>& target) {
+void ThirdBranchGrower::fit(Subtree& subtree, const std::vector<double>& target) {
     const std::size_t n = subtree.rows.size();
     subtree.ranges.assign(1, {0, n});
     if (n == 0) return;  // the root keeps the value of its parent
@@ -202,7 +198,7 @@ void MissingBranchGrower::fit(Subtree& subtree, const std::vector<double>& targe
 /// Estimate the variance of the prediction that is left in each node of a third branch. The variance of a sum
 /// over trees is the sum over trees t of Cov(t, t + 2 * (sum of the trees before t)): each tree contributes
 /// one term, estimated on rows whose values are observed.
-void MissingBranchGrower::estimate_variance(const Subtree& subtree) {
+void ThirdBranchGrower::estimate_variance(const Subtree& subtree) {
     const std::size_t n = subtree.rows.size();
     std::vector<std::int32_t> at(n, 0);
     tree_.traverse(background_.rows, subtree.rows, at.data());  // needs no branch that fit has not grown
@@ -230,7 +226,7 @@ void MissingBranchGrower::estimate_variance(const Subtree& subtree) {
 }
 
 /// Convert splits by coarse bins to splits by bins.
-void MissingBranchGrower::to_fine_bins(std::int32_t first) {
+void ThirdBranchGrower::to_fine_bins(std::int32_t first) {
     for (auto node = static_cast<std::size_t>(first); node < tree_.size(); ++node) {
         PackedNode& packed = tree_.nodes[node];
         if (tree_.tree.is_leaf(node)) continue;
@@ -243,7 +239,7 @@ void MissingBranchGrower::to_fine_bins(std::int32_t first) {
 }
 
 /// Return the root of the binary subtree that a node is in.
-std::int32_t MissingBranchGrower::root_of(std::int32_t node) const {
+std::int32_t ThirdBranchGrower::root_of(std::int32_t node) const {
     for (;;) {
         const std::int32_t parent = tree_.parent[static_cast<std::size_t>(node)];
         if (parent < 0) return node;
@@ -254,7 +250,7 @@ std::int32_t MissingBranchGrower::root_of(std::int32_t node) const {
 }
 
 /// Return the end of the consecutive nodes of a binary subtree.
-std::int32_t MissingBranchGrower::end_of(std::int32_t root) const {
+std::int32_t ThirdBranchGrower::end_of(std::int32_t root) const {
     if (root == 0) return tree_.tree.n_fitted;
     auto node = static_cast<std::size_t>(root) + 1;
     for (; node < tree_.size(); ++node) {
@@ -267,7 +263,7 @@ std::int32_t MissingBranchGrower::end_of(std::int32_t root) const {
 }
 
 /// Return the columns that a subtree may use: not those whose third branch it is in.
-std::vector<std::int32_t> MissingBranchGrower::usable_columns(std::int32_t root) const {
+std::vector<std::int32_t> ThirdBranchGrower::usable_columns(std::int32_t root) const {
     std::vector<bool> used(mapper_.n_columns());
     for (; root != 0; root = root_of(tree_.parent[static_cast<std::size_t>(root)])) {
         const std::int32_t parent = tree_.parent[static_cast<std::size_t>(root)];
@@ -279,7 +275,7 @@ std::vector<std::int32_t> MissingBranchGrower::usable_columns(std::int32_t root)
     return columns;
 }
 
-const MissingBranchGrower::Subtree& MissingBranchGrower::subtree_of(std::int32_t node) {
+const ThirdBranchGrower::Subtree& ThirdBranchGrower::subtree_of(std::int32_t node) {
     const std::int32_t root = root_of(node);
     if (const auto cached = subtrees_.find(root); cached != subtrees_.end()) return cached->second;
     if (n_cached_rows_ > kMaxCachedRows) {
@@ -303,7 +299,7 @@ const MissingBranchGrower::Subtree& MissingBranchGrower::subtree_of(std::int32_t
 }
 
 /// Recompute the rows of a subtree, given that the subtree above it is cached.
-MissingBranchGrower::Subtree MissingBranchGrower::restore_subtree(std::int32_t root) const {
+ThirdBranchGrower::Subtree ThirdBranchGrower::restore_subtree(std::int32_t root) const {
     Subtree subtree;
     subtree.root = root;
     if (root == 0) {
@@ -318,7 +314,7 @@ MissingBranchGrower::Subtree MissingBranchGrower::restore_subtree(std::int32_t r
 }
 
 /// Put the rows of a subtree into the order of its nodes, as they were when it was grown.
-void MissingBranchGrower::partition_subtree(Subtree& subtree) const {
+void ThirdBranchGrower::partition_subtree(Subtree& subtree) const {
     const std::int32_t end = end_of(subtree.root);
     subtree.ranges.assign(static_cast<std::size_t>(end - subtree.root), {});
     subtree.ranges[0] = {0, subtree.rows.size()};

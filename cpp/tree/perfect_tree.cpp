@@ -1,4 +1,4 @@
-#include "tree/complete_tree.hpp"
+#include "tree/perfect_tree.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@ constexpr std::size_t kLanes = 8;  // rows traversed at once, to hide memory lat
 
 }  // namespace
 
-CompleteTree::CompleteTree(const BinnedTree& tree) {
+PerfectTree::PerfectTree(const BinnedTree& tree) {
     if (tree.has_categories) return;
     for (std::int32_t node = 0; node < tree.tree.n_fitted; ++node)
         depth_ = std::max(depth_, static_cast<int>(tree.tree.depth[static_cast<std::size_t>(node)]));
@@ -21,7 +21,7 @@ CompleteTree::CompleteTree(const BinnedTree& tree) {
     fill(tree, 0, 1);
 }
 
-void CompleteTree::fill(const BinnedTree& tree, std::int32_t node, std::size_t position) {
+void PerfectTree::fill(const BinnedTree& tree, std::int32_t node, std::size_t position) {
     if (tree.is_leaf(node)) {
         while (position < splits_.size()) position *= 2;  // no bin is below 0: all rows go right
         leaves_[position - splits_.size()] = node;
@@ -33,8 +33,8 @@ void CompleteTree::fill(const BinnedTree& tree, std::int32_t node, std::size_t p
     fill(tree, packed.next[1], 2 * position);
 }
 
-void CompleteTree::traverse(const BinnedRows& binned, std::size_t begin, std::size_t end,
-                            std::int32_t* nodes) const {
+void PerfectTree::traverse(const BinnedRows& binned, std::size_t begin, std::size_t end,
+                           std::int32_t* nodes) const {
     const std::size_t n_columns = binned.n_columns();
     const Split* const splits = splits_.data();
     const std::int32_t* const leaves = leaves_.data();
@@ -61,7 +61,7 @@ void CompleteTree::traverse(const BinnedRows& binned, std::size_t begin, std::si
     });
 }
 
-CompleteTrees::CompleteTrees(std::span<const BinnedTree* const> trees, const BinMapper& mapper) {
+PerfectTrees::PerfectTrees(std::span<const BinnedTree* const> trees, const BinMapper& mapper) {
     std::vector<bool> is_used(mapper.n_columns());
     for (const BinnedTree* tree : trees) {
         trees_.emplace_back(*tree);
@@ -72,8 +72,8 @@ CompleteTrees::CompleteTrees(std::span<const BinnedTree* const> trees, const Bin
         if (is_used[j]) used_columns_.push_back({j, mapper.columns[j].missing_bin()});
 }
 
-std::vector<std::uint32_t> CompleteTrees::incomplete_rows(const BinnedRows& binned, std::size_t begin,
-                                                          std::size_t end) const {
+std::vector<std::uint32_t> PerfectTrees::incomplete_rows(const BinnedRows& binned, std::size_t begin,
+                                                         std::size_t end) const {
     std::vector<std::uint32_t> rows;
     binned.visit([&](const auto* first) {
         for (std::size_t row = begin; row < end; ++row) {
