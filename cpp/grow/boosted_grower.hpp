@@ -142,6 +142,8 @@ class BoostedGrower {
         Cell total;
         ColumnsHistogram<Cell> histogram;
         std::optional<GradientSplit> split;
+
+        double gain() const { return split->gain; }
     };
     using Children = std::array<Entry, 2>;
 

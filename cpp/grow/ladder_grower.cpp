@@ -27,8 +27,6 @@ LadderGrower::LadderGrower(std::shared_ptr<const TrainingData> data, const Growt
       finder_(binned_, data_->target, params_, false),
       complete_finder_(binned_, data_->target, params_, true) {
     tree.n_outputs = params.n_outputs();
-    if (params.missing == Strategy::Surrogate && tree.surrogate_begin.empty())
-        tree.surrogate_begin.assign(1, 0);
 }
 
 std::vector<std::uint32_t> LadderGrower::sampled_rows() const {
@@ -62,67 +60,88 @@ ExpandEntry LadderGrower::make_child(std::int32_t node, Branch branch) const {
     return child;
 }
 
-/// Append entries to the tree, in their order.
-void LadderGrower::append_nodes(std::vector<ExpandEntry>& entries) {
-    std::size_t words = 0, surrogates = 0;
-    for (const ExpandEntry& entry : entries) {
-        if (!entry.ladder.splits.empty()) words += entry.ladder.splits[0].sets.words().size();
-        for (const Surrogate& surrogate : entry.surrogates) words += surrogate.sets.words().size();
-        surrogates += entry.surrogates.size();
+void LadderGrower::grow_binary_tree(int n_threads, const std::function<void()>& check_signals) {
+    ExpandQueue<ExpandEntry> queue(true);
+    std::vector<ExpandEntry> entries, parents;
+    entries.push_back(make_root());
+    std::vector<SiblingPair> pairs(1);
+    pairs[0].larger = &entries[0];
+    std::vector<SubtreeNode> subtree_roots;
+    std::vector<std::vector<Surrogate>> surrogates;  // by node
+    for (std::int64_t n_leaves = 1; !entries.empty(); ++n_leaves) {
+        if (check_signals) check_signals();
+        for (ExpandEntry& entry : entries)
+            entry.keeps_histograms = params_.missing != Strategy::Fractional &&
+                                     keeps_histograms(entry.depth, entry.ladder.rows.size());
+        finder_.find_splits(entries, pairs, n_threads);
+        append_nodes(entries);
+        if (n_leaves == 1) queue.set_tolerance(tie_tolerance(0));
+        surrogates.resize(tree.size());
+        parents = next_entries(std::move(entries), queue, n_leaves);
+        for (ExpandEntry& entry : parents) {
+            if (entry.keeps_histograms) planned_integers_ -= finder_.max_cached_size(tree.rows[entry.node]);
+            if (entry.splits.empty()) continue;
+            surrogates[entry.node] = std::move(entry.surrogates);
+            apply_split(entry);
+        }
+        entries = make_children(parents);
+        if (finder_.grows_small_subtrees()) take_small_subtrees(entries, subtree_roots);
+        pairs = make_pairs(entries);
     }
-    tree.reserve_more(entries.size(), words, surrogates);
+    grow_small_subtrees(subtree_roots, n_threads, check_signals);
+    if (params_.missing == Strategy::Surrogate) tree.set_surrogates(surrogates);
+    finder_.free_buffers();
+}
+
+/// Return the entries to be split next: all that were grown last, a level of the tree; or, if the number of
+/// leaves is limited, the best of all that wait in the queue.
+std::vector<ExpandEntry> LadderGrower::next_entries(std::vector<ExpandEntry> grown,
+                                                    ExpandQueue<ExpandEntry>& queue,
+                                                    std::int64_t n_leaves) const {
+    if (params_.max_leaf_nodes == 0) return grown;
+    for (ExpandEntry& entry : grown)
+        if (!entry.splits.empty()) queue.push(std::move(entry));
+    std::vector<ExpandEntry> best;
+    if (!queue.empty() && n_leaves < params_.max_leaf_nodes) best.push_back(queue.pop());
+    return best;
+}
+
+/// Append entries to the tree as leaves, in their order.
+void LadderGrower::append_nodes(std::span<ExpandEntry> entries) {
+    std::size_t words = 0;
+    for (const ExpandEntry& entry : entries)
+        if (!entry.splits.empty()) words += entry.splits[0].sets.words().size();
+    tree.reserve_more(entries.size(), words);
     reserve_more(positions, entries.size());
     reserve_more(ladders, entries.size());
     reserve_more(unfinished_, entries.size());
     reserve_more(row_owners_, entries.size());
     for (ExpandEntry& entry : entries) {
-        const std::int32_t node = tree.add_leaf(entry.stats, entry.depth);
         const auto ladder = static_cast<std::int32_t>(ladders.size());
-        tree.add_surrogates(entry.surrogates);
         const BranchRef parent = entry.ladder.parent;
-        if (parent.node != kNone) tree.set_child(parent.node, parent.branch, node);
-        entry.ladder.node = node;
+        entry.node = entry.ladder.node = tree.add_leaf(entry.stats, entry.depth);
+        if (parent.node != kNone) tree.set_child(parent.node, parent.branch, entry.node);
         positions.push_back({ladder, 0});
         auto own_rows = std::move(entry.ladder.own_rows);
         if (!own_rows.empty()) entry.ladder.rows = {};
         ladders.push_back(std::move(entry.ladder));
-        if (ladders[ladder].splits.empty()) continue;
-        tree.set_split(node, ladders[ladder].splits[0]);
-        unfinished_.push_back(ladder);
+        if (entry.splits.empty()) continue;
         // If the children will be leaves, their cells will most likely suffice to compute their statistics,
         // too.
-        const bool cells_suffice = entry.stats.from_cell && !ladders[ladder].splits[0].child_cells.empty();
+        const bool cells_suffice = entry.stats.from_cell && !entry.splits[0].child_cells.empty();
         const bool needs_rows = splits_below(entry.depth) || !cells_suffice;
         if (splits_below(entry.depth))
-            for (SplitInfo& split : ladders[ladder].splits) split.child_cells = CellSums();
+            for (SplitInfo& split : entry.splits) split.child_cells = CellSums();
         if (!own_rows.empty() && needs_rows) set_own_rows(ladder, std::move(own_rows));
     }
 }
 
-void LadderGrower::grow_binary_tree(int n_threads, const std::function<void()>& check_signals) {
-    std::vector<ExpandEntry> level;
-    level.push_back(make_root());
-    std::vector<SiblingPair> pairs(1);
-    pairs[0].larger = &level[0];
-    std::vector<Histograms> parents;
-    std::vector<SubtreeNode> subtree_roots;
-    while (!level.empty()) {
-        if (check_signals) check_signals();
-        planned_integers_ = 0;
-        for (ExpandEntry& entry : level)
-            entry.keeps_histograms = params_.missing != Strategy::Fractional &&
-                                     keeps_histograms(entry.depth, entry.ladder.rows.size());
-        finder_.find_splits(level, pairs, n_threads);
-        const auto first = static_cast<std::int32_t>(tree.size());
-        append_nodes(level);
-        parents.clear();
-        for (ExpandEntry& entry : level) parents.push_back(std::move(entry.histograms));
-        level = make_children(level, first);
-        if (finder_.grows_small_subtrees()) take_small_subtrees(level, subtree_roots);
-        pairs = make_pairs(level, parents, first);
-    }
-    grow_small_subtrees(subtree_roots, n_threads, check_signals);
-    finder_.free_buffers();
+/// Turn the leaf of an entry into a split, the first of its ladder.
+void LadderGrower::apply_split(ExpandEntry& entry) {
+    const std::int32_t ladder = positions[entry.node].ladder;
+    tree.set_split(entry.node, entry.splits[0]);
+    ladders[ladder].splits = std::move(entry.splits);
+    unfinished_.push_back(ladder);
 }
 
 /// Return whether a node with at most `n_rows` rows keeps its histograms for its children, within the memory
@@ -133,53 +152,45 @@ bool LadderGrower::keeps_histograms(std::int32_t depth, std::size_t n_rows) {
     return planned_integers_ <= kMaxCachedIntegers;
 }
 
-/// Return the children of the nodes of a level that split; `first` is its first node.
-std::vector<ExpandEntry> LadderGrower::make_children(const std::vector<ExpandEntry>& level,
-                                                     std::int32_t first) {
+/// Return the children of entries that have been split.
+std::vector<ExpandEntry> LadderGrower::make_children(const std::vector<ExpandEntry>& parents) const {
     std::vector<ExpandEntry> children;
-    children.reserve(2 *
-                     static_cast<std::size_t>(std::count_if(
-                         level.begin(), level.end(), [](const ExpandEntry& entry) { return !entry.leaf; })));
-    for (std::size_t i = 0; i < level.size(); ++i) {
-        const std::int32_t node = first + static_cast<std::int32_t>(i);
-        if (tree.is_leaf(node)) continue;
-        const Ladder& ladder = ladders[positions[node].ladder];
+    const auto is_split = [&](const ExpandEntry& entry) { return !tree.is_leaf(entry.node); };
+    children.reserve(2 * static_cast<std::size_t>(std::count_if(parents.begin(), parents.end(), is_split)));
+    for (const ExpandEntry& parent : parents) {
+        if (!is_split(parent)) continue;
+        const Ladder& ladder = ladders[positions[parent.node].ladder];
         for (const Branch branch : {Branch::Left, Branch::Right}) {
-            ExpandEntry child = make_child(node, branch);
+            ExpandEntry& child = children.emplace_back(make_child(parent.node, branch));
+            if (!parent.histograms.empty()) child.parent_histograms = &parent.histograms;
             if (params_.missing == Strategy::Fractional) {
-                child.fractional = fractional_rows(level[i].fractional, binned_, ladder.splits[0], branch);
+                child.fractional = fractional_rows(parent.fractional, binned_, ladder.splits[0], branch);
                 child.ladder.rows = child.fractional.rows;
             } else {
                 child.ladder.rows = branch == Branch::Left
                                         ? ladder.rows.first(ladder.sizes.left)
                                         : ladder.rows.subspan(ladder.sizes.left, ladder.sizes.right);
             }
-            children.push_back(std::move(child));
         }
     }
     return children;
 }
 
-/// Return the children of a level in pairs, with the histograms of their parents.
-std::vector<SiblingPair> LadderGrower::make_pairs(std::vector<ExpandEntry>& children,
-                                                  const std::vector<Histograms>& parents,
-                                                  std::int32_t first) const {
+/// Return children in pairs, with the histograms of their parents.
+std::vector<SiblingPair> LadderGrower::make_pairs(std::vector<ExpandEntry>& children) const {
     std::vector<SiblingPair> pairs;
     pairs.reserve(children.size() / 2);
     for (std::size_t i = 0; i < children.size(); i += 2) {
-        SiblingPair pair;
+        SiblingPair& pair = pairs.emplace_back();
         pair.node = children[i].ladder.parent.node;
         pair.smaller = &children[i];
         pair.larger = &children[i + 1];
         if (pair.smaller->ladder.rows.size() > pair.larger->ladder.rows.size())
             std::swap(pair.smaller, pair.larger);
-        const Histograms& histograms = parents[pair.node - first];
-        if (!histograms.empty()) {
-            const Ladder& ladder = ladders[positions[pair.node].ladder];
-            pair.parent = &histograms;
-            pair.rest.rows = ladder.rows.subspan(ladder.sizes.left + ladder.sizes.right);
-        }
-        pairs.push_back(std::move(pair));
+        pair.parent = children[i].parent_histograms;
+        if (pair.parent == nullptr) continue;
+        const Ladder& ladder = ladders[positions[pair.node].ladder];
+        pair.rest.rows = ladder.rows.subspan(ladder.sizes.left + ladder.sizes.right);
     }
     return pairs;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/binned_columns.hpp"
+#include "grow/expand_queue.hpp"
 #include "grow/ladder.hpp"
 #include "grow/small_subtree.hpp"
 #include "grow/split_finder.hpp"
@@ -34,8 +35,8 @@ class LadderGrower {
     LadderGrower(const LadderGrower&) = delete;
     LadderGrower& operator=(const LadderGrower&) = delete;
 
-    /// Grow the root and, level by level, the children of the first split of each ladder; `check_signals` may
-    /// throw to interrupt.
+    /// Grow the root and the children of the first split of each ladder, level by level, or best first if the
+    /// number of leaves is limited; `check_signals` may throw to interrupt.
     void grow_binary_tree(int n_threads, const std::function<void()>& check_signals = {});
     /// Grow the given branches that have not been grown yet.
     void grow(std::vector<BranchRef> branches, int n_threads);
@@ -70,10 +71,16 @@ class LadderGrower {
     // growth by fit
     ExpandEntry make_root();
     ExpandEntry make_child(std::int32_t node, Branch branch) const;
-    std::vector<ExpandEntry> make_children(const std::vector<ExpandEntry>& level, std::int32_t first);
-    std::vector<SiblingPair> make_pairs(std::vector<ExpandEntry>& children,
-                                        const std::vector<Histograms>& parents, std::int32_t first) const;
-    void append_nodes(std::vector<ExpandEntry>& entries);
+    std::vector<ExpandEntry> make_children(const std::vector<ExpandEntry>& parents) const;
+    std::vector<SiblingPair> make_pairs(std::vector<ExpandEntry>& children) const;
+    std::vector<ExpandEntry> next_entries(std::vector<ExpandEntry> grown, ExpandQueue<ExpandEntry>& queue,
+                                          std::int64_t n_leaves) const;
+    /// Return by how much gains may differ in the subtree of a node and be equal.
+    double tie_tolerance(std::int32_t node) const {
+        return kNegligible * finder_.stats_builder().scaled_loss(tree.loss[node]);
+    }
+    void append_nodes(std::span<ExpandEntry> entries);
+    void apply_split(ExpandEntry& entry);
     void take_small_subtrees(std::vector<ExpandEntry>& children,
                              std::vector<SubtreeNode>& subtree_roots) const;
     void grow_small_subtrees(std::vector<SubtreeNode>& subtree_roots, int n_threads,
@@ -86,8 +93,12 @@ class LadderGrower {
     void grow_branches(std::vector<BranchRef> branches, int n_threads);
     std::vector<BranchRef> find_ungrown(std::int64_t max_branches);
     void complete_ladders(std::span<const BranchRef> branches, int n_threads);
-    void grow_third(std::int32_t node);
-    void grow_children(std::span<const BranchRef> branches, HistogramCache& cache, int n_threads);
+    std::int32_t add_third(std::int32_t node);
+    void grow_limited_third(std::int32_t node, int n_threads);
+    std::int64_t max_third_leaves(std::int32_t node) const;
+    std::int64_t count_leaves(std::int32_t node) const;
+    std::vector<ExpandEntry> grow_children(std::span<const BranchRef> branches, HistogramCache& cache,
+                                           int n_threads);
     void grow_leaves(std::span<const BranchRef> branches, int n_threads);
     void stats_from_rows(std::span<const BranchRef> branches, std::span<std::optional<NodeStats>> leaves,
                          int n_threads);

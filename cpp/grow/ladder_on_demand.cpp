@@ -37,8 +37,13 @@ void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads)
     std::erase_if(branches,
                   [&](const BranchRef& ref) { return tree.child(ref.node, ref.branch) != kUngrown; });
     complete_ladders(branches, n_threads);
-    for (const auto& [node, branch] : branches)
-        if (branch == Branch::Third) grow_third(node);
+    for (const auto& [node, branch] : branches) {
+        if (branch != Branch::Third) continue;
+        if (params_.max_leaf_nodes > 0)
+            grow_limited_third(node, n_threads);
+        else
+            tree.set_child(node, Branch::Third, add_third(node));
+    }
     std::erase_if(branches, [](const BranchRef& ref) { return ref.branch == Branch::Third; });
     if (branches.empty()) return;
 
@@ -61,7 +66,12 @@ void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads)
             continue;
         const auto batch = std::span(branches).subspan(begin, end - begin);
         drop_old_rows();
-        batch_may_split ? grow_children(batch, cache, n_threads) : grow_leaves(batch, n_threads);
+        if (batch_may_split) {
+            for (ExpandEntry& child : grow_children(batch, cache, n_threads))
+                if (!child.splits.empty()) apply_split(child);
+        } else {
+            grow_leaves(batch, n_threads);
+        }
         for (const BranchRef& ref : batch) cache.erase(ladder_of(ref));
         begin = end;
         rows = 0;
@@ -92,16 +102,77 @@ void LadderGrower::complete_ladders(std::span<const BranchRef> branches, int n_t
     }
 }
 
-void LadderGrower::grow_third(std::int32_t node) {
+/// Append the third branch of a node: the next split of its ladder, or a leaf; return its index.
+std::int32_t LadderGrower::add_third(std::int32_t node) {
     const LadderPosition position = positions[node];
     const auto& splits = ladders[position.ladder].splits;
     const bool is_split = static_cast<std::size_t>(position.rank) + 1 < splits.size();
     tree.reserve_more(1, is_split ? splits[position.rank + 1].sets.words().size() : 0);
     reserve_more(positions, 1);
-    const std::int32_t third_node = tree.add_third(node);
-    tree.set_child(node, Branch::Third, third_node);
+    const std::int32_t third = tree.add_third(node);
     positions.push_back({position.ladder, position.rank + 1});
-    if (is_split) tree.set_split(third_node, splits[position.rank + 1]);
+    if (is_split) tree.set_split(third, splits[position.rank + 1]);
+    return third;
+}
+
+/// Grow the third branch of a node as a binary tree of its own, best first; not at all if that might exceed
+/// the maximum number of nodes.
+void LadderGrower::grow_limited_third(std::int32_t node, int n_threads) {
+    const std::int64_t max_leaves =
+        std::min(max_third_leaves(node), tree.rows[node] / params_.min_samples_leaf);
+    if (2 * max_leaves - 1 > params_.max_third_nodes - tree.n_grown()) return;
+    const std::int32_t third = add_third(node);
+    ExpandQueue<ExpandEntry> queue(true, tie_tolerance(node));
+    cached_histograms_.clear();
+    planned_integers_ = 0;
+    const auto expand = [&](std::int32_t parent) {
+        drop_old_rows();
+        for (ExpandEntry& child :
+             grow_children(std::array{BranchRef{parent, Branch::Left}, BranchRef{parent, Branch::Right}},
+                           cached_histograms_, n_threads))
+            if (!child.splits.empty()) queue.push(std::move(child));
+    };
+    if (!tree.is_leaf(third)) expand(third);
+    for (std::int64_t n_leaves = 2; !queue.empty() && n_leaves < max_leaves; ++n_leaves) {
+        ExpandEntry entry = queue.pop();
+        apply_split(entry);
+        expand(entry.node);
+        cached_histograms_.erase(positions[entry.node].ladder);
+    }
+    cached_histograms_.clear();
+    tree.set_child(node, Branch::Third, third);  // last: if growth fails, it can be tried again
+}
+
+/// Return the maximum number of leaves of the third branch of a node: as many as its binary tree may have in
+/// place of those below the left and the right branch.
+std::int64_t LadderGrower::max_third_leaves(std::int32_t node) const {
+    std::int64_t max_leaves = params_.max_leaf_nodes;
+    for (;;) {
+        max_leaves += count_leaves(node);
+        while (positions[node].rank == 0 && node != 0) node = ladders[positions[node].ladder].parent.node;
+        max_leaves -= count_leaves(node);
+        if (node == 0) return max_leaves;
+        // the root of a third branch, whose own limit follows from the node that it belongs to
+        const auto [ladder, rank] = positions[node];
+        node = ladders[ladder].node;
+        for (std::int32_t above = 1; above < rank; ++above) node = tree.third[node];
+    }
+}
+
+/// Return the number of leaves below the left and the right branch of a node, third branches not included.
+std::int64_t LadderGrower::count_leaves(std::int32_t node) const {
+    std::int64_t n_leaves = 0;
+    std::vector<std::int32_t> pending{node};
+    while (!pending.empty()) {
+        const std::int32_t next = pending.back();
+        pending.pop_back();
+        if (tree.is_leaf(next)) {
+            ++n_leaves;
+            continue;
+        }
+        for (const std::int32_t child : {tree.left[next], tree.right[next]}) pending.push_back(child);
+    }
+    return n_leaves;
 }
 
 /// Grow children at maximum depth: only their statistics are needed.
@@ -169,7 +240,9 @@ void LadderGrower::stats_from_rows(std::span<const BranchRef> branches,
     });
 }
 
-void LadderGrower::grow_children(std::span<const BranchRef> branches, HistogramCache& cache, int n_threads) {
+/// Grow children that may split, as leaves with the splits that were found for them.
+std::vector<ExpandEntry> LadderGrower::grow_children(std::span<const BranchRef> branches,
+                                                     HistogramCache& cache, int n_threads) {
     std::vector<ExpandEntry> entries;
     entries.reserve(branches.size());  // pairs point into it
     std::vector<SiblingPair> pairs;
@@ -195,6 +268,7 @@ void LadderGrower::grow_children(std::span<const BranchRef> branches, HistogramC
         if (entries[i].histograms.empty()) continue;
         cached_histograms_.emplace(first + static_cast<std::int32_t>(i), std::move(entries[i].histograms));
     }
+    return entries;
 }
 
 /// Return the rows of a ladder, partitioned by one of its splits.

@@ -237,7 +237,7 @@ void SplitFinder::find_best_split(ExpandEntry& entry, const ColumnTask& task,
     if (!entry.best.empty())
         entry.best[task.number] = std::move(split);
     else if (split)
-        keep_if_best(entry.ladder.splits, std::move(*split), entry.stats.scaled_loss);
+        keep_if_best(entry.splits, std::move(*split), entry.stats.scaled_loss);
     cells.trim(kMaxReused);
     if (entry.keeps_histograms && keeps_histogram(histogram.size(), entry.data.size()))
         entry.histograms[task.number] = histogram;
@@ -255,7 +255,7 @@ void SplitFinder::keep_if_best(std::vector<SplitInfo>& splits, SplitInfo split, 
 
 /// Sort the splits into a ladder; of a ladder grown by fit, partition the rows by the first.
 void SplitFinder::finish(ExpandEntry& entry) const {
-    auto& splits = entry.ladder.splits;
+    auto& splits = entry.splits;
     if (params_.has_third() && !entry.ladder.first_split_only) splits.reserve(entry.best.size());
     for (auto& split : entry.best)
         if (split) splits.push_back(std::move(*split));

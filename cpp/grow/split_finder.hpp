@@ -17,11 +17,14 @@ namespace tritree {
 
 using Histograms = std::vector<Histogram>;  ///< one per column; empty if not cached
 
-/// A node that is being grown.
+/// A node that is being grown. First its splits are searched, then it becomes a leaf of the tree, and then it
+/// is split, if it is its turn.
 struct ExpandEntry {
+    std::int32_t node = kNone;  ///< once it is in the tree
     std::int32_t depth = 0;
-    Ladder ladder;
+    Ladder ladder;                                  ///< until it is in the tree
     const FixedPointScale* parent_scale = nullptr;  ///< the root has none
+    const Histograms* parent_histograms = nullptr;  ///< where cached
     bool keeps_histograms = false;
     FractionalRows fractional;  ///< strategy fractional: the rows, from which the children take theirs
     // results of the split search
@@ -31,7 +34,10 @@ struct ExpandEntry {
     std::vector<std::int32_t> columns;           ///< to be searched, in ascending order
     std::vector<std::optional<SplitInfo>> best;  ///< per column; empty if the ladder keeps the best at once
     Histograms histograms;
+    std::vector<SplitInfo> splits;  ///< of the ladder, until the node is split
     std::vector<Surrogate> surrogates;
+
+    double gain() const { return splits[0].gain; }
 };
 
 /// The children of a node that are grown together. If the histograms of the parent are cached, only the
@@ -76,8 +82,8 @@ class SplitFinder {
     const BinnedColumns& binned() const { return binned_; }
     /// Return whether the nodes below small ones can be grown as small subtrees.
     bool grows_small_subtrees() const {
-        return params_.keep_best_split_only && params_.missing != Strategy::Fractional &&
-               params_.missing != Strategy::Surrogate;
+        return params_.keep_best_split_only && params_.max_leaf_nodes == 0 &&
+               params_.missing != Strategy::Fractional && params_.missing != Strategy::Surrogate;
     }
     /// Return the best split of a single node, in a vector that is empty if the node stays a leaf.
     std::vector<SplitInfo> first_split(const NodeSamples& data, const NodeStats& stats, std::int32_t depth,

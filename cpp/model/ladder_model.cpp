@@ -187,8 +187,9 @@ bool LadderModel::grow_next_branches(LadderTree& ladder_tree, const TableView& t
         std::erase_if(branches, std::not_fn(is_third));
     const std::int64_t room = params_.max_third_nodes - tree.n_grown();
     if (static_cast<std::int64_t>(branches.size()) > room) branches.resize(static_cast<std::size_t>(room));
+    const std::size_t before = tree.size();
     ladder_tree.grower->grow(std::move(branches), n_threads);
-    return true;
+    return tree.size() > before;  // a third branch with too many leaves for the limit is not grown
 }
 
 void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,

@@ -101,6 +101,8 @@ std::vector<Tree> load_trees(const TreesState& state, const GrowthParameters& pa
         node += n;
         surrogate += n_surrogates;
         require_valid(tree.validate(params, static_cast<std::int32_t>(n_columns)));
+        // files of format 1 have it for every strategy; a tree that grows does not
+        if (params.missing != Strategy::Surrogate) tree.surrogate_begin.clear();
     }
     require(word == state.all.sets.size() && begin == state.all.surrogate_begin.size(),
             "more entries than the trees have");
@@ -259,6 +261,8 @@ void check_positions(const LadderGrower& grower) {
             require(is_split_of(grower.ladders[ladder].splits[rank], tree, node),
                     "ladder does not match the split");
         for (const std::int32_t child : {tree.left[node], tree.right[node]}) {
+            require(child != kUngrown || grower.params().max_leaf_nodes == 0,
+                    "ungrown branch of a tree that grows best first");
             if (child < 0) continue;
             require(grower.positions[child].rank == 0, "child out of place");
             if (grower.positions[child].ladder < 0 || grower.positions[child].ladder >= n_ladders) continue;

@@ -106,6 +106,10 @@ class NodeStatsBuilder {
     NodeStatsBuilder(const Target& target, const GrowthParameters& params, bool complete);
 
     const CellLayout& layout() const { return layout_; }
+    /// Return a loss, given in the user's unit, in the unit of the criterion's gains.
+    double scaled_loss(double loss) const {
+        return loss * weight_scale_ * (full_.n_classes > 0 ? 1 : y_scale_ * y_scale_);
+    }
     /// Fill in the scale of a node (`parent`'s, if that is fine enough) and its samples; return its
     /// statistics.
     NodeStats read(NodeSamples& node, const FixedPointScale* parent) const;

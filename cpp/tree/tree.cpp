@@ -35,7 +35,7 @@ std::vector<std::int8_t> Tree::unseen_to() const {
     return branches;
 }
 
-void Tree::reserve_more(std::size_t nodes, std::size_t words, std::size_t surrogates) {
+void Tree::reserve_more(std::size_t nodes, std::size_t words) {
     for_each_node_array(
         [&](const char*, auto& array) {
             if (array.empty() && size() > 0) return;  // does not apply to this tree
@@ -44,9 +44,6 @@ void Tree::reserve_more(std::size_t nodes, std::size_t words, std::size_t surrog
         },
         *this);
     tritree::reserve_more(sets, words);
-    if (!surrogate_begin.empty()) tritree::reserve_more(surrogate_begin, nodes);
-    for_each_surrogate_array([&](const char*, auto& array) { tritree::reserve_more(array, surrogates); },
-                             *this);
 }
 
 std::int32_t Tree::add_leaf(const NodeStats& stats, std::int32_t at_depth) {
@@ -62,7 +59,6 @@ std::int32_t Tree::add_leaf(const NodeStats& stats, std::int32_t at_depth) {
     weight.push_back(stats.weight);
     loss.push_back(stats.loss);
     value.insert(value.end(), stats.value.begin(), stats.value.end());
-    if (!surrogate_begin.empty()) surrogate_begin.push_back(surrogate_begin.back());
     return node;
 }
 
@@ -96,15 +92,18 @@ void Tree::set_split(std::int32_t node, const SplitInfo& info) {
     left_fraction[node] = info.left_fraction;
 }
 
-void Tree::add_surrogates(const std::vector<Surrogate>& surrogates) {
-    for (const Surrogate& s : surrogates) {
-        surrogate.column.push_back(s.column);
-        surrogate.threshold.push_back(s.categorical ? kNan : s.threshold);
-        surrogate.set_begin.push_back(s.categorical ? add_sets(s.sets) : -1);
-        surrogate.set_words.push_back(static_cast<std::int32_t>(s.sets.words().size() / 2));
-        surrogate_below.push_back(static_cast<std::int8_t>(s.below));
+void Tree::set_surrogates(const std::vector<std::vector<Surrogate>>& by_node) {
+    surrogate_begin.assign(1, 0);
+    for (const std::vector<Surrogate>& surrogates : by_node) {
+        for (const Surrogate& s : surrogates) {
+            surrogate.column.push_back(s.column);
+            surrogate.threshold.push_back(s.categorical ? kNan : s.threshold);
+            surrogate.set_begin.push_back(s.categorical ? add_sets(s.sets) : -1);
+            surrogate.set_words.push_back(static_cast<std::int32_t>(s.sets.words().size() / 2));
+            surrogate_below.push_back(static_cast<std::int8_t>(s.below));
+        }
+        surrogate_begin.push_back(static_cast<std::int32_t>(surrogate_below.size()));
     }
-    if (!surrogate_begin.empty()) surrogate_begin.back() += static_cast<std::int32_t>(surrogates.size());
 }
 
 Tree with_all_arrays(Tree tree) {

@@ -71,17 +71,17 @@ struct Tree {
     std::vector<std::int8_t> unseen_to() const;
     std::int64_t n_grown() const { return static_cast<std::int64_t>(size()) - n_fitted; }
 
-    /// Reserve memory for further nodes, words of category sets and surrogates: appending them cannot throw
-    /// half-way then, which would leave arrays of different lengths.
-    void reserve_more(std::size_t nodes, std::size_t words, std::size_t surrogates = 0);
+    /// Reserve memory for further nodes and words of category sets: appending them cannot throw half-way
+    /// then, which would leave arrays of different lengths.
+    void reserve_more(std::size_t nodes, std::size_t words);
     /// Append a leaf; return its index.
     std::int32_t add_leaf(const NodeStats& stats, std::int32_t at_depth);
     /// Append the third branch of `node`, which has the same rows, as a leaf; return its index.
     std::int32_t add_third(std::int32_t node);
     /// Turn a leaf into a split whose children have not been grown.
     void set_split(std::int32_t node, const SplitInfo& split);
-    /// Set the surrogates of the newest node.
-    void add_surrogates(const std::vector<Surrogate>& surrogates);
+    /// Set the surrogates of all nodes.
+    void set_surrogates(const std::vector<std::vector<Surrogate>>& by_node);
 
     /// Return an error message if a tree read from a file is invalid, else an empty string. Traversals of a
     /// valid tree stay within the arrays.

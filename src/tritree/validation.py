@@ -201,7 +201,7 @@ _TABLE: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("max_iter", "boosting", Integer(1)),
     ("max_depth", "tree forest", Integer(0, none="no limit")),
     ("max_depth", "boosting", Integer(1, none="no limit")),
-    ("max_leaf_nodes", "boosting", Integer(2, none="no limit")),
+    ("max_leaf_nodes", "tree forest boosting", Integer(2, none="no limit")),
     ("min_samples_leaf", "tree forest boosting", Integer(1)),
     ("l2_regularization", "boosting", Number(0)),
     ("subsample", "boosting", _FRACTION),

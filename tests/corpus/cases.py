@@ -367,6 +367,10 @@ def trees_and_forests() -> Iterator[Case]:
                 weights=weights,
             )
     yield case("forest", "regressor", "trinary", "complete", "out_of_bag", oob_score=True, n_estimators=12)
+    for i, missing in enumerate(STRATEGIES["tree"]):
+        table = ("missing_values", "categories", "complete")[i % 3]
+        for family, task in (("tree", TASKS[i % 2]), ("forest", TASKS[1 - i % 2])):
+            yield case(family, task, missing, table, "leaves_7", max_leaf_nodes=7, max_depth=None)
 
 
 def boosting() -> Iterator[Case]:

@@ -38,9 +38,9 @@ def task_of(criterion: str) -> str:
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
 @pytest.mark.parametrize("criterion", CRITERIA)
-@given(data=st.data())
+@given(data=st.data(), max_leaf_nodes=st.none() | st.integers(2, 6))
 def test_demand_grown_tree_predicts_the_bits_of_the_full_tree(
-    criterion: str, missing: str, data: st.DataObject
+    criterion: str, missing: str, data: st.DataObject, max_leaf_nodes: int | None
 ) -> None:
     problem: Problem = data.draw(problems(task_of(criterion)))
 
@@ -50,6 +50,7 @@ def test_demand_grown_tree_predicts_the_bits_of_the_full_tree(
             missing=missing,
             criterion=criterion,
             max_depth=problem.max_depth,
+            max_leaf_nodes=max_leaf_nodes,
             min_samples_leaf=problem.min_samples_leaf,
             categorical_features=problem.categorical,
         )

@@ -54,6 +54,22 @@ def test_tree_without_missing_against_observed_predicts_as_the_reference(
     assert_core_agrees(problem, "regression", None, missing=missing, split_on_missing=False)
 
 
+@pytest.mark.parametrize("missing", STRATEGIES)
+@given(problem=problems("regression"), max_leaf_nodes=st.integers(2, 6))
+def test_regression_tree_with_few_leaves_predicts_as_the_reference(
+    missing: str, problem: Problem, max_leaf_nodes: int
+) -> None:
+    assert_core_agrees(problem, "regression", None, missing=missing, max_leaf_nodes=max_leaf_nodes)
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+@given(problem=problems("classification"), max_leaf_nodes=st.integers(2, 6))
+def test_classification_tree_with_few_leaves_predicts_as_the_reference(
+    missing: str, problem: Problem, max_leaf_nodes: int
+) -> None:
+    assert_core_agrees(problem, "classification", "entropy", missing=missing, max_leaf_nodes=max_leaf_nodes)
+
+
 @pytest.mark.parametrize("max_surrogates", [0, 1])
 @given(problem=problems("regression"))
 def test_tree_with_few_surrogates_predicts_as_the_reference(max_surrogates: int, problem: Problem) -> None:

@@ -108,16 +108,23 @@ class Split:
         return self.fallback
 
 
-@dataclass
+@dataclass(eq=False)
 class Node:
-    """A node of the tree; a leaf has no split."""
+    """A node of the tree; a leaf has no split, but may have a best one that exceeds the number of leaves."""
 
     rows: Rows
     columns: tuple[int, ...]
     depth: int
     value: Value
+    best: Split | None = None
     split: Split | None = None
     branches: dict[str, Node] = field(default_factory=dict)
+
+    def n_leaves(self) -> int:
+        """Return the number of leaves below left and right branches."""
+        if self.split is None:
+            return 1
+        return self.branches[LEFT].n_leaves() + self.branches[RIGHT].n_leaves()
 
     def nodes(self) -> Iterator[Node]:
         """Yield this node and all nodes below it."""
@@ -149,6 +156,7 @@ class ReferenceTree:
         task: str = "regression",
         criterion: str | None = None,
         max_depth: int | None = 5,
+        max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 20,
         split_on_missing: bool = True,
         max_surrogates: int = 5,
@@ -158,6 +166,7 @@ class ReferenceTree:
         self.task = task
         self.criterion_name = criterion or {"regression": "squared_error", "classification": "entropy"}[task]
         self.max_depth = math.inf if max_depth is None else max_depth
+        self.max_leaf_nodes = math.inf if max_leaf_nodes is None else max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.split_on_missing = split_on_missing
         self.max_surrogates = max_surrogates
@@ -178,7 +187,7 @@ class ReferenceTree:
                 Gini(self.n_classes) if self.criterion_name == "gini" else Entropy(self.n_classes)
             )
         rows = dict.fromkeys(range(len(self.table)), Fraction(1))
-        self.root = self._grow(rows, tuple(range(len(self.table[0]))), 0)
+        self.root = self._grow(rows, tuple(range(len(self.table[0]))), 0, self.max_leaf_nodes)
         return self
 
     def predict(self, X: Any) -> list[Any]:
@@ -204,21 +213,36 @@ class ReferenceTree:
 
     # ------------------------------------------------------------------------------------------------ growth
 
-    def _grow(self, rows: Rows, columns: tuple[int, ...], depth: int) -> Node:
-        """Return the grown node (rows, columns, depth)."""
+    def _grow(self, rows: Rows, columns: tuple[int, ...], depth: int, max_leaves: float) -> Node:
+        """Return the grown node (rows, columns, depth), with at most so many leaves below left and right branches."""
+        tolerance = TOLERANCE * self.criterion.loss(self._statistics(rows))
+        root = self._leaf(rows, columns, depth)
+        waiting, split_nodes = [root], []
+        while len(split_nodes) + 1 < max_leaves:
+            gains = [(node.best.gain, node) for node in waiting if node.best is not None]
+            if not gains:
+                break
+            highest = max(gain for gain, _ in gains)
+            node = next(node for gain, node in gains if gain >= highest - tolerance)
+            waiting.remove(node)
+            split_nodes.append(node)
+            node.split = node.best
+            sides = zip((LEFT, RIGHT), self._partition(node.rows, node.best), strict=True)
+            node.branches = {side: self._leaf(part, columns, node.depth + 1) for side, part in sides}
+            waiting += node.branches.values()
+        for node in split_nodes:
+            if node.split.missing_to == THIRD:
+                others = tuple(j for j in columns if j != node.split.column)
+                limit = max_leaves - root.n_leaves() + node.n_leaves()  # in place of those left and right
+                node.branches[THIRD] = self._grow(node.rows, others, node.depth, limit)
+        return root
+
+    def _leaf(self, rows: Rows, columns: tuple[int, ...], depth: int) -> Node:
+        """Return a leaf with the best split that it may have."""
         statistics = self._statistics(rows)
         node = Node(rows, columns, depth, self.criterion.value(statistics))
-        if depth >= self.max_depth or self._is_small(statistics) or self._is_pure(rows):
-            return node
-        node.split = self._best_split(node, statistics)
-        if node.split is None:
-            return node
-        left, right = self._partition(rows, node.split)
-        node.branches[LEFT] = self._grow(left, columns, depth + 1)
-        node.branches[RIGHT] = self._grow(right, columns, depth + 1)
-        if node.split.missing_to == THIRD:
-            others = tuple(j for j in columns if j != node.split.column)
-            node.branches[THIRD] = self._grow(rows, others, depth)
+        if not (depth >= self.max_depth or self._is_small(statistics) or self._is_pure(rows)):
+            node.best = self._best_split(node, statistics)
         return node
 
     def _partition(self, rows: Rows, split: Split) -> tuple[Rows, Rows]:

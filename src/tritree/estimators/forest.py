@@ -35,6 +35,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
                 "missing",
                 "criterion",
                 "max_depth",
+                "max_leaf_nodes",
                 "min_samples_leaf",
                 "max_features",
                 "bootstrap",
@@ -220,6 +221,10 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         The function to measure the quality of a split.
     max_depth : int or None, default=None
         Maximum depth of the trees. If None, there is no limit.
+    max_leaf_nodes : int or None, default=None
+        Maximum number of leaves of each tree, which is then grown best-first. A third branch may have as
+        many leaves as would fit into the tree in place of those below the other two branches. If None, there is no
+        limit.
     min_samples_leaf : int, default=5
         Minimum number of rows on either side of a split. A row that was drawn twice counts twice.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
@@ -310,6 +315,7 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         missing: str = "trinary",
         criterion: str = "squared_error",
         max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 5,
         max_features: Any = 1.0,
         bootstrap: bool = True,
@@ -330,6 +336,7 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         self.missing = missing
         self.criterion = criterion
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.bootstrap = bootstrap
@@ -369,6 +376,10 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         the Gini impurity.
     max_depth : int or None, default=None
         Maximum depth of the trees. If None, there is no limit.
+    max_leaf_nodes : int or None, default=None
+        Maximum number of leaves of each tree, which is then grown best-first. A third branch may have as
+        many leaves as would fit into the tree in place of those below the other two branches. If None, there is no
+        limit.
     min_samples_leaf : int, default=5
         Minimum number of rows on either side of a split. A row that was drawn twice counts twice.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
@@ -462,6 +473,7 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         missing: str = "trinary",
         criterion: str = "entropy",
         max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 5,
         max_features: Any = "sqrt",
         bootstrap: bool = True,
@@ -483,6 +495,7 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         self.missing = missing
         self.criterion = criterion
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.bootstrap = bootstrap

@@ -98,6 +98,10 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
         The function to measure the quality of a split.
     max_depth : int or None, default=5
         Maximum depth of the tree. If None, there is no limit. Third branches do not add to the depth.
+    max_leaf_nodes : int or None, default=None
+        Maximum number of leaves of the tree, which is then grown best-first. A third branch may have as
+        many leaves as would fit into the tree in place of those below the other two branches. If None, there is no
+        limit.
     min_samples_leaf : int, default=20
         Minimum number of rows on either side of a split. Rows are counted regardless of their weights.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
@@ -179,6 +183,7 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
         missing: str = "trinary",
         criterion: str = "squared_error",
         max_depth: int | None = 5,
+        max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 20,
         max_features: Any = None,
         max_bins: int | None = None,
@@ -192,6 +197,7 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
         self.missing = missing
         self.criterion = criterion
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_bins = max_bins
@@ -223,6 +229,10 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
         the Gini impurity.
     max_depth : int or None, default=5
         Maximum depth of the tree. If None, there is no limit. Third branches do not add to the depth.
+    max_leaf_nodes : int or None, default=None
+        Maximum number of leaves of the tree, which is then grown best-first. A third branch may have as
+        many leaves as would fit into the tree in place of those below the other two branches. If None, there is no
+        limit.
     min_samples_leaf : int, default=20
         Minimum number of rows on either side of a split. Rows are counted regardless of their weights.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
@@ -301,6 +311,7 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
         missing: str = "trinary",
         criterion: str = "entropy",
         max_depth: int | None = 5,
+        max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 20,
         max_features: Any = None,
         class_weight: Any = None,
@@ -315,6 +326,7 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
         self.missing = missing
         self.criterion = criterion
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.class_weight = class_weight
