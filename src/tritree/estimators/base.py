@@ -74,13 +74,17 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_encoder")
 
+    def _params(self) -> dict[str, Any]:
+        """Return the parameters as they are now; `get_params` reads the signature anew each time, which is slow."""
+        return {name: getattr(self, name) for name in self._allowed}
+
     def _validate_params(self) -> None:
         """Raise a ValueError that names the first parameter with a wrong value."""
-        validate(self.get_params(deep=False), self._allowed)
+        validate(self._params(), self._allowed)
 
     def _changed_param(self) -> str | None:
         """Return the first parameter that the model depends on and that is not as it was in `fit`."""
-        params, before = self.get_params(deep=False), self._fit_params
+        params, before = self._params(), self._fit_params
         names = sorted(self._fixed_params & params.keys())
         return next((name for name in names if not _equal(params[name], before[name])), None)
 
@@ -166,7 +170,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _set_fitted(self, model: GrowingModel, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:
         """Set the attributes of a fitted estimator; called last, so that a fit that fails changes nothing."""
-        self._model, self._encoder, self._fit_params = model, encoder, self.get_params(deep=False)
+        self._model, self._encoder, self._fit_params = model, encoder, self._params()
         self.n_features_in_ = len(encoder.columns)
         if classes is not None:
             self.classes_ = classes
@@ -179,7 +183,8 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _encode(self, X: Any) -> tuple[_core.Columns, int, int]:
         """Return a table to predict as the core takes it: its columns, the number of rows and of threads."""
-        check_is_fitted(self)
+        if not hasattr(self, "_encoder"):
+            check_is_fitted(self)
         encoder, n_threads = self._encoder, count_threads(self.n_jobs)
         check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
         matrix = read_matrix(X, encoder.column_names, len(encoder.columns)) if encoder.is_numeric else None

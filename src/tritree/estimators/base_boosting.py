@@ -127,7 +127,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         rows = replace(rows, weight=rescaled(rows.weight))
         if continues:
             self._check_same_classes(classes)
-        loss = self._make_loss(self.get_params(deep=False), classes)
+        loss = self._make_loss(self._params(), classes)
         scores = None
         with column_errors(encoder):
             if X_val is not None:
@@ -147,7 +147,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                     column_errors(encoder),
                 ):
                     scores.check(model, n_threads)
-        fitted = {"_model": model, "_encoder": encoder, "_fit_params": self.get_params(deep=False)}
+        fitted = {"_model": model, "_encoder": encoder, "_fit_params": self._params()}
         if classes is not None:
             fitted["classes_"] = classes
         callbacks = FitCallbacks(self, self.max_iter, X, y, lambda: fitted)
