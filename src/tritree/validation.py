@@ -168,7 +168,8 @@ def _checked_in_fit(_name: str, _value: Any) -> None:
 
 
 def _is_int(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    # the type is compared first, since checks of abstract classes are slow
+    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
 
 
 def _is_finite(value: Any) -> bool:
