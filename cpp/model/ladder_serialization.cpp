@@ -1,0 +1,379 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "model/state_arrays.hpp"
+
+namespace tritree {
+namespace {
+
+// ---- training rows and ladders ----
+
+Target load_target(const DataState& state, const GrowthParameters& params) {
+    const auto n = static_cast<std::size_t>(state.n_rows);
+    Target target{params.n_classes, state.y, state.labels, state.weight};
+    require(target.n_rows() == n && (target.weight.empty() || target.weight.size() == n) &&
+                (params.n_classes > 0 ? target.y.empty() : target.labels.empty()),
+            "targets do not match the rows");
+    for (const double y : target.y) require(std::isfinite(y), "target is not finite");
+    for (const double w : target.weight) require(std::isfinite(w) && w >= 0, "weight out of range");
+    require(target.weight.empty() || *std::max_element(target.weight.begin(), target.weight.end()) > 0,
+            "all weights are zero");
+    for (const std::int32_t label : target.labels)
+        require(label >= 0 && label < params.n_classes, "class out of range");
+    return target;
+}
+
+void save_ladders(const LadderGrower& grower, LaddersState& state) {
+    state.n_in_bag.push_back(static_cast<std::int64_t>(grower.in_bag().size()));
+    append(state.in_bag, grower.in_bag());
+    state.n_ladders.push_back(static_cast<std::int64_t>(grower.ladders.size()));
+    for (const LadderPosition& position : grower.positions) {
+        state.position_ladder.push_back(position.ladder);
+        state.position_rank.push_back(position.rank);
+    }
+    for (const Ladder& ladder : grower.ladders) {
+        append(state.used_columns, ladder.used_columns);
+        state.used_columns_begin.push_back(static_cast<std::int64_t>(state.used_columns.size()));
+        state.center.push_back(ladder.scale.center);
+        state.sum_scale.push_back(ladder.scale.sum_scale);
+        state.square_scale.push_back(ladder.scale.square_scale);
+        state.weight_scale.push_back(ladder.scale.weight_scale);
+        state.first_split_only.push_back(ladder.first_split_only);
+        for (const SplitInfo& split : ladder.splits) {
+            state.column.push_back(split.column);
+            state.gain.push_back(split.gain);
+            state.threshold.push_back(split.threshold);
+            state.left_fraction.push_back(split.left_fraction);
+            state.missing_vs_observed.push_back(split.missing_vs_observed);
+            state.missing_to.push_back(static_cast<std::int8_t>(split.missing_to));
+            state.larger_side.push_back(static_cast<std::int8_t>(split.larger_side));
+            state.threshold_bin.push_back(split.threshold_bin);
+            append(state.sets, split.sets.words());
+        }
+        state.splits_begin.push_back(static_cast<std::int64_t>(state.column.size()));
+    }
+}
+
+void check_begins(const std::vector<std::int64_t>& begin, std::size_t n, std::size_t end) {
+    require(begin.size() == n + 1 && begin.front() == 0 && static_cast<std::size_t>(begin.back()) == end &&
+                std::is_sorted(begin.begin(), begin.end()),
+            "array offsets do not match");
+}
+
+void check_shapes(const LaddersState& state, std::size_t n_nodes) {
+    const std::size_t n_trees = state.n_ladders.size(), n_splits = state.column.size();
+    std::size_t n_ladders = 0;
+    for (const std::int64_t n : state.n_ladders) n_ladders += to_size(n);
+    require(state.n_in_bag.size() == n_trees && state.position_ladder.size() == n_nodes &&
+                state.position_rank.size() == n_nodes,
+            "ladders do not match the trees");
+    check_begins(state.used_columns_begin, n_ladders, state.used_columns.size());
+    check_begins(state.splits_begin, n_ladders, n_splits);
+    for (const std::size_t size : {state.center.size(), state.sum_scale.size(), state.square_scale.size(),
+                                   state.weight_scale.size(), state.first_split_only.size()})
+        require(size == n_ladders, "ladders of the wrong shape");
+    for (const std::size_t size : {state.gain.size(), state.threshold.size(), state.left_fraction.size(),
+                                   state.missing_vs_observed.size(), state.missing_to.size(),
+                                   state.larger_side.size(), state.threshold_bin.size()})
+        require(size == n_splits, "splits of the wrong shape");
+}
+
+SplitInfo load_split(const LaddersState& state, std::size_t i, const BinnedColumns& binned,
+                     std::size_t& word) {
+    SplitInfo split;
+    split.column = state.column[i];
+    require(split.column >= 0 && static_cast<std::size_t>(split.column) < binned.columns.size(),
+            "column index out of range");
+    require(state.missing_to[i] >= 0 && state.missing_to[i] <= 2 && state.larger_side[i] >= 0 &&
+                state.larger_side[i] <= 1,
+            "unknown branch");
+    const BinnedColumn& column = binned.columns[split.column];
+    split.gain = state.gain[i];
+    split.categorical = column.categorical;
+    split.missing_vs_observed = state.missing_vs_observed[i] != 0;
+    require(state.threshold_bin[i] >= 0 && state.threshold_bin[i] <= kMaxBins, "bin out of range");
+    if (!column.categorical && !split.missing_vs_observed)
+        require(state.threshold_bin[i] < column.n_bins &&
+                    column.bin_max[state.threshold_bin[i]] < state.threshold[i],
+                "threshold does not match its bin");
+    split.threshold_bin = static_cast<std::uint32_t>(state.threshold_bin[i]);
+    split.threshold = state.threshold[i];
+    split.left_fraction = state.left_fraction[i];
+    require(split.left_fraction >= 0 && split.left_fraction <= 1 && std::isfinite(split.gain),
+            "left fraction or gain out of range");
+    split.missing_to = static_cast<Branch>(state.missing_to[i]);
+    split.larger_side = static_cast<Branch>(state.larger_side[i]);
+    if (split.categorical)
+        split.sets = CategorySets(take(state.sets, word, CategorySets(column.n_bins).words().size()));
+    return split;
+}
+
+Ladder load_ladder(const LaddersState& state, std::size_t i, const BinnedColumns& binned, std::size_t& word) {
+    Ladder ladder;
+    for (const double scale : {state.sum_scale[i], state.square_scale[i], state.weight_scale[i]})
+        require(std::isfinite(scale) && scale > 0, "fixed-point scale out of range");
+    require(std::isfinite(state.center[i]), "fixed-point scale out of range");
+    ladder.scale = {state.center[i], state.sum_scale[i], state.square_scale[i], state.weight_scale[i]};
+    ladder.used_columns.assign(state.used_columns.begin() + state.used_columns_begin[i],
+                               state.used_columns.begin() + state.used_columns_begin[i + 1]);
+    for (std::int64_t split = state.splits_begin[i]; split < state.splits_begin[i + 1]; ++split)
+        ladder.splits.push_back(load_split(state, static_cast<std::size_t>(split), binned, word));
+    ladder.first_split_only = state.first_split_only[i] != 0;
+    require(!ladder.first_split_only || ladder.splits.size() <= 1, "ladder with more than its first split");
+    return ladder;
+}
+
+/// Return whether a node of a tree has this split.
+bool is_split_of(const SplitInfo& split, const Tree& tree, std::size_t node) {
+    if (split.column != tree.split.column[node] ||
+        static_cast<std::int8_t>(split.missing_to) != tree.missing_to[node])
+        return false;
+    if (!split.categorical) return split.threshold == tree.split.threshold[node];
+    const auto& words = split.sets.words();
+    return !tree.split.set_begin.empty() && tree.split.set_begin[node] >= 0 &&
+           2 * static_cast<std::size_t>(tree.split.set_words[node]) == words.size() &&
+           std::equal(words.begin(), words.end(), tree.sets.begin() + tree.split.set_begin[node]);
+}
+
+/// Check the position of every node: a child is on a ladder of its own, a third branch at the next rank.
+void check_positions(const LadderGrower& grower) {
+    const Tree& tree = grower.tree;
+    const auto n_ladders = static_cast<std::int32_t>(grower.ladders.size());
+    require(grower.positions.size() == tree.size() && n_ladders > 0, "ladders do not match the trees");
+    std::int32_t n_seen = 0;  // ladders are numbered in the order of their nodes
+    for (std::size_t node = 0; node < tree.size(); ++node) {
+        const auto [ladder, rank] = grower.positions[node];
+        if (ladder == kNone && tree.is_leaf(node) && rank == 0 && node > 0) continue;
+        require(ladder >= 0 && ladder < n_ladders && rank >= 0, "ladder position out of range");
+        const auto n_splits = static_cast<std::int32_t>(grower.ladders[ladder].splits.size());
+        require(tree.is_leaf(node) ? rank >= n_splits : rank < n_splits, "split without a ladder");
+        require(rank > 0 || ladder == n_seen, "ladders out of order");
+        if (rank == 0) ++n_seen;
+        if (!tree.is_leaf(node))
+            require(is_split_of(grower.ladders[ladder].splits[rank], tree, node),
+                    "ladder does not match the split");
+        for (const std::int32_t child : {tree.left[node], tree.right[node]}) {
+            require(child != kUngrown || grower.params().max_leaf_nodes == 0,
+                    "ungrown branch of a tree that grows best first");
+            if (child < 0) continue;
+            require(grower.positions[child].rank == 0, "child out of place");
+            if (grower.positions[child].ladder < 0 || grower.positions[child].ladder >= n_ladders) continue;
+            auto used = grower.ladders[ladder].used_columns;
+            for (std::int32_t k = 0; k < rank; ++k) used.push_back(grower.ladders[ladder].splits[k].column);
+            require(grower.ladders[grower.positions[child].ladder].used_columns == used,
+                    "used columns do not match the parent");
+        }
+        const std::int32_t third = tree.third[node];
+        require(third < 0 ||
+                    (grower.positions[third].ladder == ladder && grower.positions[third].rank == rank + 1),
+                "third branch out of place");
+    }
+    require(grower.positions[0].ladder == 0 && grower.positions[0].rank == 0 &&
+                grower.ladders[0].used_columns.empty(),
+            "root out of place");
+    require(n_seen == n_ladders, "ladder without a node");
+}
+
+bool has_rows_on_both_sides(const SplitInfo& split, const BinnedColumn& column,
+                            std::span<const std::uint32_t> rows) {
+    bool left = false, right = false;
+    column.visit([&](const auto* bins) {
+        for (std::size_t i = 0; i < rows.size() && !(left && right); ++i) {
+            const Branch to = split.branch(bins[rows[i]], column.missing_bin());
+            left = left || to == Branch::Left;
+            right = right || to == Branch::Right;
+        }
+    });
+    return left && right;
+}
+
+/// Check that every split of a ladder could have been found for its rows.
+void check_ladders(LadderGrower& grower) {
+    for (std::int32_t number = 0; number < static_cast<std::int32_t>(grower.ladders.size()); ++number) {
+        const Ladder& ladder = grower.ladders[number];
+        grower.drop_old_rows();
+        require(grower.fits(number), "fixed-point scale too fine for the rows");
+        std::vector<std::int32_t> used = ladder.used_columns;
+        for (const SplitInfo& split : ladder.splits) {
+            require(std::find(used.begin(), used.end(), split.column) == used.end(),
+                    "column used twice on a ladder");
+            used.push_back(split.column);
+            require(grower.params().may_send_missing(split.missing_to) &&
+                        (!split.missing_vs_observed || split.missing_to == Branch::Left),
+                    "missing values sent to a branch that the strategy does not have");
+            grower.drop_old_rows();
+            require(
+                has_rows_on_both_sides(split, grower.binned().columns[split.column], grower.rows_of(number)),
+                "split without rows on one side");
+        }
+    }
+}
+
+// ---- distributions ----
+
+DistributionsState save_distributions(const std::vector<TargetDistribution>& distributions) {
+    DistributionsState state;
+    for (const TargetDistribution& distribution : distributions) {
+        append(state.edges, distribution.edges);
+        append(state.fractions, distribution.fractions);
+        state.n_nodes.push_back(
+            static_cast<std::int64_t>(distribution.fractions.size() / TargetDistribution::kBins));
+    }
+    if (state.edges.empty()) state = {};
+    return state;
+}
+
+std::vector<TargetDistribution> load_distributions(const DistributionsState& state,
+                                                   const std::vector<Tree>& trees) {
+    std::vector<TargetDistribution> distributions(trees.size());
+    if (state.edges.empty()) {
+        require(state.n_nodes.empty() && state.fractions.empty(), "distributions without bins");
+        return distributions;
+    }
+    require(state.n_nodes.size() == trees.size(), "distributions do not match the trees");
+    std::size_t edge = 0, fraction = 0;
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+        require(to_size(state.n_nodes[i]) <= trees[i].size(), "distributions do not match the trees");
+        distributions[i].edges = take(state.edges, edge, TargetDistribution::kBins + 1);
+        distributions[i].fractions =
+            take(state.fractions, fraction, to_size(state.n_nodes[i]) * TargetDistribution::kBins);
+        require_valid(distributions[i].validate(trees[i].size()));
+    }
+    require(edge == state.edges.size() && fraction == state.fractions.size(),
+            "more entries than the trees have");
+    return distributions;
+}
+
+}  // namespace
+
+DataState save_binned(const BinnedColumns& binned) {
+    DataState state;
+    state.n_rows = static_cast<std::int64_t>(binned.n_rows);
+    for (const BinnedColumn& column : binned.columns) {
+        state.categorical.push_back(column.categorical);
+        state.n_bins.push_back(column.n_bins);
+        append(state.bins8, column.bins8);
+        append(state.bins16, column.bins16);
+        append(state.bin_min, column.bin_min);
+        append(state.bin_max, column.bin_max);
+    }
+    return state;
+}
+
+BinnedColumns load_binned(const DataState& state) {
+    const std::size_t n_columns = state.n_bins.size();
+    require(state.n_rows > 0 && state.n_rows < std::int64_t{1} << 31 && state.categorical.size() == n_columns,
+            "training rows of the wrong shape");
+    BinnedColumns binned{static_cast<std::size_t>(state.n_rows), std::vector<BinnedColumn>(n_columns)};
+    std::size_t at8 = 0, at16 = 0, value = 0;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        require(state.n_bins[j] >= 0 && state.n_bins[j] <= kMaxBins, "too many bins in a column");
+        BinnedColumn& column = binned.columns[j];
+        column.categorical = state.categorical[j] != 0;
+        column.n_bins = static_cast<std::uint32_t>(state.n_bins[j]);
+        if (column.fits_uint8())
+            column.bins8 = take(state.bins8, at8, binned.n_rows);
+        else
+            column.bins16 = take(state.bins16, at16, binned.n_rows);
+        column.visit([&](const auto* bins) {
+            require(std::all_of(bins, bins + binned.n_rows,
+                                [&](auto bin) { return bin <= column.missing_bin(); }),
+                    "bin out of range");
+        });
+        if (column.categorical) continue;
+        std::size_t max_value = value;
+        column.bin_min = take(state.bin_min, value, column.n_bins);
+        column.bin_max = take(state.bin_max, max_value, column.n_bins);
+        double last = -std::numeric_limits<double>::infinity();
+        for (std::uint32_t bin = 0; bin < column.n_bins; ++bin) {
+            require(std::isfinite(column.bin_max[bin]) && last < column.bin_min[bin] &&
+                        column.bin_min[bin] <= column.bin_max[bin],
+                    "bins out of order");
+            last = column.bin_max[bin];
+        }
+    }
+    require(at8 == state.bins8.size() && at16 == state.bins16.size() && value == state.bin_min.size() &&
+                value == state.bin_max.size(),
+            "more bins than the columns have");
+    return binned;
+}
+
+LadderModelState save_model(const LadderModel& model, bool with_rows) {
+    LadderModelState state;
+    if (!with_rows || model.is_detached())
+        state.distributions = save_distributions(model.kept_distributions());
+    model.inspect([&](const std::vector<std::unique_ptr<LadderTree>>& trees, const TrainingData* data) {
+        std::vector<const Tree*> arrays;
+        for (const auto& tree : trees) arrays.push_back(&tree->tree);
+        state.trees = save_trees(arrays);
+        for (const auto& tree : trees) state.trees.seed.push_back(tree->seed);
+        state.can_grow = with_rows && data != nullptr;
+        if (!state.can_grow) return;
+        state.data = save_binned(*data->binned);
+        state.data.y = data->target.y;
+        state.data.labels = data->target.labels;
+        state.data.weight = data->target.weight;
+        state.ladders.used_columns_begin.push_back(0);
+        state.ladders.splits_begin.push_back(0);
+        for (const auto& tree : trees) save_ladders(*tree->grower, state.ladders);
+    });
+    return state;
+}
+
+std::shared_ptr<LadderModel> load_model(const LadderModelState& state, const GrowthParameters& params,
+                                        std::size_t n_columns) {
+    std::vector<Tree> trees = load_trees(state.trees, params, params.n_outputs(), n_columns);
+    for (const Tree& tree : trees) require(tree.gain.empty(), "boosted trees in a model that is not boosted");
+    require(!params.estimates_variance && params.monotonic.empty(),
+            "boosting parameters in a model that is not boosted");
+    std::vector<TargetDistribution> distributions = load_distributions(state.distributions, trees);
+    std::shared_ptr<const TrainingData> data;
+    if (state.can_grow) {
+        require(params.has_third(), "a model without third branches does not grow");
+        require(state.data.n_bins.size() == n_columns, "training rows do not match the columns");
+        auto binned = std::make_shared<const BinnedColumns>(load_binned(state.data));
+        data = std::make_shared<const TrainingData>(
+            TrainingData{std::move(binned), load_target(state.data, params)});
+        std::size_t n_nodes = 0;
+        for (const Tree& tree : trees) n_nodes += tree.size();
+        require(state.ladders.n_ladders.size() == trees.size(), "ladders do not match the trees");
+        check_shapes(state.ladders, n_nodes);
+    }
+    auto model = std::make_shared<LadderModel>(params, n_columns, data);
+    std::size_t node = 0, in_bag = 0, ladder = 0, word = 0;
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+        auto tree = std::make_unique<LadderTree>();
+        tree->seed = state.trees.seed[i];
+        tree->tree = std::move(trees[i]);
+        tree->distribution = std::move(distributions[i]);
+        if (data != nullptr) {
+            std::vector<std::uint32_t> rows =
+                take(state.ladders.in_bag, in_bag, to_size(state.ladders.n_in_bag[i]));
+            for (std::size_t r = 0; r < rows.size(); ++r)
+                require(rows[r] < data->binned->n_rows && (r == 0 || rows[r - 1] <= rows[r]),
+                        "sampled rows out of range or out of order");
+            GrowthParameters own = params;
+            own.seed = tree->seed;
+            tree->grower = std::make_unique<LadderGrower>(data, own, std::move(rows), tree->tree);
+            for (std::size_t n = 0; n < tree->tree.size(); ++n, ++node)
+                tree->grower->positions.push_back(
+                    {state.ladders.position_ladder[node], state.ladders.position_rank[node]});
+            for (std::int64_t n = 0; n < state.ladders.n_ladders[i]; ++n)
+                tree->grower->ladders.push_back(load_ladder(state.ladders, ladder++, *data->binned, word));
+            check_positions(*tree->grower);
+            tree->grower->restore_rows();
+            check_ladders(*tree->grower);
+        }
+        model->add_tree(std::move(tree));
+    }
+    require(in_bag == state.ladders.in_bag.size() && word == state.ladders.sets.size(),
+            "more entries than the trees have");
+    return model;
+}
+
+}  // namespace tritree
