@@ -104,28 +104,20 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         self
             The fitted estimator.
         """
-        for name in unknown:
-            remedy = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-            raise TypeError(
-                f"{type(self).__name__}.fit() got an unexpected keyword argument {name!r}{remedy}"
-            )
+        self._check_arguments(X_val, y_val, sample_weight_val, unknown)
         self._validate_params()
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val belong together; give both or neither")
-        if X_val is None and sample_weight_val is not None:
-            raise ValueError("sample_weight_val weighs the rows of X_val; give X_val and y_val, too")
-        n_threads, continues = count_threads(self.n_jobs), self.warm_start and hasattr(self, "_model")
-        if continues:
+        n_threads = count_threads(self.n_jobs)
+        before = self._model if self.warm_start and hasattr(self, "_model") else None
+        if before is None:
+            seed = int(as_random_state(self.random_state).randint(2**31 - 1))
+        else:
             self._check_warm_start("max_iter", self.n_iter_, "iterations")
-        # kept if the fit continues: validation rows must not become training rows
-        seed = (
-            self._model.core.params["seed"]
-            if continues
-            else int(as_random_state(self.random_state).randint(2**31 - 1))
+            seed = before.core.params["seed"]  # validation rows must not become training rows
+        encoder, classes, rows = self._read_rows(
+            X, y, sample_weight, None if before is None else self._encoder
         )
-        encoder, classes, rows = self._read_rows(X, y, sample_weight, self._encoder if continues else None)
         rows = replace(rows, weight=rescaled(rows.weight))
-        if continues:
+        if before is not None:
             self._check_same_classes(classes)
         loss = self._make_loss(self._params(), classes)
         scores = None
@@ -138,9 +130,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                 fraction = self.validation_fraction
                 rows, validation = split_validation(rows, fraction, seed, stratify=classes is not None)
                 scores = ValidationScores(loss, validation)
-            model, booster = self._start(
-                rows, loss, encoder, seed, self._model if continues else None, n_threads
-            )
+            model, booster = self._start(rows, loss, encoder, seed, before, n_threads)
             if scores is not None:
                 with (
                     errors_about("X_val") if X_val is not None else nullcontext(),
@@ -162,6 +152,20 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         self.best_iteration_ = best
         callbacks.end()
         return self
+
+    def _check_arguments(
+        self, X_val: Any, y_val: Any, sample_weight_val: Any, unknown: Mapping[str, Any]
+    ) -> None:
+        """Raise an error if arguments of `fit` are unknown, or do not belong together."""
+        for name in unknown:
+            remedy = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+            raise TypeError(
+                f"{type(self).__name__}.fit() got an unexpected keyword argument {name!r}{remedy}"
+            )
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val belong together; give both or neither")
+        if X_val is None and sample_weight_val is not None:
+            raise ValueError("sample_weight_val weighs the rows of X_val; give X_val and y_val, too")
 
     def _set_fitted(self, model: GrowingModel, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:
         super()._set_fitted(model, encoder, classes)
