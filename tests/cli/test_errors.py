@@ -11,7 +11,7 @@ import tritree.cli
 from tritree import errors
 from tritree.cli.errors import describe_error, describe_warning, fit_errors, growth_limit
 from tritree.cli.messages import UserError
-from tritree.cli.training import ColumnRoles
+from tritree.cli.options import ColumnRoles
 
 ROLES = ColumnRoles("price", weights="times")
 

@@ -21,6 +21,14 @@ def test_json_is_the_tree_as_data(tritree: InProcess, model: Path) -> None:
     assert "edges" in tritree.good("export", model, "--format", "json", "--distribution").json
 
 
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_json_of_an_ensemble_has_all_trees(
+    kind: str, tritree: InProcess, request: pytest.FixtureRequest
+) -> None:
+    model = request.getfixturevalue(kind)
+    assert tritree.good("export", model, "--format", "json").json == library.load(model).to_dict()
+
+
 def test_onnx_model_predicts_the_same(tritree: InProcess, model: Path) -> None:
     pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")

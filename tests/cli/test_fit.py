@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,7 @@ from cli.conftest import diabetes, flowers, patients, rows_with_missing
 from cli.program import InProcess
 
 import tritree as library
-from tritree.cli import fit as fit_command
-from tritree.cli import options
+from tritree.cli.fit import Parameters
 from tritree.validation import STRATEGIES, UNKNOWN_CATEGORY
 
 
@@ -57,20 +56,20 @@ def test_defaults_equal_those_of_the_estimators(tritree: InProcess, table: Path,
 
 
 def test_choices_equal_those_of_the_library() -> None:
-    def choices(option: object) -> set[str]:
-        literal = get_args(option)[0]
+    def choices(name: str) -> set[str]:
+        literal = get_type_hints(Parameters)[name]
         parts = [part for part in get_args(literal) if part is not type(None)]
         return set(get_args(parts[0])) if not isinstance(parts[0], str) else set(parts)
 
-    assert choices(fit_command.Strategy) == set(STRATEGIES)
-    assert choices(fit_command.UnknownCategory) == set(UNKNOWN_CATEGORY)
+    assert choices("strategy") == set(STRATEGIES)
+    assert choices("unknown_category") == set(UNKNOWN_CATEGORY)
     kinds = (library.TrinaryTreeRegressor, library.TrinaryTreeClassifier)
     criteria = {criterion for kind in kinds for criterion in kind._allowed["criterion"].options}
-    assert choices(options.Criterion) == criteria
+    assert choices("criterion") == criteria
     renamed = {"missing", "categorical_features", "split_on_missing"}
     python_only = {"max_features", "random_state"}
     settings = set(inspect.signature(library.TrinaryTreeRegressor).parameters)
-    assert settings - renamed - python_only <= set(inspect.signature(fit_command.fit).parameters)
+    assert settings - renamed - python_only <= set(inspect.signature(Parameters).parameters)
 
 
 @pytest.mark.parametrize(
@@ -352,15 +351,13 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
 @pytest.mark.parametrize(
     ("args", "text"),
     [
-        (("show", "{boosting}"), "the model has 5 trees; name one with --tree, from 0 to 4"),
         (("show", "{boosting}", "--tree", "5"), "there is no tree 5"),
-        (("export", "{boosting}", "-f", "json"), "name one with --tree"),
         (("export", "{boosting}", "-o", "x.onnx", "--tree", "0"), "leave out --tree"),
-        (("show", "{forest}"), "the model has 4 trees; name one with --tree, from 0 to 3"),
         (("show", "{forest}", "--tree", "4"), "there is no tree 4"),
         (("export", "{forest}", "-o", "x.onnx", "--tree", "0"), "leave out --tree"),
         (("export", "{forest}", "-o", "x.onnx", "--max-nodes", "9"), "fit fewer or smaller trees (--trees"),
         (("export", "{boosting}", "-f", "json", "--tree", "0", "--distribution"), "leave out --distribution"),
+        (("export", "{forest}", "-f", "json", "--distribution"), "is for one tree; name it with --tree"),
         (
             ("fit", "{table}", "-y", "progress", "-m", "boosting", "--criterion", "squared_error"),
             "--criterion is not for",

@@ -125,8 +125,8 @@ ERRORS = {
         "--store",
     ],
     "compare diabetes.csv -y progress --store s.html --report s.html": ["'s.html' has another purpose"],
-    "compare diabetes.csv -y progress --report -": ["a report is written to a file", "--report"],
-    "compare diabetes.csv -y progress --store -": ["are stored in a file", "--store"],
+    "compare diabetes.csv -y progress --report -": ["the report must be written to a file", "--report"],
+    "compare diabetes.csv -y progress --store -": ["finished results must be written to a file", "--store"],
     "compare diabetes.csv -y progress --store nowhere/runs.sqlite": ["there is no folder"],
     "compare diabetes.csv -y Progres": ["no column 'Progres' in", "did you mean 'progress'?"],
     "compare diabetes.csv -y progress --drop progress": ["'progress' is the target"],
@@ -283,7 +283,9 @@ def test_missing_package_is_named_with_its_remedy(
     }
     for package, (args, remedy) in remedies.items():
         with monkeypatch.context() as absent:
-            absent.setitem(__import__("sys").modules, package, None)
+            absent.setitem(sys.modules, package, None)
+            if package == "pandas":  # which was imported with this module
+                absent.delitem(sys.modules, "tritree.cli.tables")
             run = tritree(*args)
         assert run.code == 1
         assert package in run.error_line

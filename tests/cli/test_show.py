@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli.conftest import diabetes, patients
+from cli.conftest import diabetes, patients, rows_with_missing
 from cli.program import InProcess
 
 import tritree as library
@@ -86,6 +86,33 @@ def test_one_tree_of_an_ensemble_is_shown_and_exported(
     assert Path("tree.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert "digraph" in tritree.good("show", model, "--tree", 0, "-f", "dot").out
     assert len(tritree.good("export", model, "--tree", 0, "-f", "json").json["nodes"]) > 3
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_ensemble_is_shown_as_the_library_draws_it(
+    kind: str, tritree: InProcess, request: pytest.FixtureRequest
+) -> None:
+    pytest.importorskip("matplotlib")
+    model = request.getfixturevalue(kind)
+    shown = tritree.good("show", model).out
+    summary, first = shown.split("\n\ntree 0 of ")
+    assert summary in library.load(model).to_text()
+    assert f"\ntree 0 of {first}" in f"\n{tritree.good('show', model, '--tree', 0, '--max-nodes', 31).out}"
+    assert "--rows TABLE grows those that rows need" in first
+    for ending in ("png", "html", "dot"):
+        tritree.good("show", model, "-o", f"first.{ending}")
+        tritree.good("show", model, "-o", f"zero.{ending}", "--tree", 0)
+        assert Path(f"first.{ending}").read_bytes() == Path(f"zero.{ending}").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_ensemble_grows_for_rows_before_it_is_shown(
+    kind: str, tritree: InProcess, request: pytest.FixtureRequest
+) -> None:
+    model = request.getfixturevalue(kind)
+    rows_with_missing().to_csv("missing.csv", index=False)
+    before = tritree.good("show", model).out
+    assert before != tritree.good("show", model, "--rows", "missing.csv").out
 
 
 @pytest.mark.parametrize("kind", ["boosting", "forest"])

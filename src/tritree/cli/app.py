@@ -52,7 +52,9 @@ def _add_command(
 ) -> None:
     lines = [f"  {command}\n      {text}" for command, text in examples]
     epilog = "Examples:\n\n" + "\n\n".join(lines).replace("[", "\\[")  # brackets are not markup
-    app.command(rich_help_panel=panel, help=_unwrap(function.__doc__), epilog=epilog)(function)
+    app.command(rich_help_panel=panel, help=_unwrap(function.__doc__), epilog=epilog)(
+        options.with_groups(function)
+    )
 
 
 def _unwrap(text: str | None) -> str:

@@ -9,7 +9,6 @@ import typer
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, note, print_warning, write_json, write_text
-from tritree.cli.tables import TableFormat, check_column, open_table, to_records
 
 if TYPE_CHECKING:
     from tritree.cli.training import TrainingData
@@ -31,59 +30,6 @@ EXAMPLES = (
     ),
 )
 
-Models = Annotated[
-    list[str],
-    options.option(
-        "KIND",
-        "Kind of model: tree, forest or boosting. May be repeated to compare several kinds.",
-        "--model",
-        "-m",
-        panel=options.MODEL,
-        parser=options.one_of("tree", "forest", "boosting"),
-    ),
-]
-Strategies = Annotated[
-    list[str] | None,
-    options.option(
-        "STRATEGY",
-        "Strategy to compare. May be repeated. By default all of them, and learning from complete rows only "
-        "(complete_case).",
-        "--strategy",
-        "-s",
-        panel=options.MODEL,
-        parser=options.one_of("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
-    ),
-]
-Mechanism = Annotated[
-    Literal["mcar", "im", "mar", "mnar", "predictive"],
-    options.option(
-        "NAME",
-        "Missingness mechanism: mcar (at random), im (largest values first), mar (depends on other columns), mnar "
-        "(depends on the value itself), predictive (depends on the target).",
-    ),
-]
-Columns = Annotated[
-    list[str] | None,
-    options.option(
-        "COLUMN",
-        "Column from which values are removed. May be repeated. By default all features.",
-        "--columns",
-    ),
-]
-
-
-def parse_rates(text: str) -> list[float]:
-    """Return fractions from a text such as ``0.1,0.3`` or ``10%,30%``."""
-    try:
-        rates = [
-            float(part.rstrip("% ")) / (100 if part.strip().endswith("%") else 1) for part in text.split(",")
-        ]
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a list of fractions, such as 0.1,0.3,0.5") from None
-    if not all(0 <= rate <= 1 for rate in rates):
-        raise typer.BadParameter(f"fractions in {text!r} are not between 0 and 1; 30 percent is 0.3 or 30%")
-    return rates
-
 
 def _parse_depth(text: str) -> int | str | None:
     """Return a depth from a text: a number, ``none`` or ``tuned``."""
@@ -94,57 +40,84 @@ def _parse_depth(text: str) -> int | str | None:
     return int(text)
 
 
-Rates = Annotated[
-    Any,
-    options.option(
-        "FRACTIONS",
-        "Fractions of the values to remove, separated by commas. The unchanged table is always compared.",
-        parser=parse_rates,
-    ),
-]
-NFolds = Annotated[int, options.integer(2, "Number of cross-validation folds.", "--folds")]
-Depth = Annotated[
-    Any,
-    options.option(
-        "NUMBER",
-        "Depth of the trees, none for no limit, or tuned: the depth at which a majority tree stops improving. "
-        "With tuned, forests have no limit and boosting has depth 6, as in tritree fit.",
-        panel=options.TREE,
-        parser=_parse_depth,
-    ),
-]
-Report = Annotated[str | None, options.option("FILE", "HTML report to write.")]
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of the estimators; those that are not on the command line have their default values."""
+
+    trees: options.Trees = 100
+    learning_rate: options.LearningRate = 0.1
+    min_samples_leaf: options.MinSamplesLeaf = None
+    criterion: options.Criterion = None
 
 
-@options.with_table_format
 def compare(
     context: typer.Context,
     table: options.TableFile,
-    target: options.Target,
-    task: options.Task = None,
-    drop: options.Drop = None,
-    weights: options.Weights = None,
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    skip_missing_target: options.SkipMissingTarget = False,
-    kinds: Models = ["tree"],  # noqa: B006 - Typer copies it
-    strategies: Strategies = None,
-    trees: options.Trees = 100,
-    learning_rate: options.LearningRate = 0.1,
-    depth: Depth = "tuned",
-    min_samples_leaf: options.MinSamplesLeaf = None,
-    criterion: options.Criterion = None,
-    mechanism: Mechanism = "mcar",
-    columns: Columns = None,
-    rates: Rates = "0.1,0.3,0.5",
+    *,
+    roles: options.ColumnRoles,
+    kinds: Annotated[
+        list[str],
+        options.option(
+            "KIND",
+            "Kind of model: tree, forest or boosting. May be repeated to compare several kinds.",
+            "--model",
+            "-m",
+            panel=options.MODEL,
+            parser=options.one_of("tree", "forest", "boosting"),
+        ),
+    ] = ["tree"],  # noqa: B006 - Typer copies it
+    strategies: Annotated[
+        list[str] | None,
+        options.option(
+            "STRATEGY",
+            "Strategy to compare. May be repeated. By default all of them, and learning from complete rows only "
+            "(complete_case).",
+            "--strategy",
+            "-s",
+            panel=options.MODEL,
+            parser=options.one_of("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
+        ),
+    ] = None,
+    depth: Annotated[
+        Any,
+        options.option(
+            "NUMBER",
+            "Depth of the trees, none for no limit, or tuned: the depth at which a majority tree stops improving. "
+            "With tuned, forests have no limit and boosting has depth 6, as in tritree fit.",
+            panel=options.TREE,
+            parser=_parse_depth,
+        ),
+    ] = "tuned",
+    parameters: Parameters,
+    mechanism: Annotated[
+        Literal["mcar", "im", "mar", "mnar", "predictive"],
+        options.option(
+            "NAME",
+            "Missingness mechanism: mcar (at random), im (largest values first), mar (depends on other columns), mnar "
+            "(depends on the value itself), predictive (depends on the target).",
+        ),
+    ] = "mcar",
+    columns: Annotated[
+        list[str] | None,
+        options.option(
+            "COLUMN", "Column from which values are removed. May be repeated. By default all features."
+        ),
+    ] = None,
+    rates: Annotated[
+        Any,
+        options.option(
+            "FRACTIONS",
+            "Fractions of the values to remove, separated by commas. The unchanged table is always compared.",
+            parser=options.parse_fractions,
+        ),
+    ] = "0.1,0.3,0.5",
     seeds: options.Seeds = 3,
-    folds: NFolds = 10,
-    report: Report = None,
+    folds: Annotated[int, options.integer(2, "Number of cross-validation folds.")] = 10,
+    report: Annotated[str | None, options.option("FILE", "HTML report to write.")] = None,
     store: options.StoreFile = None,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
-    *,
-    table_format: TableFormat,
+    table_format: options.TableFormat,
 ) -> None:
     """Compare the strategies on a table: unchanged, with values removed in training and test, and in the test only.
 
@@ -154,26 +127,23 @@ def compare(
     Finished results are kept in the user's cache, by the content of the table, unless --store names a file: an
     interrupted run continues when it is started again.
     """
-    from tritree.cli.models import method_names
-    from tritree.cli.output import check_store
-    from tritree.cli.training import ColumnRoles, read_training_data
+    from tritree.cli.models import check_criterion, check_options, method_names
+    from tritree.cli.output import check_file, check_store
+    from tritree.cli.tables import check_column, open_table
+    from tritree.cli.training import read_training_data
     from tritree.lab import Experiment, Folds, in_both, in_test, write_report
 
     methods = method_names(kinds, strategies)
-    page, store_file = _check_report(report, table), check_store(store, table, report)
+    page = None if report is None else check_file(report, "the report", "--report", table)
+    store_file = check_store(store, table, report)
     source = open_table(table, table_format)
-    roles = ColumnRoles(target, weights, drop, categorical, numeric)
-    data = read_training_data(source, table_format, roles, task=task, skip_missing_target=skip_missing_target)
-    parameters = {
-        "--criterion": criterion,
-        "--min-samples-leaf": min_samples_leaf,
-        "--trees": trees,
-        "--learning-rate": learning_rate,
-    }
-    given = options.given_options(context)
-    chosen = {option: value for option, value in parameters.items() if option in given}
-    _check_parameters(chosen, kinds, depth, data.task)
-    dataset = _dataset(source.name if table == "-" else Path(table).name, data, target, weights)
+    data = read_training_data(source, roles)
+    given = options.given_options(context, parameters)
+    if depth == 0 and "boosting" in kinds:
+        raise UserError("--depth 0 is not for --model boosting; use 1 or more")
+    check_options(given, kinds)
+    check_criterion(given.get("--criterion"), data.task)
+    dataset = _dataset(source.name if table == "-" else Path(table).name, data, roles)
     _check_folds(folds, dataset)
     for name in columns or ():
         check_column(name, list(dataset.X.columns), f"the features of {source.name}")
@@ -185,22 +155,23 @@ def compare(
         seeds=seeds,
         max_depth=depth,
         folds=Folds(folds),
-        options={option.removeprefix("--").replace("-", "_"): value for option, value in chosen.items()},
+        options={option.removeprefix("--").replace("-", "_"): value for option, value in given.items()},
         store=store_file or _store_in_cache(dataset.fingerprint),
     )
     results = run_experiment(experiment, n_jobs)
     _check_results(results, rates)
-    comparisons = _compare(results, dataset)
     if page is not None:
         write_report(results, page, title=f"Strategies for missing values on {dataset.name}")
-    about = experiment.about() | {"task": dataset.task, "weights": weights, "store": experiment.store}
+    missing_fraction = float(dataset.X.isna().to_numpy().mean())
+    comparisons = _compare(results, missing_fraction)
+    about = experiment.about() | {"task": dataset.task, "weights": roles.weights, "store": experiment.store}
     if as_json:
-        write_json({"about": about} | comparisons.to_dict())
+        write_json({"about": about} | _to_dict(comparisons, missing_fraction, results))
         return
-    write_text(f"{comparisons.text()}\n")
+    write_text(f"{_to_text(comparisons, missing_fraction)}\n")
     for label, text in {
         "models": _models_text(about),
-        "table": _table_text(dataset, data.reason, weights),
+        "table": _table_text(dataset, data.reason, roles.weights),
         "store": experiment.store,
         "report": report,
     }.items():
@@ -208,32 +179,14 @@ def compare(
             write_text(f"{label:<6} {text}")
 
 
-def _check_report(report: str | None, table: str) -> Path | None:
-    from tritree.cli.output import check_output
-
-    if report == "-":
-        raise UserError("a report is written to a file, not to the standard output; name it with --report")
-    return check_output(report, "the report", table)
-
-
-def _check_parameters(chosen: dict[str, Any], kinds: list[str], depth: int | str | None, task: str) -> None:
-    """Raise a UserError if parameters are not for the kinds of models or not for the task."""
-    from tritree.cli.models import check_criterion, check_options
-
-    if depth == 0 and "boosting" in kinds:
-        raise UserError("--depth 0 is not for --model boosting; use 1 or more")
-    check_options(chosen, kinds)
-    check_criterion(chosen.get("--criterion"), task)
-
-
-def _dataset(name: str, data: "TrainingData", target: str, weights: str | None) -> "Dataset":
+def _dataset(name: str, data: "TrainingData", roles: options.ColumnRoles) -> "Dataset":
     """Return the data set to compare on: the features, target, weights and task that ``tritree fit`` would use."""
     from tritree.lab import Dataset
 
-    frame = data.features.assign(**{target: data.target})
-    if weights is not None:
-        frame[weights] = data.weights
-    return Dataset.from_table(name, frame, target, task=data.task, sample_weight=weights)
+    frame = data.features.assign(**{roles.target: data.target})
+    if roles.weights is not None:
+        frame[roles.weights] = data.weights
+    return Dataset.from_table(name, frame, roles.target, task=data.task, sample_weight=roles.weights)
 
 
 def _check_folds(folds: int, dataset: "Dataset") -> None:
@@ -283,81 +236,68 @@ def _check_results(results: Any, rates: list[float]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Comparisons:
-    """The comparisons on the unchanged table, on the table with values removed, and by rate.
+def _compare(results: Any, missing_fraction: float) -> "dict[str, Comparison]":
+    """Return the comparisons on the table "unchanged" and with values "removed" that results on one data set allow.
 
-    ``unchanged`` is None if no value is missing in the table and one kind of model is compared, since all strategies
-    are the same then; ``removed`` is None if no values were to be removed.
+    If no value is missing in the table and one kind of model is compared, all strategies are the same on it.
     """
-
-    missing_fraction: float
-    unchanged: "Comparison | None"
-    removed: "Comparison | None"
-    by_rate: "Comparison"
-
-    def text(self) -> str:
-        """Return the comparisons as text, each with a headline."""
-        lines = []
-        if self.unchanged is not None:
-            # the notes on the tests are the same for both comparisons
-            notes = [] if self.removed is not None else self.unchanged.notes
-            fraction = self.missing_fraction
-            missing = (
-                f"with {_percent(fraction)} of its values missing"
-                if fraction > 0
-                else "without missing values"
-            )
-            lines += [f"The table unchanged, {missing}:", f"{replace(self.unchanged, notes=notes)}\n"]
-        if self.removed is not None:
-            lines += [f"{_removed_headline(self.removed.rates)}:", str(self.removed)]
-        return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparisons as plain data; the entries at the top are those with values removed, if any."""
-        unchanged = None
-        if self.unchanged is not None:
-            unchanged = {"missing_fraction": self.missing_fraction} | _to_dict(self.unchanged)
-        main = self.removed or self.unchanged
-        by_rate = {"unchanged": unchanged, "by_rate": to_records(self.by_rate.table)}
-        return ({} if main is None else _to_dict(main)) | by_rate
-
-
-def _compare(results: Any, dataset: "Dataset") -> _Comparisons:
-    """Return the comparisons that the results of an experiment on one data set allow."""
     from tritree.lab import compare_methods
     from tritree.lab.ranks import compare_unchanged
     from tritree.lab.ranks.names import parse_method
 
-    fraction = float(dataset.X.isna().to_numpy().mean())
-    kinds = {parse_method(method) for method in results["method"].unique()}
-    differ = fraction > 0 or len({kind[0] for kind in kinds if kind is not None}) > 1
-    unchanged = compare_unchanged(results) if differ and (results["rate"] == 0).any() else None
-    removed = compare_methods(results) if unchanged is None or (results["rate"] > 0).any() else None
-    return _Comparisons(fraction, unchanged, removed, compare_methods(results, by="rate"))
+    methods = {parse_method(method) for method in results["method"].unique()}
+    differ = missing_fraction > 0 or len({method[0] for method in methods if method is not None}) > 1
+    found = {}
+    if differ and (results["rate"] == 0).any():
+        found["unchanged"] = compare_unchanged(results)
+    if not found or (results["rate"] > 0).any():
+        found["removed"] = compare_methods(results)
+    return found
 
 
-def _to_dict(comparison: "Comparison") -> dict[str, Any]:
-    return {
-        "recommendation": comparison.recommendation,
-        "conclusions": comparison.conclusions,
-        "notes": comparison.notes,
-        "rates": comparison.rates,
-        "methods": to_records(comparison.table),
-    }
-
-
-def _removed_headline(rates: list[float]) -> str:
-    if rates == [0]:
-        return "The table unchanged, without missing values"
-    shown = [_percent(rate) for rate in rates]
-    if len(shown) == 1:
-        return f"With {shown[0]} of the values removed"
-    return f"With {', '.join(shown[:-1])} and {shown[-1]} of the values removed (losses are means over these rates)"
+def _to_text(comparisons: "dict[str, Comparison]", missing_fraction: float) -> str:
+    """Return the comparisons as text, each with a headline."""
+    texts = []
+    for name, comparison in comparisons.items():
+        rates = [_percent(rate) for rate in comparison.rates if rate > 0]
+        if not rates:
+            missing = f"with {_percent(missing_fraction)} of its values missing"
+            headline = f"The table unchanged, {missing if missing_fraction else 'without missing values'}"
+        elif len(rates) == 1:
+            headline = f"With {rates[0]} of the values removed"
+        else:
+            listed = f"{', '.join(rates[:-1])} and {rates[-1]}"
+            headline = f"With {listed} of the values removed (losses are means over these rates)"
+        # the notes on the tests are the same for both comparisons
+        notes = comparison.notes if name == list(comparisons)[-1] else []
+        texts.append(f"{headline}:\n{replace(comparison, notes=notes)}")
+    return "\n\n".join(texts)
 
 
 def _percent(fraction: float) -> str:
     return f"{100 * fraction:.3g}%"
+
+
+def _to_dict(comparisons: "dict[str, Comparison]", missing_fraction: float, results: Any) -> dict[str, Any]:
+    """Return the comparisons as plain data; the entries at the top are those with values removed, if any."""
+    from tritree.cli.tables import to_records
+    from tritree.lab import compare_methods
+
+    facts = {
+        name: {
+            "recommendation": comparison.recommendation,
+            "conclusions": comparison.conclusions,
+            "notes": comparison.notes,
+            "rates": comparison.rates,
+            "methods": to_records(comparison.table),
+        }
+        for name, comparison in comparisons.items()
+    }
+    unchanged = facts.get("unchanged")
+    return (facts.get("removed") or facts["unchanged"]) | {
+        "unchanged": unchanged and {"missing_fraction": missing_fraction} | unchanged,
+        "by_rate": to_records(compare_methods(results, by="rate").table),
+    }
 
 
 def _table_text(dataset: "Dataset", reason: str, weights: str | None) -> str:

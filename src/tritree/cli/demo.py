@@ -7,12 +7,13 @@ from tritree.cli.messages import note, write_text
 
 EXAMPLES = (("tritree demo", "write everything to the folder tritree-demo"),)
 
-Folder = Annotated[
-    str, options.option("FOLDER", "Folder to write to; created if necessary.", "--output", "-o")
-]
 
-
-def demo(output: Folder = "tritree-demo") -> None:
+def demo(
+    *,
+    output: Annotated[
+        str, options.option("FOLDER", "Folder to write to; created if necessary.", "--output", "-o")
+    ] = "tritree-demo",
+) -> None:
     """Remove values from a table, compare all strategies, and write a figure, a report, a tree and its model.
 
     The table is scikit-learn's diabetes data set: ten measurements of 442 patients, and how their disease progressed.

@@ -22,7 +22,11 @@ from tritree.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tritree.cli.training import ColumnRoles
+    from tritree.cli.options import ColumnRoles
+
+
+#: Extras of the package that install optional libraries; all others are in "cli".
+_EXTRAS = {"matplotlib": "plot", "onnx": "onnx"}
 
 
 def describe_error(error: BaseException) -> str:
@@ -30,11 +34,13 @@ def describe_error(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "there is not enough memory; use fewer rows or columns"
     if isinstance(error, OSError) and error.strerror is not None:
-        return f"{error.filename!r}: {error.strerror}" if error.filename is not None else error.strerror
+        return f"{str(error.filename)!r}: {error.strerror}" if error.filename is not None else error.strerror
     if isinstance(error, UnknownCategoryError):
         return f"{error.subject} {error.problem}; correct it, make it missing, or add --unknown-category no_information"
     if isinstance(error, ImportError) and error.name is not None:
-        return f"{error}: pip install 'tritree[cli]'"
+        package = error.name.partition(".")[0]
+        extra = _EXTRAS.get(package, "cli")
+        return f"{package} cannot be imported ({error}): pip install 'tritree[{extra}]'"
     return str(error) or type(error).__name__
 
 

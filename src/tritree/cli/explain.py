@@ -7,7 +7,6 @@ import typer
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, progress, write_json, write_text
-from tritree.cli.tables import TableFormat, open_table
 
 EXAMPLES = (
     ("tritree explain houses.tritree new.csv 0", "the first row"),
@@ -18,37 +17,45 @@ EXAMPLES = (
 #: Maximum number of rows that are explained if none are named.
 _MAX_ROWS = 10
 
-Rows = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[ROW]...",
-        help="Rows by position: 0 is the first row, 3-7 are five rows. By default all rows, if there are at most 10.",
-    ),
-]
+
+def _parse_rows(text: str) -> range:
+    """Return the positions of rows, given as "5" or "3-7"."""
+    match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", text)
+    rows = range(int(match[1]), int(match[2] or match[1]) + 1) if match else range(0)
+    if not rows:
+        raise typer.BadParameter(f"{text!r} is neither a position, such as 0, nor a range, such as 3-7")
+    return rows
 
 
-@options.with_table_format
 def explain(
     model: options.ModelFile,
     table: options.TableFile,
-    rows: Rows = None,
+    rows: Annotated[
+        list[range] | None,
+        typer.Argument(
+            metavar="[ROW]...",
+            help="Rows by position: 0 is the first row, 3-7 are five rows. By default all rows, if there are at most "
+            "10.",
+            parser=_parse_rows,
+        ),
+    ] = None,
+    *,
     unknown_category: options.UnknownCategory = None,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
-    *,
-    table_format: TableFormat,
+    table_format: options.TableFormat,
 ) -> None:
     """Explain predictions: for one tree the path of a row and the reason for each branch.
 
     For a forest or boosting, the contributions of the columns, summed over all trees.
     """
     from tritree.cli.models import open_model, read_rows
+    from tritree.cli.tables import open_table
 
-    spans = _parse_rows(rows or [])
     opened = open_model(model, n_jobs=n_jobs, unknown_category=unknown_category)
     source = open_table(table, table_format)
-    frame = read_rows(opened, source, table_format)
-    positions = _positions(spans, len(frame), source.name)
+    frame = read_rows(opened, source)
+    positions = _positions(rows or [], len(frame), source.name)
     with progress("explaining"):
         explanations = list(zip(positions, opened.explain(frame.iloc[positions]), strict=True))
     if as_json:
@@ -57,25 +64,11 @@ def explain(
         write_text("\n\n\n".join(f"row {row} {explanation}" for row, explanation in explanations))
 
 
-def _parse_rows(texts: list[str]) -> list[tuple[int, int]]:
-    """Return first and last positions of rows, given as "5" or "3-7"."""
-    spans = []
-    for text in texts:
-        match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", text)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if last < first:
-            raise typer.BadParameter(
-                f"{text!r} is neither a position, such as 0, nor a range, such as 3-7", param_hint="ROW"
-            )
-        spans.append((first, last))
-    return spans
-
-
-def _positions(spans: list[tuple[int, int]], n_rows: int, table: str) -> list[int]:
+def _positions(rows: list[range], n_rows: int, table: str) -> list[int]:
     """Return the positions of the rows to explain."""
-    if not spans and n_rows > _MAX_ROWS:
+    if not rows and n_rows > _MAX_ROWS:
         raise UserError(f"{table} has {n_rows:,} rows; name those to explain, such as 0 or 0-9")
-    for _, last in spans:
+    for last in [span[-1] for span in rows]:
         if last >= n_rows:
             raise UserError(f"there is no row {last} in {table}; its rows are 0 to {n_rows - 1}")
-    return [row for first, last in spans or [(0, n_rows - 1)] for row in range(first, last + 1)]
+    return [row for span in rows or [range(n_rows)] for row in span]

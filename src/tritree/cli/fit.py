@@ -1,6 +1,7 @@
 """``tritree fit``: fit a model to a table and write it to a file."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,10 +10,9 @@ import typer
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, progress, write_json, write_text
-from tritree.cli.tables import TableFormat, open_table
 
 if TYPE_CHECKING:
-    from tritree.cli.training import ColumnRoles, TrainingData
+    from tritree.cli.training import TrainingData
 
 EXAMPLES = (
     ("tritree fit houses.csv --target price", "write the model to houses.tritree"),
@@ -26,166 +26,141 @@ EXAMPLES = (
     ("tritree fit - -y y -o model.tritree --json < table.csv", "read from a pipe, write JSON"),
 )
 
-Output = Annotated[
-    str | None,
-    options.output_file(
-        "Model file. By default it is named after the table, with the extension .tritree, in the current folder. An "
-        "existing file is replaced.",
-    ),
-]
-GrowAll = Annotated[
-    bool, options.flag("--grow-all", "Grow every third branch now instead of when a row first needs it.")
-]
-GrowFor = Annotated[
-    str | None,
-    options.option(
-        "TABLE", "Rows with the missing values to expect; the third branches they need are grown now."
-    ),
-]
-NoTrainingRows = Annotated[
-    bool,
-    options.flag(
-        "--no-training-rows",
-        "Leave the training rows out of the file. The file is smaller and reveals none of them, but third branches can "
-        "no longer grow: see --grow-for and --grow-all.",
-    ),
-]
-Model = Annotated[
-    Literal["tree", "forest", "boosting"],
-    options.option(
-        "KIND",
-        "tree: one tree, which can be read. forest: a random forest. boosting: gradient boosting, which predicts "
-        "best on most tables.",
-        "--model",
-        "-m",
-        panel=options.MODEL,
-    ),
-]
-Strategy = Annotated[
-    Literal["trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"] | None,
-    options.option(
-        "STRATEGY",
-        "How missing values are handled: trinary, trinary_mia, mia, majority, fractional or surrogate.",
-        "--strategy",
-        "-s",
-        panel=options.TREE,
-        show_default="trinary; trinary_mia for boosting",
-    ),
-]
-MaxDepth = Annotated[
-    int | None,
-    options.integer(
-        0,
-        "Maximum depth of the trees; none for no limit.",
-        or_none=True,
-        panel=options.TREE,
-        show_default="5; 6 for boosting, none for a forest",
-    ),
-]
-MaxBins = Annotated[
-    int | None,
-    options.integer(
-        2,
-        "Maximum number of bins of a numeric column; none for one per distinct value.",
-        or_none=True,
-        panel=options.TREE,
-        show_default="none; 255 for boosting and a forest",
-    ),
-]
-UnknownCategory = Annotated[
-    Literal["no_information", "error"],
-    options.option(
-        "HANDLING",
-        "How prediction treats categories not seen in training: no_information or error.",
-        "--unknown-category",
-        panel=options.TREE,
-    ),
-]
-NoSplitOnMissing = Annotated[
-    bool,
-    options.flag(
-        "--no-split-on-missing", "Do not let mia and trinary_mia split missing from observed.", options.TREE
-    ),
-]
-MaxSurrogates = Annotated[
-    int,
-    options.integer(
-        0, "Maximum number of surrogates per split, with --strategy surrogate.", panel=options.TREE
-    ),
-]
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of the estimator; those that are not on the command line have its default values."""
+
+    trees: options.Trees = 100
+    learning_rate: options.LearningRate = 0.1
+    strategy: Annotated[
+        Literal["trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"] | None,
+        options.option(
+            "STRATEGY",
+            "How missing values are handled: trinary, trinary_mia, mia, majority, fractional or surrogate.",
+            "--strategy",
+            "-s",
+            panel=options.TREE,
+            show_default="trinary; trinary_mia for boosting",
+        ),
+    ] = None
+    criterion: options.Criterion = None
+    max_depth: Annotated[
+        int | None,
+        options.integer(
+            0,
+            "Maximum depth of the trees; none for no limit.",
+            or_none=True,
+            panel=options.TREE,
+            show_default="5; 6 for boosting, none for a forest",
+        ),
+    ] = None
+    min_samples_leaf: options.MinSamplesLeaf = None
+    max_bins: Annotated[
+        int | None,
+        options.integer(
+            2,
+            "Maximum number of bins of a numeric column; none for one per distinct value.",
+            or_none=True,
+            panel=options.TREE,
+            show_default="none; 255 for boosting and a forest",
+        ),
+    ] = None
+    unknown_category: Annotated[
+        Literal["no_information", "error"],
+        options.option(
+            "HANDLING",
+            "How prediction treats categories not seen in training: no_information or error.",
+            panel=options.TREE,
+        ),
+    ] = "no_information"
+    no_split_on_missing: Annotated[
+        bool,
+        options.flag(
+            "--no-split-on-missing",
+            "Do not let mia and trinary_mia split missing from observed.",
+            options.TREE,
+        ),
+    ] = False
+    max_surrogates: Annotated[
+        int,
+        options.integer(
+            0, "Maximum number of surrogates per split, with --strategy surrogate.", panel=options.TREE
+        ),
+    ] = 5
+    n_jobs: options.NJobs = None
 
 
-@options.with_table_format
 def fit(
     context: typer.Context,
     table: options.TableFile,
-    target: options.Target,
-    output: Output = None,
-    task: options.Task = None,
-    drop: options.Drop = None,
-    weights: options.Weights = None,
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    skip_missing_target: options.SkipMissingTarget = False,
-    kind: Model = "tree",
-    trees: options.Trees = 100,
-    learning_rate: options.LearningRate = 0.1,
-    strategy: Strategy = None,
-    criterion: options.Criterion = None,
-    max_depth: MaxDepth = None,
-    min_samples_leaf: options.MinSamplesLeaf = None,
-    max_bins: MaxBins = None,
-    unknown_category: UnknownCategory = "no_information",
-    no_split_on_missing: NoSplitOnMissing = False,
-    max_surrogates: MaxSurrogates = 5,
-    grow_all: GrowAll = False,
-    grow_for: GrowFor = None,
-    no_training_rows: NoTrainingRows = False,
-    n_jobs: options.NJobs = None,
-    as_json: options.AsJson = False,
     *,
-    table_format: TableFormat,
+    roles: options.ColumnRoles,
+    output: Annotated[
+        str | None,
+        options.output_file(
+            "Model file. By default it is named after the table, with the extension .tritree, in the current folder. "
+            "An existing file is replaced."
+        ),
+    ] = None,
+    kind: Annotated[
+        Literal["tree", "forest", "boosting"],
+        options.option(
+            "KIND",
+            "tree: one tree, which can be read. forest: a random forest. boosting: gradient boosting, which predicts "
+            "best on most tables.",
+            "--model",
+            "-m",
+            panel=options.MODEL,
+        ),
+    ] = "tree",
+    grow_all: Annotated[
+        bool,
+        options.flag("--grow-all", "Grow every third branch now instead of when a row first needs it."),
+    ] = False,
+    grow_for: Annotated[
+        str | None,
+        options.option(
+            "TABLE", "Rows with the missing values to expect; the third branches they need are grown now."
+        ),
+    ] = None,
+    no_training_rows: Annotated[
+        bool,
+        options.flag(
+            "--no-training-rows",
+            "Leave the training rows out of the file. The file is smaller and reveals none of them, but third branches "
+            "can no longer grow: see --grow-for and --grow-all.",
+        ),
+    ] = False,
+    parameters: Parameters,
+    as_json: options.AsJson = False,
+    table_format: options.TableFormat,
 ) -> None:
     """Fit a tree, a forest or gradient boosting to a table, and write the model to a file.
 
     All columns but the target are features. Values may be missing in any of them, but not in the target.
     """
     from tritree.cli.models import make_estimator
-    from tritree.cli.training import ColumnRoles, read_training_data
+    from tritree.cli.output import check_file
+    from tritree.cli.tables import open_table
+    from tritree.cli.training import read_training_data
 
     if table == "-" == grow_for:
         raise UserError("the standard input has only one table; name a file for --grow-for")
     source = open_table(table, table_format)
     rows_source = None if grow_for is None else open_table(grow_for, table_format)
     output = output or _default_output(table)
-    file = _check_model_output(output, table, grow_for)
-    roles = ColumnRoles(target, weights, drop, categorical, numeric)
-    data = read_training_data(source, table_format, roles, task=task, skip_missing_target=skip_missing_target)
-    parameters = {
-        "--strategy": strategy,
-        "--criterion": criterion,
-        "--max-depth": max_depth,
-        "--min-samples-leaf": min_samples_leaf,
-        "--max-bins": max_bins,
-        "--unknown-category": unknown_category,
-        "--no-split-on-missing": no_split_on_missing,
-        "--max-surrogates": max_surrogates,
-        "--trees": trees,
-        "--learning-rate": learning_rate,
-        "--n-jobs": n_jobs,
-    }
-    given = options.given_options(context)
-    model = make_estimator(
-        kind, data.task, {option: value for option, value in parameters.items() if option in given}
-    )
+    file = check_file(output, "the model", "-o", table, grow_for)
+    data = read_training_data(source, roles)
+    model = make_estimator(kind, data.task, options.given_options(context, parameters))
     _train(model, kind, data, roles, grow_all)
     replaced = file.exists()
     save = partial(_save, model, file, output, False if no_training_rows else None)
     if rows_source is not None:
-        _grow_for_rows(model, rows_source, table_format, roles, output, save)
+        _grow_for_rows(model, rows_source, roles.not_features, output, save)
     save()  # before the summary, which Ctrl-C may interrupt
     with progress("evaluating the model on its training rows"):
-        facts = _summarize(model, data, output, replaced)
+        facts = _summarize(model, kind, data, output, replaced)
     if as_json:
         write_json(facts)
     else:
@@ -197,16 +172,7 @@ def _default_output(table: str) -> str:
     return "model.tritree" if table == "-" else f"{Path(table).name.partition('.')[0] or 'model'}.tritree"
 
 
-def _check_model_output(output: str, *inputs: str | None) -> Path:
-    from tritree.cli.output import check_output
-
-    file = check_output(output, "the model", *inputs)
-    if file is None:
-        raise UserError("a model is written to a file, not to the standard output; name it with -o")
-    return file
-
-
-def _train(model: Any, kind: str, data: "TrainingData", roles: "ColumnRoles", grow_all: bool) -> None:
+def _train(model: Any, kind: str, data: "TrainingData", roles: options.ColumnRoles, grow_all: bool) -> None:
     from tritree.cli.errors import fit_errors, growth_limit
 
     with progress("fitting the model"), fit_errors(kind, roles):
@@ -217,20 +183,13 @@ def _train(model: Any, kind: str, data: "TrainingData", roles: "ColumnRoles", gr
             model.grow_all()
 
 
-def _grow_for_rows(
-    model: Any,
-    source: Any,
-    table_format: TableFormat,
-    roles: "ColumnRoles",
-    output: str,
-    save: Callable[[], None],
-) -> None:
+def _grow_for_rows(model: Any, source: Any, ignore: list[str], output: str, save: Callable[[], None]) -> None:
     """Grow the branches that rows need; if that fails, save the model without them, unless a file exists already."""
     from tritree.cli.errors import describe_error
     from tritree.cli.models import grow_for
 
     try:
-        grow_for(model, source, table_format, ignore=roles.not_features)
+        grow_for(model, source, ignore=ignore)
     except (KeyboardInterrupt, UserError, ValueError) as error:
         if Path(output).exists():  # it is not replaced by something incomplete
             raise
@@ -243,18 +202,16 @@ def _grow_for_rows(
 
 
 def _save(model: Any, file: Path, output: str, training_rows: bool | None) -> None:
-    try:
+    from tritree.cli.output import write_errors
+
+    with write_errors(output):
         model.save(file, training_rows=training_rows)
-    except OSError as error:
-        raise UserError(f"cannot write {output!r}: {error.strerror or error}") from error
 
 
-def _summarize(model: Any, data: "TrainingData", output: str, replaced: bool) -> dict[str, Any]:
+def _summarize(model: Any, kind: str, data: "TrainingData", output: str, replaced: bool) -> dict[str, Any]:
     """Return the facts about a fitted model as plain data."""
-    from tritree.cli.models import model_kind
-
-    kind = model_kind(model)
     missing = data.features.isna().to_numpy()
+    is_tree = kind == "tree"
     return {
         "model": output,
         "bytes": Path(output).stat().st_size,
@@ -272,7 +229,7 @@ def _summarize(model: Any, data: "TrainingData", output: str, replaced: bool) ->
         "nodes": model.n_nodes_,  # before the training rows make branches grow
         **(
             {"leaves": model.get_n_leaves(), "depth": model.get_depth()}
-            if kind == "tree"
+            if is_tree
             else {"trees": model.n_trees_}
         ),
         **_training_losses(model, data),

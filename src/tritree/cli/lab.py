@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tritree.cli import options
-from tritree.cli.compare import parse_rates, run_experiment
+from tritree.cli.compare import run_experiment
 from tritree.cli.messages import UserError, write_json, write_text
-from tritree.cli.tables import to_records
 
 PAPER_EXAMPLES = (
     ("tritree lab paper --data-dir data", "all of Section 4; write figure2.png and paper.html"),
@@ -20,30 +19,6 @@ BIAS_EXAMPLES = (
     ("tritree lab bias", "what the leaves of one split estimate: simulated, and by the formulas"),
     ("tritree lab bias --p 0.4 --n 200 -o bias.png", "other parameters, and a figure"),
 )
-
-Folder = Annotated[
-    str,
-    options.option(
-        "FOLDER",
-        "Folder for the figure, the report and finished results; created if necessary.",
-        "--output",
-        "-o",
-    ),
-]
-DataDir = Annotated[
-    str | None,
-    options.option(
-        "FOLDER", "Folder of the data sets. By default TRITREE_DATA names it, or they are downloaded."
-    ),
-]
-As = Annotated[
-    Literal["author", "text"],
-    options.option(
-        "VARIANT",
-        "author: as the experiments for the figure were run. text: as the paper describes them.",
-        "--as",
-    ),
-]
 
 
 def _parse_datasets(text: str) -> list[str]:
@@ -61,28 +36,45 @@ def _parse_datasets(text: str) -> list[str]:
     return names
 
 
-Datasets = Annotated[
-    Any,
-    options.option(
-        "NAMES", "Names of data sets, separated by commas. By default all eight.", parser=_parse_datasets
-    ),
-]
-Rates = Annotated[
-    Any,
-    options.option(
-        "FRACTIONS",
-        "Fractions of the values to remove, separated by commas. By default 0, 0.1, and so on to 0.9.",
-        parser=parse_rates,
-    ),
-]
-
-
 def paper(
-    variant: As = "author",
-    output: Folder = ".",
-    data_dir: DataDir = None,
-    datasets: Datasets = None,
-    rates: Rates = None,
+    *,
+    variant: Annotated[
+        Literal["author", "text"],
+        options.option(
+            "VARIANT",
+            "author: as the experiments for the figure were run. text: as the paper describes them.",
+            "--as",
+        ),
+    ] = "author",
+    output: Annotated[
+        str,
+        options.option(
+            "FOLDER",
+            "Folder for the figure, the report and finished results; created if necessary.",
+            "--output",
+            "-o",
+        ),
+    ] = ".",
+    data_dir: Annotated[
+        str | None,
+        options.option(
+            "FOLDER", "Folder of the data sets. By default TRITREE_DATA names it, or they are downloaded."
+        ),
+    ] = None,
+    datasets: Annotated[
+        Any,
+        options.option(
+            "NAMES", "Names of data sets, separated by commas. By default all eight.", parser=_parse_datasets
+        ),
+    ] = None,
+    rates: Annotated[
+        Any,
+        options.option(
+            "FRACTIONS",
+            "Fractions of the values to remove, separated by commas. By default 0, 0.1, and so on to 0.9.",
+            parser=options.parse_fractions,
+        ),
+    ] = None,
     seeds: options.Seeds = 3,
     store: options.StoreFile = None,
     n_jobs: options.NJobs = None,
@@ -96,11 +88,17 @@ def paper(
     again.
     """
     from tritree.cli.output import check_folder, check_store, figure_bytes, write_file
+    from tritree.cli.tables import to_records
     from tritree.lab import write_report
     from tritree.lab.experiment import RATES
     from tritree.lab.figures import plot_curves
     from tritree.lab.paper import figure2, paper_experiment
-    from tritree.lab.paper.agreement import agreement_text, has_all_datasets
+    from tritree.lab.paper.agreement import (
+        agreement_tables,
+        agreement_text,
+        has_all_datasets,
+        reason_not_comparable,
+    )
     from tritree.lab.paper.datasets import NAMES
     from tritree.lab.paper.experiment import MEASURES
 
@@ -125,45 +123,35 @@ def paper(
     title = f"The paper's experiment, as {variant}"
     write_report(results, page, title=title, reference=published, measure=MEASURES[variant])
     if as_json:
-        write_json(_agreement(results, variant) | {"about": experiment.about() | {"store": store}})
+        tables = agreement_tables(results, variant)
+        facts: dict[str, Any] = {name: to_records(table) for name, table in tables.items()}
+        facts["not_compared"] = reason_not_comparable(results, variant)
+        write_json(facts | {"about": experiment.about() | {"store": store}})
         return
     write_text(f"{agreement_text(results, variant)}\n")
     for label, file in {"figure": figure, "report": page, "store": store}.items():
         write_text(f"{label:<6} {file}")
 
 
-def _agreement(results: Any, variant: Any) -> dict[str, Any]:
-    """Return how closely a run reproduces the paper as plain data, or why it cannot be compared with it."""
-    from tritree.lab.paper.agreement import agreement_tables, reason_not_comparable
-
-    tables = {name: to_records(table) for name, table in agreement_tables(results, variant).items()}
-    return tables | {"not_compared": reason_not_comparable(results, variant)}
-
-
-P = Annotated[
-    float,
-    options.option("FRACTION", "Fraction of the rows in the right leaf.", min=0.01, max=0.99),
-]
-NRows = Annotated[int, options.integer(2, "Number of rows of a table.", "--n")]
-Repeats = Annotated[int, options.integer(2, "Number of simulated tables.")]
-Seed = Annotated[int, options.integer(0, "Random seed of the simulation.")]
-FigureFile = Annotated[str | None, options.output_file("Figure to draw: .png, .svg or .pdf.")]
-
-
 def bias(
-    p: P = 0.3,
-    n: NRows = 50,
-    repeats: Repeats = 1000,
-    seed: Seed = 0,
-    output: FigureFile = None,
+    *,
+    p: Annotated[
+        float,
+        options.option("FRACTION", "Fraction of the rows in the right leaf.", min=0.01, max=0.99),
+    ] = 0.3,
+    n: Annotated[int, options.integer(2, "Number of rows of a table.")] = 50,
+    repeats: Annotated[int, options.integer(2, "Number of simulated tables.")] = 1000,
+    seed: Annotated[int, options.integer(0, "Random seed of the simulation.")] = 0,
+    output: Annotated[str | None, options.output_file("Figure to draw: .png, .svg or .pdf.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Estimate the bias of the two leaves of a split whose column has missing values, simulated and by the formulas."""
-    from tritree.cli.output import FIGURE_FORMATS, check_output, figure_bytes, output_format, write_output
+    from tritree.cli.output import FIGURE_FORMATS, check_format, check_output, figure_bytes, write_output
+    from tritree.cli.tables import to_records
     from tritree.lab.paper.bias import bias_table, bias_text, plot_bias
     from tritree.progress import bar
 
-    form = None if output is None else output_format(output, None, FIGURE_FORMATS, has_option=False)
+    form = None if output is None else check_format(output, None, FIGURE_FORMATS, has_option=False)
     file = check_output(output, "the figure")
     progress = partial(bar, shown=sys.stderr.isatty())
     table = bias_table(p=p, n=n, repeats=repeats, seed=seed, progress=progress)

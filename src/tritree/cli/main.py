@@ -34,17 +34,13 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         try:
             from tritree.cli.app import make_app
-
-            app = make_app()
         except ImportError as error:
             if _is_broken_package(error):
                 raise
-            print_error(
-                f"the command line needs typer, which cannot be imported ({error}): pip install 'tritree[cli]'"
-            )
+            print_error(f"the command line needs typer; {describe_error(error)}")
             return _ERROR
         with warnings_as_lines():
-            return _run(app, sys.argv[1:] if args is None else list(args))
+            return _run(make_app(), sys.argv[1:] if args is None else list(args))
     except KeyboardInterrupt:  # outside of a command
         return _interrupted()
 
@@ -86,8 +82,9 @@ def _interrupted() -> int:
 def _print_usage_error(error: Any) -> int:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "tritree"
-    text = error.format_message().replace("Value error, ", "", 1).rstrip(".")  # pydantic's prefix
-    print_error(f"{text} (see {command} --help)", command)
+    if hasattr(error.__cause__, "errors"):  # pydantic's error, which words anew what Typer found
+        error.message = str(error.__cause__.errors()[0].get("ctx", {}).get("error", error.message))
+    print_error(f"{error.format_message().rstrip('.')} (see {command} --help)", command)
     return _USAGE
 
 

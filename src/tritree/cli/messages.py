@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import json
 import os
 import sys
@@ -11,8 +10,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tritree.progress import progress_bar, stderr_console
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
 
 class UserError(Exception):
@@ -55,15 +56,6 @@ def one_line(text: object) -> str:
     return " ".join(str(text).split())
 
 
-def close_matches(name: str, known: Sequence[str]) -> list[str]:
-    """Return up to three known names that differ from a name by case or by a typing error, best match first."""
-    folded: dict[str, list[str]] = {}
-    for candidate in known:
-        folded.setdefault(candidate.strip().casefold(), []).append(candidate)
-    matches = difflib.get_close_matches(name.strip().casefold(), list(folded), n=3, cutoff=0.6)
-    return [candidate for match in matches for candidate in folded[match]][:3]
-
-
 def print_error(text: object, prefix: str = "tritree") -> None:
     """Print an error in one line."""
     _print_line(prefix, text, "bold red")
@@ -80,8 +72,7 @@ def note(text: object) -> None:
 
 
 def _print_line(prefix: str, text: object, style: str) -> None:
-    line = one_line(text)
-    console = _console() if sys.stderr.isatty() else None
+    console, line = _console(), one_line(text)
     if console is None:
         sys.stderr.write(f"{prefix}: {line}\n")
         return
@@ -93,46 +84,41 @@ def _print_line(prefix: str, text: object, style: str) -> None:
 
 @cache
 def _console() -> Any:
-    """Return the one console of the standard error, so that a message printed beside a bar goes above it.
-
-    Return None without Rich: the message to print may be that a package is not installed.
-    """
-    try:
-        from rich.console import Console
-    except ImportError:
-        return None
-    return Console(stderr=True)
+    """Return the one console of the terminal, so that a message printed beside a bar goes above it, else None."""
+    return stderr_console() if sys.stderr.isatty() else None
 
 
 @contextmanager
 def progress(description: str) -> Iterator[None]:
     """Show a progress bar on a terminal until the block ends; show nothing elsewhere."""
-    console = _console() if sys.stderr.isatty() else None
-    if console is None:
-        yield
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        bar.add_task(one_line(description), total=None)
+    with progress_bar(_console(), one_line(description)):
         yield
 
 
 def write_text(text: str) -> None:
     """Write a result to the standard output, with the end of its line."""
-    _write(lambda: print(text, flush=True))
+    with _write_errors():
+        print(text, flush=True)
 
 
 def write_bytes(data: bytes) -> None:
     """Write a file to the standard output."""
-
-    def write() -> None:
+    with _write_errors():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
 
-    _write(write)
+
+@contextmanager
+def _write_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        # what is still buffered would make Python complain when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise OutputClosed from None
+        raise UserError(f"cannot write to the standard output: {error.strerror}") from error
 
 
 def write_json(value: Any) -> None:
@@ -147,14 +133,3 @@ def to_json(value: Any, indent: int | None = 2) -> str:
 
 def _to_plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
-
-
-def _write(write: Callable[[], None]) -> None:
-    try:
-        write()
-    except OSError as error:
-        # what is still buffered would make Python complain when it ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            raise OutputClosed from None
-        raise UserError(f"cannot write to the standard output: {error.strerror}") from error

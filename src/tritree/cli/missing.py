@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, progress, write_json, write_text
-from tritree.cli.tables import TableFormat, check_column, open_table
 
 EXAMPLES = (
     ("tritree missing houses.csv", "fractions, patterns, and columns that are missing together"),
@@ -12,50 +11,33 @@ EXAMPLES = (
     ("tritree missing houses.csv --json | jq .complete_rows", "as JSON"),
 )
 
-Output = Annotated[
-    str | None,
-    options.output_file("Figure to draw: .png, .svg or .pdf. An existing file is replaced."),
-]
-Format = Annotated[
-    Literal["png", "svg", "pdf"] | None,
-    options.file_format("png, svg or pdf"),
-]
-Drop = Annotated[
-    list[str] | None,
-    options.option("COLUMN", "Column to leave out. May be repeated."),
-]
 
-
-@options.with_table_format
 def missing(
     table: options.TableFile,
-    output: Output = None,
-    requested: Format = None,
-    drop: Drop = None,
+    *,
+    output: Annotated[
+        str | None,
+        options.output_file("Figure to draw: .png, .svg or .pdf. An existing file is replaced."),
+    ] = None,
+    requested: Annotated[Literal["png", "svg", "pdf"] | None, options.file_format("png, svg or pdf")] = None,
+    drop: Annotated[
+        list[str] | None, options.option("COLUMN", "Column to leave out. May be repeated.")
+    ] = None,
     dpi: options.Dpi = 110,
     as_json: options.AsJson = False,
-    *,
-    table_format: TableFormat,
+    table_format: options.TableFormat,
 ) -> None:
     """Summarise the missing values of a table: by column, by pattern, and which columns are missing together."""
-    from tritree.cli.output import (
-        FIGURE_FORMATS,
-        check_not_terminal,
-        check_output,
-        figure_bytes,
-        output_format,
-        write_output,
-    )
+    from tritree.cli.output import FIGURE_FORMATS, check_format, check_output, figure_bytes, write_output
+    from tritree.cli.tables import check_column, open_table
     from tritree.lab.missing_profile import profile_missing
 
-    form = None if output is requested is None else output_format(output, requested, FIGURE_FORMATS)
+    form = None if output is requested is None else check_format(output, requested, FIGURE_FORMATS)
     source = open_table(table, table_format)
     file = check_output(output, "the figure", table)
     if as_json and form is not None and file is None:
         raise UserError("the figure and the JSON cannot both go to the standard output; name a file with -o")
-    if form is not None:
-        check_not_terminal(file, form)
-    frame = source.read(table_format)
+    frame = source.read()
     for name in drop or ():
         check_column(name, list(frame.columns), source.name)
     with progress("summarising missing values"):

@@ -11,7 +11,7 @@ from tritree.cli.tables import check_readable, format_by_name, is_text, to_numbe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tritree.cli.tables import TableFormat, TableSource
+    from tritree.cli.tables import TableSource
 
 _COMMON = {
     "--strategy": "missing",
@@ -59,14 +59,12 @@ def model_kind(model: Any) -> str:
 
 
 def select_tree(model: Any, number: int | None) -> Any:
-    """Return the tree to show: the model itself if it is one tree, else its tree of that number."""
-    if model_kind(model) == "tree":
-        if number is not None:
-            raise UserError("the model is one tree; leave out --tree")
-        return model
-    last = model.n_trees_ - 1
+    """Return the tree of an ensemble that has a number, or the model itself without one."""
     if number is None:
-        raise UserError(f"the model has {model.n_trees_:,} trees; name one with --tree, from 0 to {last}")
+        return model
+    if model_kind(model) == "tree":
+        raise UserError("the model is one tree; leave out --tree")
+    last = model.n_trees_ - 1
     if number > last:
         raise UserError(f"there is no tree {number}; the trees are numbered from 0 to {last}")
     trees = model.estimators_
@@ -132,14 +130,13 @@ def check_criterion(criterion: str | None, task: str) -> None:
 def _estimator_class(kind: str, task: str) -> Any:
     import tritree
 
-    return getattr(
-        tritree, f"Trinary{kind.capitalize()}{'Regressor' if task == 'regression' else 'Classifier'}"
-    )
+    suffix = "Regressor" if task == "regression" else "Classifier"
+    return getattr(tritree, f"Trinary{kind.capitalize()}{suffix}")
 
 
-def read_rows(model: Any, source: TableSource, table_format: TableFormat) -> Any:
+def read_rows(model: Any, source: TableSource) -> Any:
     """Return rows for a model: columns that were text or numbers in training are read as such."""
-    frame = source.read(table_format, _columns_of_type(model, "text"))
+    frame = source.read(_columns_of_type(model, "text"))
     for name in _columns_of_type(model, "numbers"):
         if name in frame.columns and is_text(frame[name]):
             frame[name] = to_numbers(frame[name], name, " (it held numbers in training)")
@@ -153,14 +150,12 @@ def _columns_of_type(model: Any, column_type: str) -> list[str]:
     return [str(name) for name, column in named if column.type.value == column_type and column.order is None]
 
 
-def grow_for(
-    model: Any, source: TableSource, table_format: TableFormat, *, ignore: Sequence[str] = ()
-) -> Any:
+def grow_for(model: Any, source: TableSource, *, ignore: Sequence[str] = ()) -> Any:
     """Grow the third branches that the rows of a table need, and return these rows.
 
     ``ignore`` names columns that are not features; no warning says that they are ignored.
     """
-    rows = read_rows(model, source, table_format).drop(columns=list(ignore), errors="ignore")
+    rows = read_rows(model, source).drop(columns=list(ignore), errors="ignore")
     with progress("growing the branches that rows need"):
         model.predict(rows)  # which warns, as apply does not, if something could not be grown
     return rows

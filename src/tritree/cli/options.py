@@ -1,15 +1,15 @@
-"""Options that several commands have, with their help texts, and the parsers of their values."""
+"""Options that several commands have, groups of options, and the parsers of their values."""
 
 import codecs
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, is_dataclass
 from typing import Annotated, Any, Literal
 
 import typer
 
-from tritree.cli.tables import TableFormat
-
+#: Titles of groups of options in the help.
 _FORMAT, _COLUMNS, MODEL, TREE = "Reading the table", "Columns", "Model", "Trees"
 
 
@@ -25,11 +25,6 @@ def flag(name: str, text: str, panel: str | None = None) -> Any:
 
 def integer(least: int, text: str, *names: str, or_none: bool = False, **more: Any) -> Any:
     """Return an option that takes an integer of at least ``least``, or "none" where no limit is possible."""
-    return option("NUMBER", text, *names, parser=parse_integer(least, or_none=or_none), **more)
-
-
-def parse_integer(least: int, *, or_none: bool = False) -> Callable[[Any], int | None]:
-    """Return a parser of integers of at least ``least``, and of "none" where no limit is possible."""
     expected = f"an integer of at least {least}" + (" or none" if or_none else "")
 
     def parse(value: Any) -> int | None:
@@ -44,7 +39,7 @@ def parse_integer(least: int, *, or_none: bool = False) -> Callable[[Any], int |
             raise typer.BadParameter(f"{text!r} is not {expected}")
         return number
 
-    return parse
+    return option("NUMBER", text, *names, parser=parse, **more)
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
@@ -73,97 +68,19 @@ def file_format(text: str) -> Any:
     return option("FORMAT", f"{text}. By default the file extension decides.", "--format", "-f")
 
 
-def given_options(context: typer.Context) -> set[str]:
-    """Return the names of the options on the command line, also of those whose value is the default."""
-    return {
-        name
-        for parameter in context.command.params
-        if getattr(context.get_parameter_source(parameter.name), "name", None) == "COMMANDLINE"
-        for name in parameter.opts
-    }
+def parse_fractions(text: str) -> list[float]:
+    """Return fractions from a text such as ``0.1,0.3`` or ``10%,30%``."""
+    try:
+        fractions = [
+            float(part.rstrip("% ")) / (100 if part.strip().endswith("%") else 1) for part in text.split(",")
+        ]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a list of fractions, such as 0.1,0.3,0.5") from None
+    if not all(0 <= fraction <= 1 for fraction in fractions):
+        raise typer.BadParameter(f"fractions in {text!r} are not between 0 and 1; 30 percent is 0.3 or 30%")
+    return fractions
 
 
-TableFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="TABLE",
-        help="A CSV, TSV or Parquet file, compressed or not; - reads the standard input.",
-    ),
-]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by tritree fit.")]
-OutputFile = Annotated[
-    str | None,
-    output_file("File to write instead of the standard output. An existing file is replaced."),
-]
-AsJson = Annotated[bool, flag("--json", "Write the result as JSON.")]
-TreeNumber = Annotated[
-    int | None, integer(0, "Number of the tree in a forest or in boosting, from 0.", "--tree")
-]
-RowsToGrowFor = Annotated[
-    str | None,
-    option("TABLE", "Rows with the missing values to expect; the third branches they need are grown first."),
-]
-Dpi = Annotated[int, integer(10, "Dots per inch of a PNG.")]
-StoreFile = Annotated[
-    str | None,
-    option("FILE", "File for finished results; see above for the default.", "--store"),
-]
-Seeds = Annotated[int, integer(1, "Number of times values are removed, each with another random seed.")]
-
-
-def _check_n_jobs(value: int | None) -> int | None:
-    if value == 0:
-        raise typer.BadParameter("0 threads do nothing; give a number, or -1 for all processors")
-    return value
-
-
-NJobs = Annotated[
-    int | None,
-    option(
-        "NUMBER",
-        "Number of threads: -1, the default, for all processors, -2 for all but one. The result is the same.",
-        "--n-jobs",
-        callback=_check_n_jobs,
-    ),
-]
-UnknownCategory = Annotated[
-    Literal["no_information", "error"] | None,
-    option(
-        "HANDLING",
-        "How to treat categories not seen in training: no_information or error. By default as the model was "
-        "fitted.",
-        "--unknown-category",
-    ),
-]
-
-# the columns of a table to learn from
-Target = Annotated[str, column("Column to predict.", "--target", "-y")]
-Task = Annotated[
-    Literal["regression", "classification"] | None,
-    option(
-        "TASK",
-        "regression or classification. By default classification if the target is text, boolean, categorical, or "
-        "has at most 10 distinct values that are all integers.",
-        panel=_COLUMNS,
-    ),
-]
-Drop = Annotated[list[str] | None, column("Column to leave out. May be repeated.")]
-Weights = Annotated[str | None, column("Column with the sample weights.")]
-Categorical = Annotated[
-    list[str] | None,
-    column(
-        "Numeric column to treat as categorical. May be repeated. Text and boolean columns are categorical anyway."
-    ),
-]
-Numeric = Annotated[
-    list[str] | None, column("Column to treat as numeric, such as a boolean one. May be repeated.")
-]
-SkipMissingTarget = Annotated[
-    bool, flag("--skip-missing-target", "Leave out rows whose target is missing.", _COLUMNS)
-]
-
-
-# the models
 def _parse_learning_rate(text: str) -> float:
     try:
         rate = float(text)
@@ -174,34 +91,12 @@ def _parse_learning_rate(text: str) -> float:
     return rate
 
 
-Trees = Annotated[
-    int, integer(1, "Number of trees of a forest, or maximum number of boosting iterations.", panel=MODEL)
-]
-LearningRate = Annotated[
-    float,
-    option(
-        "NUMBER",
-        "Learning rate of boosting: shrinks the contribution of each tree.",
-        panel=MODEL,
-        parser=_parse_learning_rate,
-    ),
-]
-Criterion = Annotated[
-    Literal["squared_error", "entropy", "log_loss", "gini"] | None,
-    option(
-        "NAME",
-        "Loss that splits minimise: squared_error for regression, entropy (the default) or gini for "
-        "classification.",
-        panel=TREE,
-    ),
-]
-MinSamplesLeaf = Annotated[
-    int | None,
-    integer(1, "Minimum number of rows in a leaf.", panel=TREE, show_default="20; 5 for a forest"),
-]
+def _check_n_jobs(value: int | None) -> int | None:
+    if value == 0:
+        raise typer.BadParameter("0 threads do nothing; give a number, or -1 for all processors")
+    return value
 
 
-# the format of a table
 def _parse_character(value: str | None) -> str | None:
     if value is None:
         return None
@@ -219,67 +114,177 @@ def _check_encoding(name: str) -> str:
     return name
 
 
-_ReadAs = Annotated[
-    Literal["csv", "tsv", "parquet"] | None,
-    option(
-        "FORMAT", "csv, tsv or parquet. By default the file extension decides.", "--read-as", panel=_FORMAT
-    ),
-]
-_Separator = Annotated[
-    str | None,
-    option(
-        "CHARACTER",
-        "Column separator, such as ';'. By default a comma, in .tsv a tab.",
-        panel=_FORMAT,
-        callback=_parse_character,
-    ),
-]
-_Decimal = Annotated[
+TableFile = Annotated[
     str,
-    option("CHARACTER", "Decimal separator.", panel=_FORMAT, callback=_parse_character),
+    typer.Argument(
+        metavar="TABLE", help="A CSV, TSV or Parquet file, compressed or not; - reads the standard input."
+    ),
 ]
-_Encoding = Annotated[
-    str,
-    option("NAME", "Text encoding, such as latin-1 or utf-16.", panel=_FORMAT, callback=_check_encoding),
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by tritree fit.")]
+OutputFile = Annotated[
+    str | None, output_file("File to write instead of the standard output. An existing file is replaced.")
 ]
-_Na = Annotated[
-    list[str] | None,
+AsJson = Annotated[bool, flag("--json", "Write the result as JSON.")]
+TreeNumber = Annotated[
+    int | None,
+    integer(
+        0, "Number of the tree in a forest or in boosting, from 0. By default the whole model.", "--tree"
+    ),
+]
+Dpi = Annotated[int, integer(10, "Dots per inch of a PNG.")]
+StoreFile = Annotated[
+    str | None, option("FILE", "File for finished results; see above for the default.", "--store")
+]
+Seeds = Annotated[int, integer(1, "Number of times values are removed, each with another random seed.")]
+NJobs = Annotated[
+    int | None,
     option(
-        "TEXT", "Additional text to read as missing, such as '?'. May be repeated.", "--na", panel=_FORMAT
+        "NUMBER",
+        "Number of threads: -1, the default, for all processors, -2 for all but one. The result is the same.",
+        "--n-jobs",
+        callback=_check_n_jobs,
     ),
 ]
-_NoDefaultNa = Annotated[
-    bool,
-    flag(
-        "--no-default-na",
-        "Read NA, NaN, N/A, null, None and the like as text. An empty cell is missing in any case.",
-        _FORMAT,
+UnknownCategory = Annotated[
+    Literal["no_information", "error"] | None,
+    option(
+        "HANDLING",
+        "How to treat categories not seen in training: no_information or error. By default as the model was fitted.",
+        "--unknown-category",
     ),
+]
+Trees = Annotated[
+    int, integer(1, "Number of trees of a forest, or maximum number of boosting iterations.", panel=MODEL)
+]
+LearningRate = Annotated[
+    float,
+    option(
+        "NUMBER",
+        "Learning rate of boosting: shrinks the contribution of each tree.",
+        panel=MODEL,
+        parser=_parse_learning_rate,
+    ),
+]
+Criterion = Annotated[
+    Literal["squared_error", "entropy", "log_loss", "gini"] | None,
+    option(
+        "NAME",
+        "Loss that splits minimise: squared_error for regression, entropy (the default) or gini for classification.",
+        panel=TREE,
+    ),
+]
+MinSamplesLeaf = Annotated[
+    int | None,
+    integer(1, "Minimum number of rows in a leaf.", panel=TREE, show_default="20; 5 for a forest"),
 ]
 
 
-def _table_format(
-    read_as: _ReadAs = None,
-    separator: _Separator = None,
-    decimal: _Decimal = ".",
-    encoding: _Encoding = "utf-8",
-    na: _Na = None,
-    no_default_na: _NoDefaultNa = False,
-) -> TableFormat:
-    return TableFormat(read_as, separator, decimal, encoding, tuple(na or ()), not no_default_na)
+@dataclass(frozen=True)
+class TableFormat:
+    """How a table is read; with ``read_as`` None the file extension decides."""
+
+    read_as: Annotated[
+        Literal["csv", "tsv", "parquet"] | None,
+        option("FORMAT", "csv, tsv or parquet. By default the file extension decides.", panel=_FORMAT),
+    ] = None
+    separator: Annotated[
+        str | None,
+        option(
+            "CHARACTER",
+            "Column separator, such as ';'. By default a comma, in .tsv a tab.",
+            panel=_FORMAT,
+            callback=_parse_character,
+        ),
+    ] = None
+    decimal: Annotated[
+        str, option("CHARACTER", "Decimal separator.", panel=_FORMAT, callback=_parse_character)
+    ] = "."
+    encoding: Annotated[
+        str,
+        option("NAME", "Text encoding, such as latin-1 or utf-16.", panel=_FORMAT, callback=_check_encoding),
+    ] = "utf-8"
+    na: Annotated[
+        list[str] | None,
+        option("TEXT", "Additional text to read as missing, such as '?'. May be repeated.", panel=_FORMAT),
+    ] = None
+    no_default_na: Annotated[
+        bool,
+        flag(
+            "--no-default-na",
+            "Read NA, NaN, N/A, null, None and the like as text. An empty cell is missing in any case.",
+            _FORMAT,
+        ),
+    ] = False
 
 
-def with_table_format(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that has the options of table formats, too, and gets their values as ``table_format``."""
-    own = [part for name, part in inspect.signature(command).parameters.items() if name != "table_format"]
-    shared = inspect.signature(_table_format).parameters
+@dataclass(frozen=True)
+class ColumnRoles:
+    """What the columns of a table to learn from are for; all columns that are not named are features."""
+
+    target: Annotated[str, column("Column to predict.", "--target", "-y")]
+    task: Annotated[
+        Literal["regression", "classification"] | None,
+        option(
+            "TASK",
+            "regression or classification. By default classification if the target is text, boolean, categorical, or "
+            "has at most 10 distinct values that are all integers.",
+            panel=_COLUMNS,
+        ),
+    ] = None
+    drop: Annotated[list[str] | None, column("Column to leave out. May be repeated.")] = None
+    weights: Annotated[str | None, column("Column with the sample weights.")] = None
+    categorical: Annotated[
+        list[str] | None,
+        column(
+            "Numeric column to treat as categorical. May be repeated. Text and boolean columns are categorical anyway."
+        ),
+    ] = None
+    numeric: Annotated[
+        list[str] | None, column("Column to treat as numeric, such as a boolean one. May be repeated.")
+    ] = None
+    skip_missing_target: Annotated[
+        bool, flag("--skip-missing-target", "Leave out rows whose target is missing.", _COLUMNS)
+    ] = False
+
+    @property
+    def not_features(self) -> list[str]:
+        """Return the columns that are not learned from."""
+        return [self.target, *(self.drop or []), *([] if self.weights is None else [self.weights])]
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that has an option per field of its parameters that are dataclasses, and makes these of them."""
+    parameters = inspect.signature(command).parameters.values()
+    groups: dict[str, Any] = {
+        part.name: part.annotation for part in parameters if is_dataclass(part.annotation)
+    }
+    fields = {name: inspect.signature(group).parameters for name, group in groups.items()}
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
-        table_format = _table_format(**{name: values.pop(name) for name in shared})
-        command(**values, table_format=table_format)
+        for name, group in groups.items():
+            values[name] = group(**{field: values.pop(field) for field in fields[name]})
+        command(**values)
 
-    parts = [*own, *shared.values()]
-    run.__signature__ = inspect.Signature(parts, return_annotation=None)  # type: ignore[attr-defined]
-    run.__annotations__ = {part.name: part.annotation for part in parts} | {"return": None}
+    options = [
+        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for part in parameters
+        for option in fields.get(part.name, {part.name: part}).values()
+    ]
+    run.__signature__ = inspect.Signature(options, return_annotation=None)  # type: ignore[attr-defined]
+    run.__annotations__ = {option.name: option.annotation for option in options} | {"return": None}
     return run
+
+
+def given_options(context: typer.Context, group: Any) -> dict[str, Any]:
+    """Return the options of a group that are on the command line with their values, also those equal to the default."""
+    return {
+        f"--{field.replace('_', '-')}": value
+        for field, value in asdict(group).items()
+        if is_given(context, field)
+    }
+
+
+def is_given(context: typer.Context, parameter: str) -> bool:
+    """Return whether a parameter is on the command line, also with a value that is the default."""
+    return getattr(context.get_parameter_source(parameter), "name", None) == "COMMANDLINE"

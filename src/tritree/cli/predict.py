@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tritree.cli import options
-from tritree.cli.messages import UserError, progress, write_bytes, write_json
-from tritree.cli.tables import TableFormat, check_column, import_pandas, open_table, to_records
+from tritree.cli.messages import UserError, progress, write_json
 
 if TYPE_CHECKING:
     from tritree.cli.tables import TableSource
@@ -22,88 +21,88 @@ EXAMPLES = (
 #: Numbers with leading zeros, which are probably identifiers and stay text.
 _LEADING_ZERO = r"\s*[+-]?0\d"
 
-Output = Annotated[
-    str | None,
-    options.output_file(
-        "Table to write: .csv, .tsv or .parquet; text also with .gz, .bz2, .xz, .zst or .zip. An existing file is "
-        "replaced. By default CSV is written to the standard output.",
-    ),
-]
-Name = Annotated[str, options.option("NAME", "Name of the column of predictions.")]
-Probabilities = Annotated[
-    bool,
-    options.flag(
-        "--probabilities",
-        "Add the probability of each class, in columns such as prediction_yes for class yes.",
-    ),
-]
-Keep = Annotated[
-    list[str] | None,
-    options.option(
-        "COLUMN", "Column of the table to write beside the predictions, unchanged. May be repeated."
-    ),
-]
-Append = Annotated[bool, options.flag("--append", "Write all columns of the table, then the predictions.")]
 
-
-@options.with_table_format
 def predict(
     model: options.ModelFile,
     table: options.TableFile,
-    output: Output = None,
-    name: Name = "prediction",
-    probabilities: Probabilities = False,
-    keep: Keep = None,
-    append: Append = False,
+    *,
+    output: Annotated[
+        str | None,
+        options.output_file(
+            "Table to write: .csv, .tsv or .parquet; text also with .gz, .bz2, .xz, .zst or .zip. An existing file is "
+            "replaced. By default CSV is written to the standard output."
+        ),
+    ] = None,
+    name: Annotated[str, options.option("NAME", "Name of the column of predictions.")] = "prediction",
+    probabilities: Annotated[
+        bool,
+        options.flag(
+            "--probabilities",
+            "Add the probability of each class, in columns such as prediction_yes for class yes.",
+        ),
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        options.option(
+            "COLUMN", "Column of the table to write beside the predictions, unchanged. May be repeated."
+        ),
+    ] = None,
+    append: Annotated[
+        bool, options.flag("--append", "Write all columns of the table, then the predictions.")
+    ] = False,
     unknown_category: options.UnknownCategory = None,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
-    *,
-    table_format: TableFormat,
+    table_format: options.TableFormat,
 ) -> None:
     """Predict the rows of a table, whatever values are missing.
 
     Columns are matched by name. A feature that the table lacks is missing in every row, and a column that the model
     does not know is ignored; a warning names them.
     """
+    import pandas as pd
+
     from tritree.cli.models import open_model, read_rows
-    from tritree.cli.output import check_output, check_table_output, table_bytes, write_output
+    from tritree.cli.output import check_output, write_output
+    from tritree.cli.tables import check_table_output, open_table, table_bytes, to_records
 
     opened = open_model(model, n_jobs=n_jobs, unknown_category=unknown_category)
     if probabilities and not hasattr(opened, "classes_"):
         raise UserError(f"{model!r} predicts numbers, not classes; leave out --probabilities")
     source = open_table(table, table_format)
     file = check_output(output, "the predictions", model, table)
-    form = "csv" if file is None else check_table_output(str(output))
-    frame = read_rows(opened, source, table_format)
+    form, compression = ("csv", None) if file is None else check_table_output(str(output))
+    frame = read_rows(opened, source)
     names = list(frame.columns) if append else list(dict.fromkeys(keep or []))
-    copied = _copy_columns(source, table_format, names, frame, typed=as_json or form == "parquet")
+    copied = _copy_columns(source, names, frame, typed=as_json or form == "parquet")
     with progress("predicting"):
-        predictions = _predict(opened, _drop_copied(opened, frame, names), name, probabilities)
-    result = _concatenate(copied, predictions)
-    if file is not None:
-        write_output(table_bytes(result, output), file, output, "predictions")
-        if as_json:
-            write_json({"output": output, "rows": len(result), "columns": list(result.columns)})
+        columns = _predict(opened, _drop_copied(opened, frame, names), name, probabilities)
+    if both := next((name for name in columns if name in copied.columns), None):
+        raise UserError(
+            f"the table has a column {both!r} already; choose another name for predictions with --name"
+        )
+    result = pd.concat([copied, pd.DataFrame(columns)], axis=1)
+    if file is not None or not as_json:
+        write_output(table_bytes(result, form, compression), file, output, "predictions")
+    if as_json and file is not None:
+        write_json({"output": output, "rows": len(result), "columns": list(result.columns)})
     elif as_json:
         write_json(to_records(result))
-    else:
-        write_bytes(table_bytes(result, None))
 
 
-def _copy_columns(
-    source: "TableSource", table_format: TableFormat, names: list[str], frame: Any, *, typed: bool
-) -> Any:
+def _copy_columns(source: "TableSource", names: list[str], frame: Any, *, typed: bool) -> Any:
     """Return columns of a table to write beside the predictions.
 
     Cells of a text file are copied as they stand there, "007" and "NA" included. If the result is to have types, they
     have those of ``frame``, the table as read for prediction, except that a column with "007" in it stays text.
     """
+    from tritree.cli.tables import check_column
+
     for name in names:
         check_column(name, list(frame.columns), source.name)
     if not names or source.format_name == "parquet":
         return frame[names]
-    cells = source.read_as_text(table_format)[names]
+    cells = source.read_as_text()[names]
     if not typed:
         return cells
     as_text = [name for name in names if cells[name].str.match(_LEADING_ZERO).any()]
@@ -117,21 +116,12 @@ def _drop_copied(model: Any, frame: Any, names: list[str]) -> Any:
     return frame.drop(columns=copied) if len(copied) < len(frame.columns) else frame
 
 
-def _predict(model: Any, frame: Any, name: str, probabilities: bool) -> Any:
-    """Return a frame of the predictions, and of the probabilities if requested."""
+def _predict(model: Any, frame: Any, name: str, probabilities: bool) -> dict[str, Any]:
+    """Return the column of predictions, and those of the probabilities if requested."""
     if not hasattr(model, "classes_"):
-        return import_pandas().DataFrame({name: model.predict(frame)})
+        return {name: model.predict(frame)}
     predicted = model.predict_proba(frame)
     columns = {name: model.classes_[predicted.argmax(axis=1)]}  # as predict does, without a second traversal
     if probabilities:
         columns |= {f"{name}_{label}": predicted[:, k] for k, label in enumerate(model.classes_)}
-    return import_pandas().DataFrame(columns)
-
-
-def _concatenate(copied: Any, predictions: Any) -> Any:
-    both = next((name for name in predictions.columns if name in copied.columns), None)
-    if both is not None:
-        raise UserError(
-            f"the table has a column {both!r} already; choose another name for predictions with --name"
-        )
-    return import_pandas().concat([copied, predictions], axis=1)
+    return columns

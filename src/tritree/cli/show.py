@@ -6,14 +6,14 @@ import typer
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, note, progress, write_text
-from tritree.cli.tables import TableFormat, open_table
 
 EXAMPLES = (
     ("tritree show houses.tritree", "as text"),
     ("tritree show houses.tritree -o tree.png", "a figure; .svg and .pdf, too"),
     ("tritree show houses.tritree -o tree.html --rows new.csv", "an interactive page with these rows"),
     ("tritree show houses.tritree --format dot | dot -Tsvg > tree.svg", "for Graphviz"),
-    ("tritree show forest.tritree --tree 0", "one tree of a forest"),
+    ("tritree show forest.tritree", "a summary of a forest, and its first tree"),
+    ("tritree show forest.tritree --tree 7", "one tree of a forest"),
 )
 #: Formats by file extension.
 _FORMATS = {
@@ -29,82 +29,76 @@ _FORMATS = {
 #: Maximum number of rows that a page lists.
 _MAX_ROWS = 1000
 
-Format = Annotated[
-    Literal["text", "png", "svg", "pdf", "html", "dot"] | None,
-    options.file_format("text (the default without a file), png, svg, pdf, html or dot"),
-]
-MaxDepth = Annotated[int | None, options.integer(0, "Maximum depth of the nodes to draw. Not for a page.")]
-MaxNodes = Annotated[
-    int | None,
-    options.integer(
-        1,
-        "Maximum number of nodes to draw, those nearest to the root; none draws all. The default varies by format.",
-        or_none=True,
-    ),
-]
-Digits = Annotated[int, options.integer(1, "Significant digits of values. Not for a page.")]
-Rows = Annotated[
-    str | None,
-    options.option(
-        "TABLE",
-        "Rows to predict first, so that the branches they need are grown; a page starts with these rows.",
-    ),
-]
 
-
-@options.with_table_format
 def show(
     context: typer.Context,
     model: options.ModelFile,
+    *,
     output: options.OutputFile = None,
-    requested: Format = None,
-    rows: Rows = None,
-    max_depth: MaxDepth = None,
-    max_nodes: MaxNodes = None,
-    digits: Digits = 4,
+    requested: Annotated[
+        Literal["text", "png", "svg", "pdf", "html", "dot"] | None,
+        options.file_format("text (the default without a file), png, svg, pdf, html or dot"),
+    ] = None,
+    rows: Annotated[
+        str | None,
+        options.option(
+            "TABLE",
+            "Rows to predict first, so that the branches they need are grown; a page starts with these rows.",
+        ),
+    ] = None,
+    max_depth: Annotated[
+        int | None, options.integer(0, "Maximum depth of the nodes to draw. Not for a page.")
+    ] = None,
+    max_nodes: Annotated[
+        int | None,
+        options.integer(
+            1,
+            "Maximum number of nodes to draw, those nearest to the root; none draws all. The default varies by format.",
+            or_none=True,
+        ),
+    ] = None,
+    digits: Annotated[int, options.integer(1, "Significant digits of values. Not for a page.")] = 4,
     dpi: options.Dpi = 110,
     number: options.TreeNumber = None,
     n_jobs: options.NJobs = None,
-    *,
-    table_format: TableFormat,
+    table_format: options.TableFormat,
 ) -> None:
     """Show a tree as text, as a figure, or as an interactive page.
 
-    Third branches are shown as far as they have grown; --rows grows those that a table needs.
+    Of a forest or boosting, the text is a summary and the first tree, and a figure or page has the first tree; --tree
+    shows another one. Third branches are shown as far as they have grown; --rows grows those that a table needs.
     """
-    from tritree.cli.models import grow_for, open_model, select_tree
-    from tritree.cli.output import check_not_terminal, check_output, output_format, write_output
+    from tritree.cli.models import grow_for, model_kind, open_model, select_tree
+    from tritree.cli.output import check_format, check_output, write_output
+    from tritree.cli.tables import open_table
 
-    form = output_format(output, requested, _FORMATS, "text")
+    form = check_format(output, requested, _FORMATS, "text")
     file = check_output(output, "the tree", model, rows)
-    check_not_terminal(file, form)
     opened = open_model(model, n_jobs=n_jobs)
     tree = select_tree(opened, number)
     frame = None
     if rows is not None:
         # a tree of a forest can predict by itself, one of boosting grows with the others
-        frame = grow_for(
-            tree if hasattr(tree, "predict") else opened, open_table(rows, table_format), table_format
-        )
+        frame = grow_for(tree if hasattr(tree, "predict") else opened, open_table(rows, table_format))
     limits: dict[str, Any] = {"max_depth": max_depth, "digits": digits}
-    if "--max-nodes" in options.given_options(context):
+    if options.is_given(context, "max_nodes"):
         limits["max_nodes"] = max_nodes
     with progress(f"drawing the tree as {form}"):
-        data = _draw(tree, form, frame, limits, dpi, has_number=number is not None)
+        data = _draw(tree, form, frame, limits, dpi, in_ensemble=model_kind(opened) != "tree")
     if form == "text" and file is None:
         write_text(data.decode().removesuffix("\n"))
     else:
         write_output(data, file, output, f"the tree as {form}")
 
 
-def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *, has_number: bool) -> bytes:
+def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *, in_ensemble: bool) -> bytes:
     """Return the file that shows a tree, with hints that name options of the command line."""
     from tritree.cli.output import figure_bytes
     from tritree.inspection.captions import Hints, use_hints
 
     grow_rows = "--rows TABLE grows those that rows need"
     hints = Hints(
-        grow_tree=grow_rows if has_number else "fit --grow-all grows them all",
+        grow_tree=grow_rows if in_ensemble else "fit --grow-all grows them all",
         grow_model=grow_rows,
         max_nodes="--max-nodes none draws everything",
         max_depth="a larger --max-depth draws more",

@@ -1,18 +1,25 @@
-"""Tables read from files into pandas: CSV, TSV and Parquet, compressed or not, and from the standard input."""
+"""Tables read from files, or from the standard input, into pandas, and written: CSV, TSV, Parquet, also compressed."""
 
 from __future__ import annotations
 
+import csv
+import difflib
 import io
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tritree.cli.messages import UserError, close_matches, one_line, progress
+import pandas as pd
+
+from tritree.cli.messages import UserError, one_line, progress
 from tritree.errors import list_names, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tritree.cli.options import TableFormat
 
 #: Table formats by file extension.
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
@@ -28,57 +35,40 @@ _MAGIC = {
 }
 _PARQUET = b"PAR1"
 
-NO_ZSTANDARD = ".zst files need zstandard, which is not installed: pip install zstandard"
-NO_PYARROW = "Parquet files need pyarrow, which is not installed: pip install pyarrow"
-
-
-@dataclass(frozen=True, slots=True)
-class TableFormat:
-    """How a table is read; with ``name`` None the file extension decides."""
-
-    name: str | None = None
-    separator: str | None = None
-    decimal: str = "."
-    encoding: str = "utf-8"
-    na: tuple[str, ...] = ()
-    default_na: bool = True
-
-
-def import_pandas() -> Any:
-    """Return pandas, or raise a UserError that says how to install it."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise UserError(
-            f"tables are read with pandas, which cannot be imported ({error}): pip install 'tritree[cli]'"
-        ) from error
-    return pd
+_NO_ZSTANDARD = ".zst files need zstandard, which is not installed: pip install zstandard"
+_NO_PYARROW = "Parquet files need pyarrow, which is not installed: pip install pyarrow"
 
 
 def format_by_name(path: Path) -> tuple[str | None, str | None]:
     """Return the format and the compression of a file by its extensions; None where they are unknown."""
     extensions = [extension.lower() for extension in path.suffixes]
-    compression = (
-        COMPRESSIONS.get(extensions.pop()) if extensions and extensions[-1] in COMPRESSIONS else None
-    )
+    compression = COMPRESSIONS.get(extensions[-1]) if extensions else None
+    if compression is not None:
+        extensions.pop()
     return FORMATS.get(extensions[-1]) if extensions else None, compression
 
 
 def open_table(path: str, table_format: TableFormat) -> TableSource:
     """Return the source of a table; "-" is the standard input."""
+    name, file = "the standard input" if path == "-" else repr(path), Path(path)
+    data: Path | bytes = file
     if path == "-":
-        return _open_stream("the standard input", _read_stdin(), table_format)
-    file = Path(path)
-    check_readable(file, "table")
-    if not file.is_file():  # a pipe, such as the shell's <(...)
-        return _open_stream(repr(path), file.read_bytes(), table_format)
-    by_name, compression = format_by_name(file)
-    format_name = table_format.name or by_name
+        data = _read_stdin()
+    else:
+        check_readable(file, "table")
+        if not file.is_file():  # a pipe, such as the shell's <(...)
+            data = file.read_bytes()
+    if isinstance(data, bytes):
+        compression = next((found for magic, found in _MAGIC.items() if data.startswith(magic)), None)
+        format_name: str | None = "parquet" if data.startswith(_PARQUET) else "csv"
+    else:
+        format_name, compression = format_by_name(file)
+    format_name = table_format.read_as or format_name
     if format_name is None:
         raise UserError(_unknown_format(file))
-    if file.stat().st_size == 0:
-        raise UserError(f"{path!r} is empty")
-    return TableSource(repr(path), file, format_name, compression)
+    if not (data if isinstance(data, bytes) else data.stat().st_size):
+        raise UserError(f"{name} is empty")
+    return TableSource(name, data, format_name, compression, table_format)
 
 
 def _unknown_format(file: Path) -> str:
@@ -90,33 +80,6 @@ def _unknown_format(file: Path) -> str:
     )
 
 
-def check_readable(file: Path, content: str) -> None:
-    """Raise a UserError if a file cannot be read; it names existing files with a similar name."""
-    try:
-        if file.is_dir():
-            raise UserError(f"{str(file)!r} is a folder; name a {content} in it")
-        if not file.exists():
-            similar = _similar_files(file)
-            hint = f"; did you mean {list_names(similar)}?" if similar else ""
-            raise UserError(f"there is no file {str(file)!r}{hint}")
-        with file.open("rb") as opened:
-            opened.readable()
-    except PermissionError:
-        raise UserError(f"may not read {str(file)!r}: permission denied") from None
-    except OSError as error:  # a name that is too long, a disk that fails
-        raise UserError(f"cannot read {str(file)!r}: {error.strerror}") from error
-
-
-def _similar_files(file: Path) -> list[str]:
-    """Return files with a similar stem: the extensions alone would make all names similar."""
-    if not file.parent.is_dir():
-        return []
-    names = [found.name for found in file.parent.iterdir()]
-    stems = close_matches(file.name.partition(".")[0], sorted({name.partition(".")[0] for name in names}))
-    similar = [name for name in names if name.partition(".")[0] in stems]
-    return [str(file.with_name(name)) for name in close_matches(file.name, similar)]
-
-
 def _read_stdin() -> bytes:
     if sys.stdin is None:
         raise UserError("there is no standard input to read a table from; name a file")
@@ -125,13 +88,37 @@ def _read_stdin() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def _open_stream(name: str, data: bytes, table_format: TableFormat) -> TableSource:
-    """Return the source of a table that came through a pipe; its first bytes decide on the format."""
-    if not data:
-        raise UserError(f"{name} is empty")
-    compression = next((found for magic, found in _MAGIC.items() if data.startswith(magic)), None)
-    format_name = table_format.name or ("parquet" if data.startswith(_PARQUET) else "csv")
-    return TableSource(name, data, format_name, compression)
+def check_readable(file: Path, content: str) -> None:
+    """Raise a UserError if a file cannot be read; it names existing files with a similar name."""
+    if file.is_dir():
+        raise UserError(f"{str(file)!r} is a folder; name a {content} in it")
+    if not file.exists():
+        similar = _similar_files(file)
+        hint = f"; did you mean {list_names(similar)}?" if similar else ""
+        raise UserError(f"there is no file {str(file)!r}{hint}")
+    try:
+        file.open("rb").close()
+    except PermissionError:
+        raise UserError(f"may not read {str(file)!r}: permission denied") from None
+
+
+def _similar_files(file: Path) -> list[str]:
+    """Return files with a similar stem: the extensions alone would make all names similar."""
+    if not file.parent.is_dir():
+        return []
+    names = [found.name for found in file.parent.iterdir()]
+    stems = _close_matches(file.name.partition(".")[0], sorted({name.partition(".")[0] for name in names}))
+    similar = [name for name in names if name.partition(".")[0] in stems]
+    return [str(file.with_name(name)) for name in _close_matches(file.name, similar)]
+
+
+def _close_matches(name: str, known: Sequence[str]) -> list[str]:
+    """Return up to three known names that differ from a name by case or by a typing error, best match first."""
+    folded: dict[str, list[str]] = {}
+    for candidate in known:
+        folded.setdefault(candidate.strip().casefold(), []).append(candidate)
+    matches = difflib.get_close_matches(name.strip().casefold(), list(folded))
+    return [candidate for match in matches for candidate in folded[match]][:3]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,39 +129,37 @@ class TableSource:
     _data: Path | bytes
     format_name: str
     _compression: str | None
+    _format: TableFormat
 
-    def read(self, table_format: TableFormat, text_columns: Sequence[str] = ()) -> Any:
+    def read(self, text_columns: Sequence[str] = ()) -> Any:
         """Return the table as a frame; ``text_columns`` are read as text even where they look like numbers."""
+        na = self._format.na or []
         with progress(f"reading {self.name}"):
             if self.format_name == "parquet":
                 frame = self._read_parquet()
             else:
-                na = [*table_format.na] if table_format.default_na else ["", *table_format.na]
                 frame = self._read_csv(
-                    table_format,
                     dtype=dict.fromkeys(text_columns, str),
-                    na_values=na,
-                    keep_default_na=table_format.default_na,
+                    na_values=["", *na] if self._format.no_default_na else na,
+                    keep_default_na=not self._format.no_default_na,
                     low_memory=False,  # else a column may be text in one part of the file and numbers in another
                 )
         if len(frame) == 0:
             raise UserError(f"{self.name} has {len(frame.columns)} columns and no rows")
         return frame
 
-    def read_as_text(self, table_format: TableFormat) -> Any:
-        """Return the table with its cells as they stand in the file, "007" and "NA" included."""
-        if self.format_name == "parquet":
-            return self._read_parquet()
-        return self._read_csv(table_format, dtype=str, keep_default_na=False)
+    def read_as_text(self) -> Any:
+        """Return the table with its cells as they stand in a text file, "007" and "NA" included."""
+        return self._read_csv(dtype=str, keep_default_na=False)
 
     def _buffer(self) -> Path | io.BytesIO:
         return self._data if isinstance(self._data, Path) else io.BytesIO(self._data)
 
     def _read_parquet(self) -> Any:
         try:
-            frame = import_pandas().read_parquet(self._buffer())
+            frame = pd.read_parquet(self._buffer())
         except ImportError:
-            raise UserError(NO_PYARROW) from None
+            raise UserError(_NO_PYARROW) from None
         except (OSError, ValueError) as error:  # pyarrow's errors are of these
             raise UserError(
                 f"{self.name} is not a Parquet file, or a damaged one ({one_line(error)})"
@@ -185,106 +170,141 @@ class TableSource:
         self._check_unique(list(frame.columns))
         return frame
 
-    def _read_csv(self, table_format: TableFormat, **options: Any) -> Any:
-        separator = table_format.separator or ("\t" if self.format_name == "tsv" else ",")
-        options |= {"sep": separator, "decimal": table_format.decimal}
+    def _read_csv(self, **options: Any) -> Any:
+        separator = self._format.separator or ("\t" if self.format_name == "tsv" else ",")
         # a byte order mark, which some programs write, is not part of the first name
-        is_utf_8 = table_format.encoding.lower() in ("utf-8", "utf8")
-        options["encoding"] = "utf-8-sig" if is_utf_8 else table_format.encoding
-        as_text = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
-        names = [str(name) for name in self._parse(table_format, **(options | as_text)).iloc[0]]
+        is_utf_8 = self._format.encoding.lower() in ("utf-8", "utf8")
+        encoding = "utf-8-sig" if is_utf_8 else self._format.encoding
+        options |= {"sep": separator, "decimal": self._format.decimal, "encoding": encoding}
+        header = options | {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
+        names = [str(name) for name in self._parse(header).iloc[0]]
         self._check_unique(names)
-        if table_format.separator is None and len(names) == 1:
+        if self._format.separator is None and len(names) == 1:
             other = next((sign for sign in ";\t|," if sign != separator and sign in names[0]), None)
             if other is not None:
-                shown = "'\\t'" if other == "\t" else repr(other)
                 raise UserError(
-                    f"{self.name} has one column, {names[0]!r}; name its separator: --separator {shown}"
+                    f"{self.name} has one column, {names[0]!r}; name its separator: --separator {other!r}"
                 )
-        frame = self._parse(table_format, **options)
-        if frame.index.nlevels > 1 or not frame.index.equals(import_pandas().RangeIndex(len(frame))):
+        frame = self._parse(options)
+        if frame.index.nlevels > 1 or not frame.index.equals(pd.RangeIndex(len(frame))):
             raise UserError(
                 f"{self.name} has rows with more cells than the header has names ({list_names(names)}); complete the "
                 "header"
             )
         return frame
 
-    def _parse(self, table_format: TableFormat, **options: Any) -> Any:
+    def _parse(self, options: dict[str, Any]) -> Any:
         """Return the frame that pandas reads, or raise a UserError."""
-        pandas = import_pandas()
-        if tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1):  # later versions round correctly
+        if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):  # later versions round correctly
             options["float_precision"] = "round_trip"
         try:
-            return pandas.read_csv(self._buffer(), compression=self._compression, **options)
-        except pandas.errors.EmptyDataError:
+            return pd.read_csv(self._buffer(), compression=self._compression, **options)
+        except pd.errors.EmptyDataError:
             raise UserError(f"{self.name} is empty") from None
-        except pandas.errors.ParserError as error:
-            reason = one_line(error).removeprefix("Error tokenizing data. C error: ")
-            raise UserError(f"{self.name} is not a table ({reason})") from error
+        except pd.errors.ParserError as error:
+            raise UserError(f"{self.name} is not a table ({one_line(error)})") from error
         except UnicodeError:
             raise UserError(
-                f"{self.name} is not text in {table_format.encoding}; name its encoding, such as --encoding latin-1 "
+                f"{self.name} is not text in {self._format.encoding}; name its encoding, such as --encoding latin-1 "
                 "or utf-16"
             ) from None
         except LookupError as error:
             raise UserError(f"{one_line(error)}; try --encoding latin-1 or utf-16") from None
         except ImportError:
-            raise UserError(NO_ZSTANDARD) from None
+            raise UserError(_NO_ZSTANDARD) from None
         except MemoryError:
             raise
         except Exception as error:  # whatever a decompressor raises
             verb = "decompress" if self._compression else "read"
             raise UserError(f"cannot {verb} {self.name}: {one_line(error)}") from error
 
-    def _check_unique(self, names: Sequence[str]) -> None:
-        seen = set()
-        for name in names:
-            if name and name in seen:
-                raise UserError(f"{self.name} has two columns named {name!r}; rename one of them")
-            seen.add(name)
+    def _check_unique(self, names: list[str]) -> None:
+        twice = next((name for name, times in Counter(names).items() if name and times > 1), None)
+        if twice is not None:
+            raise UserError(f"{self.name} has two columns named {twice!r}; rename one of them")
 
 
 def check_column(name: str, columns: Sequence[str], table: str) -> None:
     """Raise a UserError if a table has no such column; it names columns with a similar name."""
     if name in columns:
         return
-    similar = close_matches(name, columns)
+    similar = _close_matches(name, columns)
     hint = f"did you mean {list_names(similar)}?" if similar else f"it has {list_names(columns)}"
     raise UserError(f"there is no column {name!r} in {table}; {hint}")
 
 
 def is_text(column: Any) -> bool:
     """Return whether a column holds text."""
-    types = import_pandas().api.types
+    types = pd.api.types
     return bool(types.is_string_dtype(column.dtype)) and types.infer_dtype(column, skipna=True) == "string"
 
 
 def to_numbers(column: Any, name: str, why: str = "") -> Any:
     """Return a column as numbers, or raise a UserError that names the first cell that is no number."""
-    pandas = import_pandas()
-    if pandas.api.types.is_bool_dtype(column.dtype):
+    if pd.api.types.is_bool_dtype(column.dtype):
         return column.astype(float)
-    numbers = pandas.to_numeric(column, errors="coerce")
+    numbers = pd.to_numeric(column, errors="coerce")
     invalid = numbers.isna() & column.notna()
     if not invalid.any():
         return numbers
     row = int(invalid.to_numpy().argmax())
     cell = shortened(column.iloc[row], 40)
     remedy = f"correct it, or make it missing with --na {cell}"
-    if _is_number(str(column.iloc[row]).strip().replace(".", "").replace(",", ".")):
+    if decimal_commas_to_numbers(column.iloc[[row]].astype(str)).notna().all():
         remedy = "if the comma is a decimal separator, add --decimal ,"
     raise UserError(f"column {name!r} holds {cell} in row {row}, which is not a number{why}; {remedy}")
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def decimal_commas_to_numbers(cells: Any) -> Any:
+    """Return texts such as "1.234,5" as numbers; NaN where they are none."""
+    plain = cells.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+    return pd.to_numeric(plain, errors="coerce")
 
 
 def to_records(table: Any) -> list[dict[str, Any]]:
     """Return the rows of a frame as plain dicts; missing values are None."""
     records: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
     return records
+
+
+def check_table_output(output: str) -> tuple[str, str | None]:
+    """Return the format and the compression of a table to write; raise a UserError if it cannot be written."""
+    format_name, compression = format_by_name(Path(output))
+    if format_name is None:
+        raise UserError(
+            f"unknown file extension of {output!r}; use {', '.join(FORMATS)}, for text optionally followed by "
+            f"{', '.join(COMPRESSIONS)}"
+        )
+    if format_name == "parquet" and compression is not None:
+        raise UserError(
+            f"Parquet files are compressed already; write {output!r} without {Path(output).suffix}"
+        )
+    table_bytes(pd.DataFrame({"trial": [0]}), format_name, compression)  # a package may not be installed
+    return format_name, compression
+
+
+def table_bytes(frame: Any, format_name: str = "csv", compression: str | None = None) -> bytes:
+    """Return a table as a file."""
+    buffer = io.BytesIO()
+    try:
+        if format_name == "parquet":
+            frame.to_parquet(buffer, index=False)
+        else:
+            frame.to_csv(
+                buffer,
+                index=False,
+                sep="\t" if format_name == "tsv" else ",",
+                compression=compression,
+                encoding="utf-8",
+                quoting=csv.QUOTE_NONNUMERIC if _has_carriage_returns(frame) else csv.QUOTE_MINIMAL,
+            )
+    except ImportError:
+        raise UserError(_NO_PYARROW if format_name == "parquet" else _NO_ZSTANDARD) from None
+    return buffer.getvalue()
+
+
+def _has_carriage_returns(frame: Any) -> bool:
+    """Return whether text contains a carriage return, which older Pythons leave unquoted and which ends a line."""
+    texts = frame.select_dtypes(exclude=["number", "bool"]).astype(str)
+    cells = any(texts[name].str.contains("\r", regex=False).any() for name in texts.columns)
+    return cells or any("\r" in name for name in frame.columns)

@@ -6,35 +6,24 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+import pandas as pd
+from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
+
 from tritree.cli.messages import UserError
-from tritree.cli.tables import check_column, import_pandas, is_text, to_numbers
+from tritree.cli.tables import check_column, decimal_commas_to_numbers, is_text, to_numbers
 from tritree.errors import shortened
 from tritree.inspection.formatting import count
 
 if TYPE_CHECKING:
-    from tritree.cli.tables import TableFormat, TableSource
+    from tritree.cli.options import ColumnRoles
+    from tritree.cli.tables import TableSource
 
 Task = Literal["regression", "classification"]
 #: Maximum number of distinct integers in a target that is read as classes.
 _MAX_CLASSES = 10
 #: Fraction of numbers from which on a text column was probably meant to be numeric.
 _MOSTLY = 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRoles:
-    """What the columns of a table are for; all columns that are not named are features."""
-
-    target: str
-    weights: str | None = None
-    drop: list[str] | None = None
-    categorical: list[str] | None = None
-    numeric: list[str] | None = None
-
-    @property
-    def not_features(self) -> list[str]:
-        """Return the columns that are not learned from."""
-        return [self.target, *(self.drop or []), *([] if self.weights is None else [self.weights])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +40,18 @@ class TrainingData:
     n_skipped: int = 0
 
 
-def read_training_data(
-    source: TableSource,
-    table_format: TableFormat,
-    roles: ColumnRoles,
-    *,
-    task: Task | None,
-    skip_missing_target: bool,
-) -> TrainingData:
-    """Return the training data in a table; without a ``task`` the target implies it."""
-    frame = _read_columns(source, table_format, roles)
-    frame, n_skipped = _drop_missing_target(frame, roles.target, skip_missing_target)
+def read_training_data(source: TableSource, roles: ColumnRoles) -> TrainingData:
+    """Return the training data in a table; without a task the target implies it."""
+    frame = _read_columns(source, roles)
+    frame, n_skipped = _drop_missing_target(frame, roles.target, roles.skip_missing_target)
     features = frame.drop(columns=roles.not_features)
     if not len(features.columns):
         raise UserError(f"{source.name} has no columns besides {roles.target!r} to learn from")
-    values = _decimals_to_numbers(frame[roles.target])
+    values = frame[roles.target]
+    if infer_dtype(values) == "decimal":  # which Parquet may hold as objects
+        values = pd.to_numeric(values)
     implied, reason = _implied_task(values, roles.target)
-    task = task or implied
+    task = roles.task or implied
     return TrainingData(
         features,
         (_to_classes if task == "classification" else _to_regression_target)(values, roles.target),
@@ -78,9 +62,9 @@ def read_training_data(
     )
 
 
-def _read_columns(source: TableSource, table_format: TableFormat, roles: ColumnRoles) -> Any:
+def _read_columns(source: TableSource, roles: ColumnRoles) -> Any:
     """Return a table whose columns have the types that were asked for; dropped columns cause no warnings."""
-    frame = source.read(table_format)
+    frame = source.read()
     categorical, numeric = roles.categorical or [], roles.numeric or []
     for name in (*categorical, *numeric, *roles.not_features):
         check_column(name, list(frame.columns), source.name)
@@ -97,11 +81,9 @@ def _read_columns(source: TableSource, table_format: TableFormat, roles: ColumnR
 def _warn_of_suspicious_columns(frame: Any) -> None:
     """Warn of columns that were probably not meant to be read as they are."""
     for name in frame.columns:
-        if is_text(frame[name]):
-            _warn_of_text_like_numbers(frame[name], name)
-    if not len(frame.columns):
-        return
-    first = frame.columns[0]
+        if is_text(frame[name]) and (remedy := _remedy_for_text(frame[name])):
+            warnings.warn(f"column {name!r} is read as text, but {remedy}", stacklevel=2)
+    first = next(iter(frame.columns), "")
     if str(first).startswith("Unnamed: ") and (frame[first].to_numpy() == range(len(frame))).all():
         warnings.warn(
             f"the first column has no name and numbers the rows; leave it out with --drop {str(first)!r}",
@@ -109,27 +91,22 @@ def _warn_of_suspicious_columns(frame: Any) -> None:
         )
 
 
-def _warn_of_text_like_numbers(column: Any, name: str) -> None:
-    """Warn of a text column that is numeric except for a few cells or for its decimal commas."""
-    pandas = import_pandas()
+def _remedy_for_text(column: Any) -> str | None:
+    """Return how to read a text column that is numeric except for a few cells or for its decimal commas, else None."""
     counts = column.value_counts()
+    if not counts.sum():
+        return None
     cells = counts.index.to_series()
-    for decimal, numbers in (
-        (".", pandas.to_numeric(cells, errors="coerce")),
-        (",", pandas.to_numeric(cells.str.replace(".", "").str.replace(",", "."), errors="coerce")),
-    ):
-        valid = numbers.notna().to_numpy()
-        if not counts.sum() or counts[valid].sum() < _MOSTLY * counts.sum():
-            continue
-        if decimal == "." and valid.all():
-            return  # text on purpose: in a CSV file these cells would have been read as numbers
-        if decimal == ",":
-            remedy = "numbers with a decimal comma are read with --decimal ,"
-        else:
-            cell = str(counts.index[~valid][0])
-            remedy = f"most cells are numbers; make {cell!r} missing with --na {cell!r}, or correct it"
-        warnings.warn(f"column {name!r} is read as text, but {remedy}", stacklevel=2)
-        return
+    valid = pd.to_numeric(cells, errors="coerce").notna().to_numpy()
+    if valid.all():
+        return None  # text on purpose: in a CSV file these cells would have been read as numbers
+    if counts[valid].sum() >= _MOSTLY * counts.sum():
+        cell = str(counts.index[~valid][0])
+        return f"most cells are numbers; make {cell!r} missing with --na {cell!r}, or correct it"
+    valid = decimal_commas_to_numbers(cells).notna().to_numpy()
+    if counts[valid].sum() >= _MOSTLY * counts.sum():
+        return "numbers with a decimal comma are read with --decimal ,"
+    return None
 
 
 def _drop_missing_target(frame: Any, target: str, skip: bool) -> tuple[Any, int]:
@@ -146,16 +123,9 @@ def _drop_missing_target(frame: Any, target: str, skip: bool) -> tuple[Any, int]
     return (frame[~missing].reset_index(drop=True), n_missing) if n_missing else (frame, 0)
 
 
-def _decimals_to_numbers(values: Any) -> Any:
-    """Return decimal numbers, which Parquet may hold as objects, as floats."""
-    pandas = import_pandas()
-    return pandas.to_numeric(values) if pandas.api.types.infer_dtype(values) == "decimal" else values
-
-
 def _implied_task(values: Any, name: str) -> tuple[Task, str]:
     """Return the task that a target implies, and why."""
-    types = import_pandas().api.types
-    if not types.is_numeric_dtype(values.dtype) or types.is_bool_dtype(values.dtype):
+    if not _is_numeric(values):
         return "classification", f"{name} holds {_content(values)}"
     n_distinct = values.nunique()
     if (values.to_numpy(dtype=float) % 1 == 0).all() and n_distinct <= _MAX_CLASSES:
@@ -163,17 +133,18 @@ def _implied_task(values: Any, name: str) -> tuple[Task, str]:
     return "regression", f"{name} holds {count(n_distinct, 'distinct number')}"
 
 
+def _is_numeric(values: Any) -> bool:
+    return bool(is_numeric_dtype(values.dtype)) and not is_bool_dtype(values.dtype)
+
+
 def _content(values: Any) -> str:
-    inferred = str(import_pandas().api.types.infer_dtype(values, skipna=True))
+    inferred = str(infer_dtype(values, skipna=True))
     return {"boolean": "booleans", "categorical": "categories", "string": "text"}.get(inferred, inferred)
 
 
 def _to_regression_target(values: Any, name: str) -> Any:
-    import numpy as np
-
-    pandas = import_pandas()
-    if not pandas.api.types.is_numeric_dtype(values.dtype):
-        if pandas.to_numeric(values, errors="coerce").notna().sum() == 0:
+    if not is_numeric_dtype(values.dtype):
+        if pd.to_numeric(values, errors="coerce").notna().sum() == 0:
             raise UserError(
                 f"the target {name!r} holds {_content(values)} ({shortened(values.iloc[0], 40)} in row 0), not "
                 "numbers; use --task classification"
@@ -192,12 +163,9 @@ def _to_regression_target(values: Any, name: str) -> Any:
 
 def _to_classes(values: Any, name: str) -> Any:
     """Return class labels: integers where all values are whole, all else unchanged."""
-    import numpy as np
-
-    types = import_pandas().api.types
-    if types.is_bool_dtype(values.dtype) or not types.is_numeric_dtype(values.dtype):
+    if not _is_numeric(values):
         labels = values.to_numpy(dtype=object)
-        return labels.astype(bool) if types.infer_dtype(values, skipna=True) == "boolean" else labels
+        return labels.astype(bool) if infer_dtype(values, skipna=True) == "boolean" else labels
     numbers = values.to_numpy(dtype=float)
     whole = numbers % 1 == 0
     if not whole.all():
