@@ -54,26 +54,39 @@ def test_help_of_every_command_has_examples(folder: Path) -> None:
         assert f"tritree {name}" in shown.partition("Usage:")[0]
 
 
-def test_list_of_commands_is_complete() -> None:
+def commands_of_the_program() -> dict[str, Any]:
+    """Return the examples of each command."""
     from tritree.cli.app import COMMANDS as OF_PROGRAM
-    from tritree.cli.app import LAB_COMMANDS
 
-    names = [function.__name__ for _, function, _ in OF_PROGRAM]
-    assert [*names, *(f"lab {function.__name__}" for function, _ in LAB_COMMANDS)] == list(COMMANDS)
+    lab = {True: "lab ", False: ""}
+    return {f"{lab[panel == 'lab']}{function.__name__}": examples for panel, function, examples in OF_PROGRAM}
+
+
+def test_list_of_commands_is_complete() -> None:
+    assert list(commands_of_the_program()) == list(COMMANDS)
+
+
+def command_of_the_program(name: str) -> Any:
+    import typer
+
+    from tritree.cli.app import make_app
+
+    command: Any = typer.main.get_command(make_app())
+    for part in name.split():
+        command = command.commands[part]
+    return command
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_has_a_help_text(name: str) -> None:
+    for parameter in command_of_the_program(name).params:
+        assert parameter.help.endswith("."), parameter.name
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_of_a_command_can_be_parsed(name: str) -> None:
-    import typer
-
-    from tritree.cli import app as program
-
-    examples = {function.__name__: shown for _, function, shown in program.COMMANDS}
-    examples |= {f"lab {function.__name__}": shown for function, shown in program.LAB_COMMANDS}
-    command: Any = typer.main.get_command(program.make_app())
-    for part in name.split():
-        command = command.commands[part]
-    for text, _ in examples[name]:
+    command = command_of_the_program(name)
+    for text, _ in commands_of_the_program()[name]:
         _, given = re.split(rf"\btritree {name}\b", text)
         with command.make_context(name, shlex.split(re.split(" [<>|] ", given)[0])):
             pass  # an option that is not there would have been refused

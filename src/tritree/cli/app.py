@@ -1,6 +1,5 @@
 """The commands of the program."""
 
-import inspect
 from collections.abc import Callable, Iterable
 from typing import Annotated
 
@@ -9,9 +8,8 @@ import typer
 from tritree.cli import compare, demo, explain, export, fit, lab, missing, options, predict, show
 from tritree.cli.messages import write_text
 
-Examples = Iterable[tuple[str, str]]
-#: The commands in the order of the help: panel, function, examples.
-COMMANDS: tuple[tuple[str, Callable[..., None], Examples], ...] = (
+#: The commands in the order of the help: panel, function, and examples with their explanations.
+COMMANDS: tuple[tuple[str, Callable[..., None], Iterable[tuple[str, str]]], ...] = (
     ("Start", demo.demo, demo.EXAMPLES),
     ("Models", fit.fit, fit.EXAMPLES),
     ("Models", predict.predict, predict.EXAMPLES),
@@ -20,10 +18,8 @@ COMMANDS: tuple[tuple[str, Callable[..., None], Examples], ...] = (
     ("Models", export.export, export.EXAMPLES),
     ("Tables", missing.missing, missing.EXAMPLES),
     ("Experiments", compare.compare, compare.EXAMPLES),
-)
-LAB_COMMANDS: tuple[tuple[Callable[..., None], Examples], ...] = (
-    (lab.paper, lab.PAPER_EXAMPLES),
-    (lab.bias, lab.BIAS_EXAMPLES),
+    ("lab", lab.paper, lab.PAPER_EXAMPLES),
+    ("lab", lab.bias, lab.BIAS_EXAMPLES),
 )
 
 
@@ -35,32 +31,19 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
     )
-    app.callback(invoke_without_command=True, help=_unwrap(_welcome.__doc__))(_welcome)
-    for panel, function, examples in COMMANDS:
-        _add_command(app, function, examples, panel)
+    text, _ = options.parse_docstring(_welcome)
+    app.callback(invoke_without_command=True, help=text)(options.as_command(_welcome))
     experiments = typer.Typer(
         help="Reproduce the experiments of the paper.", no_args_is_help=True, rich_markup_mode="rich"
     )
-    for function, examples in LAB_COMMANDS:
-        _add_command(experiments, function, examples)
+    for panel, function, examples in COMMANDS:
+        lines = [f"  {command}\n      {explanation}" for command, explanation in examples]
+        epilog = "Examples:\n\n" + "\n\n".join(lines).replace("[", "\\[")  # brackets are not markup
+        text, _ = options.parse_docstring(function)
+        group, title = (experiments, None) if panel == "lab" else (app, panel)
+        group.command(rich_help_panel=title, help=text, epilog=epilog)(options.as_command(function))
     app.add_typer(experiments, name="lab", rich_help_panel="Experiments")
     return app
-
-
-def _add_command(
-    app: typer.Typer, function: Callable[..., None], examples: Examples, panel: str | None = None
-) -> None:
-    lines = [f"  {command}\n      {text}" for command, text in examples]
-    epilog = "Examples:\n\n" + "\n\n".join(lines).replace("[", "\\[")  # brackets are not markup
-    app.command(rich_help_panel=panel, help=_unwrap(function.__doc__), epilog=epilog)(
-        options.with_groups(function)
-    )
-
-
-def _unwrap(text: str | None) -> str:
-    """Return a docstring with one line per paragraph, so that the terminal can wrap it."""
-    paragraphs = inspect.cleandoc(text or "").split("\n\n")
-    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)
 
 
 def _print_version(requested: bool) -> None:
@@ -71,17 +54,19 @@ def _print_version(requested: bool) -> None:
         raise typer.Exit
 
 
-Version = Annotated[
-    bool,
-    options.option("", "Print the version and exit.", "--version", callback=_print_version, is_eager=True),
-]
-
-
-def _welcome(context: typer.Context, version: Version = False) -> None:  # noqa: ARG001 - Typer's callback has it
+def _welcome(
+    context: typer.Context,
+    version: Annotated[bool, options.flag("--version", callback=_print_version, is_eager=True)] = False,  # noqa: ARG001 - Typer's callback has it
+) -> None:
     """Decision trees, forests and gradient boosting for tables with missing values.
 
     Tables are CSV, TSV or Parquet files. fit writes a model file; predict, explain, show and export use it. The help of
     every command has examples: tritree fit --help.
+
+    Parameters
+    ----------
+    version
+        Print the version and exit.
     """
     if context.invoked_subcommand is None:
         context.get_help()

@@ -9,6 +9,7 @@ import typer
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, note, print_warning, write_json, write_text
+from tritree.cli.options import MODEL, one_of, option
 
 if TYPE_CHECKING:
     from tritree.cli.training import TrainingData
@@ -57,63 +58,26 @@ def compare(
     roles: options.ColumnRoles,
     kinds: Annotated[
         list[str],
-        options.option(
-            "KIND",
-            "Kind of model: tree, forest or boosting. May be repeated to compare several kinds.",
-            "--model",
-            "-m",
-            panel=options.MODEL,
-            parser=options.one_of("tree", "forest", "boosting"),
-        ),
+        option("KIND", "--model", "-m", panel=MODEL, parser=one_of("tree", "forest", "boosting")),
     ] = ["tree"],  # noqa: B006 - Typer copies it
     strategies: Annotated[
         list[str] | None,
-        options.option(
+        option(
             "STRATEGY",
-            "Strategy to compare. May be repeated. By default all of them, and learning from complete rows only "
-            "(complete_case).",
             "--strategy",
             "-s",
-            panel=options.MODEL,
-            parser=options.one_of("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
+            panel=MODEL,
+            parser=one_of("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
         ),
     ] = None,
-    depth: Annotated[
-        Any,
-        options.option(
-            "NUMBER",
-            "Depth of the trees, none for no limit, or tuned: the depth at which a majority tree stops improving. "
-            "With tuned, forests have no limit and boosting has depth 6, as in tritree fit.",
-            panel=options.TREE,
-            parser=_parse_depth,
-        ),
-    ] = "tuned",
+    depth: Annotated[Any, option("NUMBER", panel=options.TREE, parser=_parse_depth)] = "tuned",
     parameters: Parameters,
-    mechanism: Annotated[
-        Literal["mcar", "im", "mar", "mnar", "predictive"],
-        options.option(
-            "NAME",
-            "Missingness mechanism: mcar (at random), im (largest values first), mar (depends on other columns), mnar "
-            "(depends on the value itself), predictive (depends on the target).",
-        ),
-    ] = "mcar",
-    columns: Annotated[
-        list[str] | None,
-        options.option(
-            "COLUMN", "Column from which values are removed. May be repeated. By default all features."
-        ),
-    ] = None,
-    rates: Annotated[
-        Any,
-        options.option(
-            "FRACTIONS",
-            "Fractions of the values to remove, separated by commas. The unchanged table is always compared.",
-            parser=options.parse_fractions,
-        ),
-    ] = "0.1,0.3,0.5",
+    mechanism: Annotated[Literal["mcar", "im", "mar", "mnar", "predictive"], option("NAME")] = "mcar",
+    columns: options.Columns = None,
+    rates: options.Fractions = "0.1,0.3,0.5",
     seeds: options.Seeds = 3,
-    folds: Annotated[int, options.integer(2, "Number of cross-validation folds.")] = 10,
-    report: Annotated[str | None, options.option("FILE", "HTML report to write.")] = None,
+    folds: Annotated[int, options.integer(2)] = 10,
+    report: Annotated[str | None, option("FILE")] = None,
     store: options.StoreFile = None,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
@@ -126,6 +90,28 @@ def compare(
 
     Finished results are kept in the user's cache, by the content of the table, unless --store names a file: an
     interrupted run continues when it is started again.
+
+    Parameters
+    ----------
+    kinds
+        Kind of model: tree, forest or boosting. May be repeated to compare several kinds.
+    strategies
+        Strategy to compare. May be repeated. By default all of them, and learning from complete rows only
+        (complete_case).
+    depth
+        Depth of the trees, none for no limit, or tuned: the depth at which a majority tree stops improving. With tuned,
+        forests have no limit and boosting has depth 6, as in tritree fit.
+    mechanism
+        Missingness mechanism: mcar (at random), im (largest values first), mar (depends on other columns), mnar
+        (depends on the value itself), predictive (depends on the target).
+    columns
+        Column from which values are removed. May be repeated. By default all features.
+    rates
+        Fractions of the values to remove, separated by commas. The unchanged table is always compared.
+    folds
+        Number of cross-validation folds.
+    report
+        HTML report to write.
     """
     from tritree.cli.models import check_criterion, check_options, method_names
     from tritree.cli.output import check_file, check_store

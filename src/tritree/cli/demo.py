@@ -1,6 +1,6 @@
 """``tritree demo``: compare strategies and fit a tree on a data set of scikit-learn."""
 
-from typing import Annotated, Any
+from typing import Any
 
 from tritree.cli import options
 from tritree.cli.messages import note, write_text
@@ -8,15 +8,15 @@ from tritree.cli.messages import note, write_text
 EXAMPLES = (("tritree demo", "write everything to the folder tritree-demo"),)
 
 
-def demo(
-    *,
-    output: Annotated[
-        str, options.option("FOLDER", "Folder to write to; created if necessary.", "--output", "-o")
-    ] = "tritree-demo",
-) -> None:
+def demo(*, output: options.OutputFolder = "tritree-demo") -> None:
     """Remove values from a table, compare all strategies, and write a figure, a report, a tree and its model.
 
     The table is scikit-learn's diabetes data set: ten measurements of 442 patients, and how their disease progressed.
+
+    Parameters
+    ----------
+    output
+        Folder to write to; created if necessary.
     """
     from tritree import TrinaryTreeRegressor
     from tritree.cli.output import check_folder, figure_bytes, write_file

@@ -30,15 +30,7 @@ def _parse_rows(text: str) -> range:
 def explain(
     model: options.ModelFile,
     table: options.TableFile,
-    rows: Annotated[
-        list[range] | None,
-        typer.Argument(
-            metavar="[ROW]...",
-            help="Rows by position: 0 is the first row, 3-7 are five rows. By default all rows, if there are at most "
-            "10.",
-            parser=_parse_rows,
-        ),
-    ] = None,
+    rows: Annotated[list[range] | None, typer.Argument(metavar="[ROW]...", parser=_parse_rows)] = None,
     *,
     unknown_category: options.UnknownCategory = None,
     n_jobs: options.NJobs = None,
@@ -48,6 +40,11 @@ def explain(
     """Explain predictions: for one tree the path of a row and the reason for each branch.
 
     For a forest or boosting, the contributions of the columns, summed over all trees.
+
+    Parameters
+    ----------
+    rows
+        Rows by position: 0 is the first row, 3-7 are five rows. By default all rows, if there are at most 10.
     """
     from tritree.cli.models import open_model, read_rows
     from tritree.cli.tables import open_table

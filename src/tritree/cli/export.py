@@ -18,27 +18,11 @@ def export(
     model: options.ModelFile,
     *,
     output: options.OutputFile = None,
-    requested: Annotated[Literal["onnx", "json"] | None, options.file_format("onnx or json")] = None,
-    rows: Annotated[
-        str | None,
-        options.option(
-            "TABLE", "Rows with the missing values to expect; the third branches they need are grown first."
-        ),
-    ] = None,
-    max_nodes: Annotated[
-        int,
-        options.integer(
-            1, "Maximum number of nodes of a fully grown tree, or of all trees of a forest or boosting."
-        ),
-    ] = 100_000,
-    distribution: Annotated[
-        bool,
-        options.flag(
-            "--distribution",
-            "Add to the JSON of a tree how the training targets are distributed in each node.",
-        ),
-    ] = False,
-    number: options.TreeNumber = None,
+    requested: Annotated[Literal["onnx", "json"] | None, options.option("FORMAT", "--format", "-f")] = None,
+    rows: Annotated[str | None, options.option("TABLE")] = None,
+    max_nodes: Annotated[int, options.integer(1)] = 100_000,
+    distribution: Annotated[bool, options.flag("--distribution")] = False,
+    tree_number: options.TreeNumber = None,
     n_jobs: options.NJobs = None,
     table_format: options.TableFormat,
 ) -> None:
@@ -46,6 +30,17 @@ def export(
 
     For ONNX, one tree is grown in full first; a forest and boosting are exported as far as they have grown, and JSON
     has all trees as far as they have grown. --rows grows the branches that a table needs.
+
+    Parameters
+    ----------
+    requested
+        onnx or json. By default the file extension decides.
+    rows
+        Rows with the missing values to expect; the third branches they need are grown first.
+    max_nodes
+        Maximum number of nodes of a fully grown tree, or of all trees of a forest or boosting.
+    distribution
+        Add to the JSON of a tree how the training targets are distributed in each node.
     """
     from tritree.cli.models import grow_for, model_kind, open_model, select_tree
     from tritree.cli.output import check_format, check_output, write_output
@@ -54,14 +49,13 @@ def export(
     form = check_format(output, requested, _FORMATS)
     file = check_output(output, "the model", model, rows)
     opened = open_model(model, n_jobs=n_jobs)
-    if form == "onnx" and number is not None:
+    tree = select_tree(opened, tree_number)
+    if form == "onnx" and tree_number is not None:
         raise UserError("an ONNX model has all trees; leave out --tree")
-    tree = select_tree(opened, number)
-    if distribution and model_kind(opened) != "tree":
-        if number is None:
-            raise UserError("--distribution is for one tree; name it with --tree")
-        if not hasattr(tree, "fit"):
-            raise UserError("trees of boosting have no distribution of targets; leave out --distribution")
+    if distribution and tree_number is None and model_kind(opened) != "tree":
+        raise UserError("--distribution is for one tree; name it with --tree")
+    if distribution and not hasattr(tree, "fit"):
+        raise UserError("trees of boosting have no distribution of targets; leave out --distribution")
     if rows is not None:
         grow_for(tree if hasattr(tree, "predict") else opened, open_table(rows, table_format))
     if form == "onnx":
@@ -69,8 +63,8 @@ def export(
     else:
         described = tree.to_dict(distribution=True) if distribution else tree.to_dict()
         data = f"{to_json(described, indent=None)}\n".encode()
-    what = "model" if form == "onnx" or (number is None and model_kind(opened) != "tree") else "tree"
-    write_output(data, file, output, f"the {what} as {form.upper()}")
+    what = "the model" if tree_number is None else "the tree"
+    write_output(data, file, output, f"{what} as {form.upper()}")
 
 
 def _onnx(model: Any, max_nodes: int, *, has_rows: bool) -> bytes:

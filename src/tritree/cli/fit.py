@@ -10,6 +10,7 @@ import typer
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, progress, write_json, write_text
+from tritree.cli.options import TREE, flag, integer, option
 
 if TYPE_CHECKING:
     from tritree.cli.training import TrainingData
@@ -29,65 +30,45 @@ EXAMPLES = (
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of the estimator; those that are not on the command line have its default values."""
+    """The parameters of the estimator; those that are not on the command line have its default values.
+
+    Parameters
+    ----------
+    strategy
+        How missing values are handled: trinary, trinary_mia, mia, majority, fractional or surrogate.
+    max_depth
+        Maximum depth of the trees; none for no limit.
+    max_bins
+        Maximum number of bins of a numeric column; none for one per distinct value.
+    unknown_category
+        How prediction treats categories not seen in training: no_information or error.
+    no_split_on_missing
+        Do not let mia and trinary_mia split missing from observed.
+    max_surrogates
+        Maximum number of surrogates per split, with --strategy surrogate.
+    """
 
     trees: options.Trees = 100
     learning_rate: options.LearningRate = 0.1
     strategy: Annotated[
         Literal["trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"] | None,
-        options.option(
-            "STRATEGY",
-            "How missing values are handled: trinary, trinary_mia, mia, majority, fractional or surrogate.",
-            "--strategy",
-            "-s",
-            panel=options.TREE,
-            show_default="trinary; trinary_mia for boosting",
-        ),
+        option("STRATEGY", "--strategy", "-s", panel=TREE, show_default="trinary; trinary_mia for boosting"),
     ] = None
     criterion: options.Criterion = None
     max_depth: Annotated[
         int | None,
-        options.integer(
-            0,
-            "Maximum depth of the trees; none for no limit.",
-            or_none=True,
-            panel=options.TREE,
-            show_default="5; 6 for boosting, none for a forest",
-        ),
+        integer(0, or_none=True, panel=TREE, show_default="5; 6 for boosting, none for a forest"),
     ] = None
     min_samples_leaf: options.MinSamplesLeaf = None
     max_bins: Annotated[
         int | None,
-        options.integer(
-            2,
-            "Maximum number of bins of a numeric column; none for one per distinct value.",
-            or_none=True,
-            panel=options.TREE,
-            show_default="none; 255 for boosting and a forest",
-        ),
+        integer(2, or_none=True, panel=TREE, show_default="none; 255 for boosting and a forest"),
     ] = None
-    unknown_category: Annotated[
-        Literal["no_information", "error"],
-        options.option(
-            "HANDLING",
-            "How prediction treats categories not seen in training: no_information or error.",
-            panel=options.TREE,
-        ),
-    ] = "no_information"
-    no_split_on_missing: Annotated[
-        bool,
-        options.flag(
-            "--no-split-on-missing",
-            "Do not let mia and trinary_mia split missing from observed.",
-            options.TREE,
-        ),
-    ] = False
-    max_surrogates: Annotated[
-        int,
-        options.integer(
-            0, "Maximum number of surrogates per split, with --strategy surrogate.", panel=options.TREE
-        ),
-    ] = 5
+    unknown_category: Annotated[Literal["no_information", "error"], option("HANDLING", panel=TREE)] = (
+        "no_information"
+    )
+    no_split_on_missing: Annotated[bool, flag("--no-split-on-missing", TREE)] = False
+    max_surrogates: Annotated[int, integer(0, panel=TREE)] = 5
     n_jobs: options.NJobs = None
 
 
@@ -96,42 +77,13 @@ def fit(
     table: options.TableFile,
     *,
     roles: options.ColumnRoles,
-    output: Annotated[
-        str | None,
-        options.output_file(
-            "Model file. By default it is named after the table, with the extension .tritree, in the current folder. "
-            "An existing file is replaced."
-        ),
-    ] = None,
+    output: options.OutputFile = None,
     kind: Annotated[
-        Literal["tree", "forest", "boosting"],
-        options.option(
-            "KIND",
-            "tree: one tree, which can be read. forest: a random forest. boosting: gradient boosting, which predicts "
-            "best on most tables.",
-            "--model",
-            "-m",
-            panel=options.MODEL,
-        ),
+        Literal["tree", "forest", "boosting"], option("KIND", "--model", "-m", panel=options.MODEL)
     ] = "tree",
-    grow_all: Annotated[
-        bool,
-        options.flag("--grow-all", "Grow every third branch now instead of when a row first needs it."),
-    ] = False,
-    grow_for: Annotated[
-        str | None,
-        options.option(
-            "TABLE", "Rows with the missing values to expect; the third branches they need are grown now."
-        ),
-    ] = None,
-    no_training_rows: Annotated[
-        bool,
-        options.flag(
-            "--no-training-rows",
-            "Leave the training rows out of the file. The file is smaller and reveals none of them, but third branches "
-            "can no longer grow: see --grow-for and --grow-all.",
-        ),
-    ] = False,
+    grow_all: Annotated[bool, flag("--grow-all")] = False,
+    grow_for: Annotated[str | None, option("TABLE")] = None,
+    no_training_rows: Annotated[bool, flag("--no-training-rows")] = False,
     parameters: Parameters,
     as_json: options.AsJson = False,
     table_format: options.TableFormat,
@@ -139,6 +91,22 @@ def fit(
     """Fit a tree, a forest or gradient boosting to a table, and write the model to a file.
 
     All columns but the target are features. Values may be missing in any of them, but not in the target.
+
+    Parameters
+    ----------
+    output
+        Model file. By default it is named after the table, with the extension .tritree, in the current folder. An
+        existing file is replaced.
+    kind
+        tree: one tree, which can be read. forest: a random forest. boosting: gradient boosting, which predicts best on
+        most tables.
+    grow_all
+        Grow every third branch now instead of when a row first needs it.
+    grow_for
+        Rows with the missing values to expect; the third branches they need are grown now.
+    no_training_rows
+        Leave the training rows out of the file. The file is smaller and reveals none of them, but third branches can no
+        longer grow: see --grow-for and --grow-all.
     """
     from tritree.cli.models import make_estimator
     from tritree.cli.output import check_file

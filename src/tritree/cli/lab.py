@@ -38,43 +38,11 @@ def _parse_datasets(text: str) -> list[str]:
 
 def paper(
     *,
-    variant: Annotated[
-        Literal["author", "text"],
-        options.option(
-            "VARIANT",
-            "author: as the experiments for the figure were run. text: as the paper describes them.",
-            "--as",
-        ),
-    ] = "author",
-    output: Annotated[
-        str,
-        options.option(
-            "FOLDER",
-            "Folder for the figure, the report and finished results; created if necessary.",
-            "--output",
-            "-o",
-        ),
-    ] = ".",
-    data_dir: Annotated[
-        str | None,
-        options.option(
-            "FOLDER", "Folder of the data sets. By default TRITREE_DATA names it, or they are downloaded."
-        ),
-    ] = None,
-    datasets: Annotated[
-        Any,
-        options.option(
-            "NAMES", "Names of data sets, separated by commas. By default all eight.", parser=_parse_datasets
-        ),
-    ] = None,
-    rates: Annotated[
-        Any,
-        options.option(
-            "FRACTIONS",
-            "Fractions of the values to remove, separated by commas. By default 0, 0.1, and so on to 0.9.",
-            parser=options.parse_fractions,
-        ),
-    ] = None,
+    variant: Annotated[Literal["author", "text"], options.option("VARIANT", "--as")] = "author",
+    output: options.OutputFolder = ".",
+    data_dir: Annotated[str | None, options.option("FOLDER")] = None,
+    datasets: Annotated[Any, options.option("NAMES", parser=_parse_datasets)] = None,
+    rates: options.Fractions = None,
     seeds: options.Seeds = 3,
     store: options.StoreFile = None,
     n_jobs: options.NJobs = None,
@@ -86,6 +54,19 @@ def paper(
 
     Finished results are kept in paper.sqlite in the output folder: an interrupted run continues when it is started
     again.
+
+    Parameters
+    ----------
+    variant
+        author: as the experiments for the figure were run. text: as the paper describes them.
+    output
+        Folder for the figure, the report and finished results; created if necessary.
+    data_dir
+        Folder of the data sets. By default TRITREE_DATA names it, or they are downloaded.
+    datasets
+        Names of data sets, separated by commas. By default all eight.
+    rates
+        Fractions of the values to remove, separated by commas. By default 0, 0.1, and so on to 0.9.
     """
     from tritree.cli.output import check_folder, check_store, figure_bytes, write_file
     from tritree.cli.tables import to_records
@@ -135,17 +116,28 @@ def paper(
 
 def bias(
     *,
-    p: Annotated[
-        float,
-        options.option("FRACTION", "Fraction of the rows in the right leaf.", min=0.01, max=0.99),
-    ] = 0.3,
-    n: Annotated[int, options.integer(2, "Number of rows of a table.")] = 50,
-    repeats: Annotated[int, options.integer(2, "Number of simulated tables.")] = 1000,
-    seed: Annotated[int, options.integer(0, "Random seed of the simulation.")] = 0,
-    output: Annotated[str | None, options.output_file("Figure to draw: .png, .svg or .pdf.")] = None,
+    p: Annotated[float, options.option("FRACTION", min=0.01, max=0.99)] = 0.3,
+    n: Annotated[int, options.integer(2)] = 50,
+    repeats: Annotated[int, options.integer(2)] = 1000,
+    seed: Annotated[int, options.integer(0)] = 0,
+    output: options.OutputFile = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Estimate the bias of the two leaves of a split whose column has missing values, simulated and by the formulas."""
+    """Estimate the bias of the two leaves of a split whose column has missing values, simulated and by the formulas.
+
+    Parameters
+    ----------
+    p
+        Fraction of the rows in the right leaf.
+    n
+        Number of rows of a table.
+    repeats
+        Number of simulated tables.
+    seed
+        Random seed of the simulation.
+    output
+        Figure to draw: .png, .svg or .pdf.
+    """
     from tritree.cli.output import FIGURE_FORMATS, check_format, check_output, figure_bytes, write_output
     from tritree.cli.tables import to_records
     from tritree.lab.paper.bias import bias_table, bias_text, plot_bias

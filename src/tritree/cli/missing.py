@@ -15,19 +15,26 @@ EXAMPLES = (
 def missing(
     table: options.TableFile,
     *,
-    output: Annotated[
-        str | None,
-        options.output_file("Figure to draw: .png, .svg or .pdf. An existing file is replaced."),
+    output: options.OutputFile = None,
+    requested: Annotated[
+        Literal["png", "svg", "pdf"] | None, options.option("FORMAT", "--format", "-f")
     ] = None,
-    requested: Annotated[Literal["png", "svg", "pdf"] | None, options.file_format("png, svg or pdf")] = None,
-    drop: Annotated[
-        list[str] | None, options.option("COLUMN", "Column to leave out. May be repeated.")
-    ] = None,
+    drop: options.Columns = None,
     dpi: options.Dpi = 110,
     as_json: options.AsJson = False,
     table_format: options.TableFormat,
 ) -> None:
-    """Summarise the missing values of a table: by column, by pattern, and which columns are missing together."""
+    """Summarise the missing values of a table: by column, by pattern, and which columns are missing together.
+
+    Parameters
+    ----------
+    output
+        Figure to draw: .png, .svg or .pdf. An existing file is replaced.
+    requested
+        png, svg or pdf. By default the file extension decides.
+    drop
+        Column to leave out. May be repeated.
+    """
     from tritree.cli.output import FIGURE_FORMATS, check_format, check_output, figure_bytes, write_output
     from tritree.cli.tables import check_column, open_table
     from tritree.lab.missing_profile import profile_missing

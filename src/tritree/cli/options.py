@@ -1,11 +1,13 @@
 """Options that several commands have, groups of options, and the parsers of their values."""
 
 import codecs
+import copy
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, is_dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
@@ -13,17 +15,17 @@ import typer
 _FORMAT, _COLUMNS, MODEL, TREE = "Reading the table", "Columns", "Model", "Trees"
 
 
-def option(metavar: str, text: str, *names: str, panel: str | None = None, **more: Any) -> Any:
-    """Return an option with a help text; its value is called ``metavar`` there."""
-    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
+def option(metavar: str, *names: str, panel: str | None = None, **more: Any) -> Any:
+    """Return an option whose value is called ``metavar`` in the help."""
+    return typer.Option(*names, metavar=metavar, rich_help_panel=panel, **more)
 
 
-def flag(name: str, text: str, panel: str | None = None) -> Any:
+def flag(name: str, panel: str | None = None, **more: Any) -> Any:
     """Return an option without a value."""
-    return option("", text, name, panel=panel)
+    return option("", name, panel=panel, **more)
 
 
-def integer(least: int, text: str, *names: str, or_none: bool = False, **more: Any) -> Any:
+def integer(least: int, *names: str, or_none: bool = False, **more: Any) -> Any:
     """Return an option that takes an integer of at least ``least``, or "none" where no limit is possible."""
     expected = f"an integer of at least {least}" + (" or none" if or_none else "")
 
@@ -39,7 +41,7 @@ def integer(least: int, text: str, *names: str, or_none: bool = False, **more: A
             raise typer.BadParameter(f"{text!r} is not {expected}")
         return number
 
-    return option("NUMBER", text, *names, parser=parse, **more)
+    return option("NUMBER", *names, parser=parse, **more)
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
@@ -53,22 +55,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
-def column(text: str, *names: str, panel: str | None = _COLUMNS) -> Any:
-    """Return an option that names a column of the table."""
-    return option("COLUMN", text, *names, panel=panel)
-
-
-def output_file(text: str) -> Any:
-    """Return an option that names the file to write."""
-    return option("FILE", text, "--output", "-o")
-
-
-def file_format(text: str) -> Any:
-    """Return an option that names the format to write."""
-    return option("FORMAT", f"{text}. By default the file extension decides.", "--format", "-f")
-
-
-def parse_fractions(text: str) -> list[float]:
+def _parse_fractions(text: str) -> list[float]:
     """Return fractions from a text such as ``0.1,0.3`` or ``10%,30%``."""
     try:
         fractions = [
@@ -114,137 +101,105 @@ def _check_encoding(name: str) -> str:
     return name
 
 
-TableFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="TABLE", help="A CSV, TSV or Parquet file, compressed or not; - reads the standard input."
-    ),
-]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by tritree fit.")]
-OutputFile = Annotated[
-    str | None, output_file("File to write instead of the standard output. An existing file is replaced.")
-]
-AsJson = Annotated[bool, flag("--json", "Write the result as JSON.")]
-TreeNumber = Annotated[
-    int | None,
-    integer(
-        0, "Number of the tree in a forest or in boosting, from 0. By default the whole model.", "--tree"
-    ),
-]
-Dpi = Annotated[int, integer(10, "Dots per inch of a PNG.")]
-StoreFile = Annotated[
-    str | None, option("FILE", "File for finished results; see above for the default.", "--store")
-]
-Seeds = Annotated[int, integer(1, "Number of times values are removed, each with another random seed.")]
-NJobs = Annotated[
-    int | None,
-    option(
-        "NUMBER",
-        "Number of threads: -1, the default, for all processors, -2 for all but one. The result is the same.",
-        "--n-jobs",
-        callback=_check_n_jobs,
-    ),
-]
-UnknownCategory = Annotated[
-    Literal["no_information", "error"] | None,
-    option(
-        "HANDLING",
-        "How to treat categories not seen in training: no_information or error. By default as the model was fitted.",
-        "--unknown-category",
-    ),
-]
-Trees = Annotated[
-    int, integer(1, "Number of trees of a forest, or maximum number of boosting iterations.", panel=MODEL)
-]
-LearningRate = Annotated[
-    float,
-    option(
-        "NUMBER",
-        "Learning rate of boosting: shrinks the contribution of each tree.",
-        panel=MODEL,
-        parser=_parse_learning_rate,
-    ),
-]
+TableFile = Annotated[str, typer.Argument(metavar="TABLE")]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL")]
+OutputFile = Annotated[str | None, option("FILE", "--output", "-o")]
+OutputFolder = Annotated[str, option("FOLDER", "--output", "-o")]
+TreeNumber = Annotated[int | None, integer(0, "--tree")]
+Dpi = Annotated[int, integer(10)]
+StoreFile = Annotated[str | None, option("FILE")]
+Seeds = Annotated[int, integer(1)]
+NJobs = Annotated[int | None, option("NUMBER", callback=_check_n_jobs)]
+AsJson = Annotated[bool, flag("--json")]
+Trees = Annotated[int, integer(1, panel=MODEL)]
+LearningRate = Annotated[float, option("NUMBER", panel=MODEL, parser=_parse_learning_rate)]
 Criterion = Annotated[
-    Literal["squared_error", "entropy", "log_loss", "gini"] | None,
-    option(
-        "NAME",
-        "Loss that splits minimise: squared_error for regression, entropy (the default) or gini for classification.",
-        panel=TREE,
-    ),
+    Literal["squared_error", "entropy", "log_loss", "gini"] | None, option("NAME", panel=TREE)
 ]
-MinSamplesLeaf = Annotated[
-    int | None,
-    integer(1, "Minimum number of rows in a leaf.", panel=TREE, show_default="20; 5 for a forest"),
-]
+MinSamplesLeaf = Annotated[int | None, integer(1, panel=TREE, show_default="20; 5 for a forest")]
+UnknownCategory = Annotated[Literal["no_information", "error"] | None, option("HANDLING")]
+Columns = Annotated[list[str] | None, option("COLUMN")]
+Fractions = Annotated[Any, option("FRACTIONS", parser=_parse_fractions)]
+
+#: The help texts of options that several commands have.
+_HELP = {
+    "table": "A CSV, TSV or Parquet file, compressed or not; - reads the standard input.",
+    "model": "A model file written by tritree fit.",
+    "output": "File to write instead of the standard output. An existing file is replaced.",
+    "tree_number": "Number of the tree in a forest or in boosting, from 0. By default the whole model.",
+    "dpi": "Dots per inch of a PNG.",
+    "store": "File for finished results; see above for the default.",
+    "seeds": "Number of times values are removed, each with another random seed.",
+    "n_jobs": "Number of threads: -1, the default, for all processors, -2 for all but one. The result is the same.",
+    "as_json": "Write the result as JSON.",
+    "trees": "Number of trees of a forest, or maximum number of boosting iterations.",
+    "learning_rate": "Learning rate of boosting: shrinks the contribution of each tree.",
+    "criterion": "Loss that splits minimise: squared_error for regression, entropy (the default) or gini for "
+    "classification.",
+    "min_samples_leaf": "Minimum number of rows in a leaf.",
+    "unknown_category": "How to treat categories not seen in training: no_information or error. By default as the "
+    "model was fitted.",
+}
 
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How a table is read; with ``read_as`` None the file extension decides."""
+    """How a table is read.
 
-    read_as: Annotated[
-        Literal["csv", "tsv", "parquet"] | None,
-        option("FORMAT", "csv, tsv or parquet. By default the file extension decides.", panel=_FORMAT),
-    ] = None
-    separator: Annotated[
-        str | None,
-        option(
-            "CHARACTER",
-            "Column separator, such as ';'. By default a comma, in .tsv a tab.",
-            panel=_FORMAT,
-            callback=_parse_character,
-        ),
-    ] = None
-    decimal: Annotated[
-        str, option("CHARACTER", "Decimal separator.", panel=_FORMAT, callback=_parse_character)
-    ] = "."
-    encoding: Annotated[
-        str,
-        option("NAME", "Text encoding, such as latin-1 or utf-16.", panel=_FORMAT, callback=_check_encoding),
-    ] = "utf-8"
-    na: Annotated[
-        list[str] | None,
-        option("TEXT", "Additional text to read as missing, such as '?'. May be repeated.", panel=_FORMAT),
-    ] = None
-    no_default_na: Annotated[
-        bool,
-        flag(
-            "--no-default-na",
-            "Read NA, NaN, N/A, null, None and the like as text. An empty cell is missing in any case.",
-            _FORMAT,
-        ),
-    ] = False
+    Parameters
+    ----------
+    read_as
+        csv, tsv or parquet. By default the file extension decides.
+    separator
+        Column separator, such as ';'. By default a comma, in .tsv a tab.
+    decimal
+        Decimal separator.
+    encoding
+        Text encoding, such as latin-1 or utf-16.
+    na
+        Additional text to read as missing, such as '?'. May be repeated.
+    no_default_na
+        Read NA, NaN, N/A, null, None and the like as text. An empty cell is missing in any case.
+    """
+
+    read_as: Annotated[Literal["csv", "tsv", "parquet"] | None, option("FORMAT", panel=_FORMAT)] = None
+    separator: Annotated[str | None, option("CHARACTER", panel=_FORMAT, callback=_parse_character)] = None
+    decimal: Annotated[str, option("CHARACTER", panel=_FORMAT, callback=_parse_character)] = "."
+    encoding: Annotated[str, option("NAME", panel=_FORMAT, callback=_check_encoding)] = "utf-8"
+    na: Annotated[list[str] | None, option("TEXT", panel=_FORMAT)] = None
+    no_default_na: Annotated[bool, flag("--no-default-na", _FORMAT)] = False
 
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """What the columns of a table to learn from are for; all columns that are not named are features."""
+    """What the columns of a table to learn from are for; all columns that are not named are features.
 
-    target: Annotated[str, column("Column to predict.", "--target", "-y")]
-    task: Annotated[
-        Literal["regression", "classification"] | None,
-        option(
-            "TASK",
-            "regression or classification. By default classification if the target is text, boolean, categorical, or "
-            "has at most 10 distinct values that are all integers.",
-            panel=_COLUMNS,
-        ),
-    ] = None
-    drop: Annotated[list[str] | None, column("Column to leave out. May be repeated.")] = None
-    weights: Annotated[str | None, column("Column with the sample weights.")] = None
-    categorical: Annotated[
-        list[str] | None,
-        column(
-            "Numeric column to treat as categorical. May be repeated. Text and boolean columns are categorical anyway."
-        ),
-    ] = None
-    numeric: Annotated[
-        list[str] | None, column("Column to treat as numeric, such as a boolean one. May be repeated.")
-    ] = None
-    skip_missing_target: Annotated[
-        bool, flag("--skip-missing-target", "Leave out rows whose target is missing.", _COLUMNS)
-    ] = False
+    Parameters
+    ----------
+    target
+        Column to predict.
+    task
+        regression or classification. By default classification if the target is text, boolean, categorical, or has at
+        most 10 distinct values that are all integers.
+    drop
+        Column to leave out. May be repeated.
+    weights
+        Column with the sample weights.
+    categorical
+        Numeric column to treat as categorical. May be repeated. Text and boolean columns are categorical anyway.
+    numeric
+        Column to treat as numeric, such as a boolean one. May be repeated.
+    skip_missing_target
+        Leave out rows whose target is missing.
+    """
+
+    target: Annotated[str, option("COLUMN", "--target", "-y", panel=_COLUMNS)]
+    task: Annotated[Literal["regression", "classification"] | None, option("TASK", panel=_COLUMNS)] = None
+    drop: Annotated[list[str] | None, option("COLUMN", panel=_COLUMNS)] = None
+    weights: Annotated[str | None, option("COLUMN", panel=_COLUMNS)] = None
+    categorical: Annotated[list[str] | None, option("COLUMN", panel=_COLUMNS)] = None
+    numeric: Annotated[list[str] | None, option("COLUMN", panel=_COLUMNS)] = None
+    skip_missing_target: Annotated[bool, flag("--skip-missing-target", _COLUMNS)] = False
 
     @property
     def not_features(self) -> list[str]:
@@ -252,28 +207,52 @@ class ColumnRoles:
         return [self.target, *(self.drop or []), *([] if self.weights is None else [self.weights])]
 
 
-def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that has an option per field of its parameters that are dataclasses, and makes these of them."""
-    parameters = inspect.signature(command).parameters.values()
+def parse_docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """Return the text of a docstring, with one line per paragraph, and the descriptions of the parameters."""
+    text, _, section = inspect.cleandoc(function.__doc__ or "").partition("\n\nParameters\n----------\n")
+    paragraphs = [paragraph.replace("\n", " ") for paragraph in text.split("\n\n")]
+    described = re.findall(r"^(\w+)\n((?:    .*\n?)+)", section, re.MULTILINE)
+    return "\n\n".join(paragraphs), {name: " ".join(lines.split()) for name, lines in described}
+
+
+def as_command(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function as Typer reads it: its parameters are options, whose help texts are in its docstring.
+
+    A parameter whose type is a dataclass is a group of options, one per field.
+    """
+    parameters = inspect.signature(function).parameters.values()
     groups: dict[str, Any] = {
         part.name: part.annotation for part in parameters if is_dataclass(part.annotation)
     }
     fields = {name: inspect.signature(group).parameters for name, group in groups.items()}
 
-    @functools.wraps(command)
+    @functools.wraps(function)
     def run(**values: Any) -> None:
         for name, group in groups.items():
             values[name] = group(**{field: values.pop(field) for field in fields[name]})
-        command(**values)
+        function(**values)
 
+    texts = dict(_HELP)
+    for described in (*groups.values(), function):
+        texts |= parse_docstring(described)[1]
     options = [
-        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        _with_help(option, texts)
         for part in parameters
         for option in fields.get(part.name, {part.name: part}).values()
     ]
     run.__signature__ = inspect.Signature(options, return_annotation=None)  # type: ignore[attr-defined]
     run.__annotations__ = {option.name: option.annotation for option in options} | {"return": None}
     return run
+
+
+def _with_help(parameter: inspect.Parameter, texts: dict[str, str]) -> inspect.Parameter:
+    annotation = parameter.annotation
+    if get_origin(annotation) is Annotated:  # all but the context
+        value_type, declared = get_args(annotation)
+        declared = copy.copy(declared)  # several commands may have it
+        declared.help = texts[parameter.name]
+        annotation = Annotated[value_type, declared]
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
 
 
 def given_options(context: typer.Context, group: Any) -> dict[str, Any]:

@@ -26,30 +26,11 @@ def predict(
     model: options.ModelFile,
     table: options.TableFile,
     *,
-    output: Annotated[
-        str | None,
-        options.output_file(
-            "Table to write: .csv, .tsv or .parquet; text also with .gz, .bz2, .xz, .zst or .zip. An existing file is "
-            "replaced. By default CSV is written to the standard output."
-        ),
-    ] = None,
-    name: Annotated[str, options.option("NAME", "Name of the column of predictions.")] = "prediction",
-    probabilities: Annotated[
-        bool,
-        options.flag(
-            "--probabilities",
-            "Add the probability of each class, in columns such as prediction_yes for class yes.",
-        ),
-    ] = False,
-    keep: Annotated[
-        list[str] | None,
-        options.option(
-            "COLUMN", "Column of the table to write beside the predictions, unchanged. May be repeated."
-        ),
-    ] = None,
-    append: Annotated[
-        bool, options.flag("--append", "Write all columns of the table, then the predictions.")
-    ] = False,
+    output: options.OutputFile = None,
+    name: Annotated[str, options.option("NAME")] = "prediction",
+    probabilities: Annotated[bool, options.flag("--probabilities")] = False,
+    keep: options.Columns = None,
+    append: Annotated[bool, options.flag("--append")] = False,
     unknown_category: options.UnknownCategory = None,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
@@ -59,6 +40,20 @@ def predict(
 
     Columns are matched by name. A feature that the table lacks is missing in every row, and a column that the model
     does not know is ignored; a warning names them.
+
+    Parameters
+    ----------
+    output
+        Table to write: .csv, .tsv or .parquet; text also with .gz, .bz2, .xz, .zst or .zip. An existing file is
+        replaced. By default CSV is written to the standard output.
+    name
+        Name of the column of predictions.
+    probabilities
+        Add the probability of each class, in columns such as prediction_yes for class yes.
+    keep
+        Column of the table to write beside the predictions, unchanged. May be repeated.
+    append
+        Write all columns of the table, then the predictions.
     """
     import pandas as pd
 

@@ -6,6 +6,7 @@ import typer
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, note, progress, write_text
+from tritree.cli.options import integer, option
 
 EXAMPLES = (
     ("tritree show houses.tritree", "as text"),
@@ -36,30 +37,14 @@ def show(
     *,
     output: options.OutputFile = None,
     requested: Annotated[
-        Literal["text", "png", "svg", "pdf", "html", "dot"] | None,
-        options.file_format("text (the default without a file), png, svg, pdf, html or dot"),
+        Literal["text", "png", "svg", "pdf", "html", "dot"] | None, option("FORMAT", "--format", "-f")
     ] = None,
-    rows: Annotated[
-        str | None,
-        options.option(
-            "TABLE",
-            "Rows to predict first, so that the branches they need are grown; a page starts with these rows.",
-        ),
-    ] = None,
-    max_depth: Annotated[
-        int | None, options.integer(0, "Maximum depth of the nodes to draw. Not for a page.")
-    ] = None,
-    max_nodes: Annotated[
-        int | None,
-        options.integer(
-            1,
-            "Maximum number of nodes to draw, those nearest to the root; none draws all. The default varies by format.",
-            or_none=True,
-        ),
-    ] = None,
-    digits: Annotated[int, options.integer(1, "Significant digits of values. Not for a page.")] = 4,
+    rows: Annotated[str | None, option("TABLE")] = None,
+    max_depth: Annotated[int | None, integer(0)] = None,
+    max_nodes: Annotated[int | None, integer(1, or_none=True)] = None,
+    digits: Annotated[int, integer(1)] = 4,
     dpi: options.Dpi = 110,
-    number: options.TreeNumber = None,
+    tree_number: options.TreeNumber = None,
     n_jobs: options.NJobs = None,
     table_format: options.TableFormat,
 ) -> None:
@@ -67,6 +52,19 @@ def show(
 
     Of a forest or boosting, the text is a summary and the first tree, and a figure or page has the first tree; --tree
     shows another one. Third branches are shown as far as they have grown; --rows grows those that a table needs.
+
+    Parameters
+    ----------
+    requested
+        text (the default without a file), png, svg, pdf, html or dot. By default the file extension decides.
+    rows
+        Rows to predict first, so that the branches they need are grown; a page starts with these rows.
+    max_depth
+        Maximum depth of the nodes to draw. Not for a page.
+    max_nodes
+        Maximum number of nodes to draw, those nearest to the root; none draws all. The default varies by format.
+    digits
+        Significant digits of values. Not for a page.
     """
     from tritree.cli.models import grow_for, model_kind, open_model, select_tree
     from tritree.cli.output import check_format, check_output, write_output
@@ -75,7 +73,7 @@ def show(
     form = check_format(output, requested, _FORMATS, "text")
     file = check_output(output, "the tree", model, rows)
     opened = open_model(model, n_jobs=n_jobs)
-    tree = select_tree(opened, number)
+    tree = select_tree(opened, tree_number)
     frame = None
     if rows is not None:
         # a tree of a forest can predict by itself, one of boosting grows with the others
