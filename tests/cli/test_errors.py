@@ -16,8 +16,8 @@ from tritree.cli.options import ColumnRoles
 ROLES = ColumnRoles("price", weights="times")
 
 
-def raised_by_fit(error: Exception, kind: str = "tree") -> str:
-    with pytest.raises(UserError) as caught, fit_errors(kind, ROLES):
+def raised_by_fit(error: Exception) -> str:
+    with pytest.raises(UserError) as caught, fit_errors(ROLES):
         raise error
     assert caught.value.__cause__ is error
     return str(caught.value)
@@ -57,15 +57,12 @@ def test_error_of_fit_names_columns_of_the_table_and_options(error: Exception, t
 
 
 def test_number_of_trees_is_named_by_the_option_for_every_kind_of_model() -> None:
-    for kind, name in {"forest": "n_estimators", "boosting": "max_iter"}.items():
-        assert (
-            raised_by_fit(errors.ParameterError(name, "positive", 0), kind)
-            == "--trees must be positive, got 0"
-        )
+    for name in ("n_estimators", "max_iter"):
+        assert raised_by_fit(errors.ParameterError(name, "positive", 0)) == "--trees must be positive, got 0"
 
 
 def test_parameter_without_an_option_is_not_reworded() -> None:
-    with pytest.raises(errors.ParameterError), fit_errors("tree", ROLES):
+    with pytest.raises(errors.ParameterError), fit_errors(ROLES):
         raise errors.ParameterError("max_third_nodes", "positive", 0)
 
 

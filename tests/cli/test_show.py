@@ -140,7 +140,7 @@ def test_hints_on_a_tree_of_boosting_name_options(
         drawn.extend(text.get_text() for text in draw().texts)
         return b""
 
-    monkeypatch.setattr("tritree.cli.output.figure_bytes", read)
+    monkeypatch.setattr("tritree.cli.show.figure_bytes", read)
     run = tritree.good("show", boosting, "--tree", 0, "--max-nodes", 3, "--format", view, "-o", "tree")
     text = " ".join(drawn) if view == "png" else Path("tree").read_text(encoding="utf-8")
     assert "--rows TABLE grows those that rows need" in text

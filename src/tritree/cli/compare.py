@@ -10,6 +10,8 @@ import typer
 from tritree.cli import options
 from tritree.cli.messages import UserError, note, print_warning, write_json, write_text
 from tritree.cli.options import MODEL, one_of, option
+from tritree.cli.output import check_file, check_output, check_store
+from tritree.inspection.formatting import count
 
 if TYPE_CHECKING:
     from tritree.cli.training import TrainingData
@@ -33,12 +35,14 @@ EXAMPLES = (
 
 
 def _parse_depth(text: str) -> int | str | None:
-    """Return a depth from a text: a number, ``none`` or ``tuned``."""
     if text in ("tuned", "none"):
         return None if text == "none" else text
     if not text.isdecimal():
-        raise typer.BadParameter(f"{text!r} is not an integer, none or tuned")
+        raise ValueError
     return int(text)
+
+
+_DEPTH = options.parser("an integer, none or tuned", _parse_depth)
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def compare(
             parser=one_of("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
         ),
     ] = None,
-    depth: Annotated[Any, option("NUMBER", panel=options.TREE, parser=_parse_depth)] = "tuned",
+    depth: Annotated[Any, option("NUMBER", panel=options.TREE, parser=_DEPTH)] = "tuned",
     parameters: Parameters,
     mechanism: Annotated[Literal["mcar", "im", "mar", "mnar", "predictive"], option("NAME")] = "mcar",
     columns: options.Columns = None,
@@ -114,7 +118,6 @@ def compare(
         HTML report to write.
     """
     from tritree.cli.models import check_criterion, check_options, method_names
-    from tritree.cli.output import check_file, check_store
     from tritree.cli.tables import check_column, open_table
     from tritree.cli.training import read_training_data
     from tritree.lab import Experiment, Folds, in_both, in_test, write_report
@@ -188,7 +191,6 @@ def _check_folds(folds: int, dataset: "Dataset") -> None:
 
 def _store_in_cache(fingerprint: str) -> Path | None:
     """Return the file for results in the user's cache, named by the content of the table; warn if there can be none."""
-    from tritree.cli.output import check_output
     from tritree.lab.store import cache_folder
 
     file = cache_folder() / "compare" / f"{fingerprint}.sqlite"
@@ -288,8 +290,6 @@ def _to_dict(comparisons: "dict[str, Comparison]", missing_fraction: float, resu
 
 def _table_text(dataset: "Dataset", reason: str, weights: str | None) -> str:
     """Return the size and the task of a data set in words."""
-    from tritree.inspection.formatting import count
-
     size = f"{count(dataset.n_rows, 'row')}, {count(dataset.X.shape[1], 'column')}"
     weighted = "" if weights is None else f", weighted by {weights}"
     return f"{dataset.name}: {size}{weighted}; {dataset.task}: {reason}"
@@ -297,8 +297,6 @@ def _table_text(dataset: "Dataset", reason: str, weights: str | None) -> str:
 
 def _models_text(about: dict[str, Any]) -> str:
     """Return the main parameters of each kind of model in words."""
-    from tritree.inspection.formatting import count
-
     has_trees = any(":" not in method for method in about["methods"])
     texts = [f"tree: {_depth_text(depth)}" for depth in about["depths"].values() if has_trees]
     for kind, facts in about["models"].items():

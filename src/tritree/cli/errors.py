@@ -45,9 +45,9 @@ def describe_error(error: BaseException) -> str:
 
 
 @contextmanager
-def fit_errors(kind: str, roles: ColumnRoles) -> Iterator[None]:
+def fit_errors(roles: ColumnRoles) -> Iterator[None]:
     """Raise errors of ``fit`` as UserErrors that name the columns of the table and the options of the command."""
-    from tritree.cli.models import PARAMETERS
+    from tritree.cli.models import OPTIONS
 
     try:
         yield
@@ -61,11 +61,12 @@ def fit_errors(kind: str, roles: ColumnRoles) -> Iterator[None]:
         remedy = ", or ".join(filter(None, (error.remedy, drop)))
         raise UserError(f"{subject} {error.problem}" + (f"; {remedy}" if remedy else "")) from error
     except ParameterError as error:
-        option = next((option for option, name in PARAMETERS[kind].items() if name == error.name), None)
-        if option is None:
+        if error.name not in OPTIONS:
             raise
         none = "" if error.none_means is None else f", or none ({error.none_means})"
-        raise UserError(f"{option} must be {error.requirement}{none}, got {error.value}") from error
+        raise UserError(
+            f"{OPTIONS[error.name]} must be {error.requirement}{none}, got {error.value}"
+        ) from error
 
 
 @contextmanager
@@ -75,16 +76,12 @@ def growth_limit(remedy: str, *, option: str | None = None) -> Iterator[None]:
         yield
     except GrowthLimitError as error:
         limit = f"{error.max_nodes:,} nodes" if option is None else f"{option} {error.max_nodes:,}"
-        model = "the tree has" if error.n_trees == 1 else "the trees have"
+        text = f"{'the tree has' if error.n_trees == 1 else 'the trees have'} {error.n_nodes:,} nodes"
         if error.n_ungrown:
             full = "far more" if error.n_nodes_in_full is None else f"up to {error.n_nodes_in_full:,} nodes"
-            text = (
-                f"{model} {error.n_nodes:,} nodes and {error.n_ungrown:,} branches still to grow, which would exceed "
-                f"{limit}; the fully grown tree may have {full}"
-            )
-        else:
-            text = f"{model} {error.n_nodes:,} nodes, more than {limit}"
-        raise UserError(f"{text}; {remedy}") from None
+            text += f" and {error.n_ungrown:,} branches still to grow, which would exceed {limit}"
+            raise UserError(f"{text}; the fully grown tree may have {full}; {remedy}") from None
+        raise UserError(f"{text}, more than {limit}; {remedy}") from None
 
 
 #: Why branches are not grown, and what to do about it.

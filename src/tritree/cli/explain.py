@@ -23,14 +23,17 @@ def _parse_rows(text: str) -> range:
     match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", text)
     rows = range(int(match[1]), int(match[2] or match[1]) + 1) if match else range(0)
     if not rows:
-        raise typer.BadParameter(f"{text!r} is neither a position, such as 0, nor a range, such as 3-7")
+        raise ValueError
     return rows
+
+
+_ROWS = options.parser("a position, such as 0, or a range, such as 3-7", _parse_rows)
 
 
 def explain(
     model: options.ModelFile,
     table: options.TableFile,
-    rows: Annotated[list[range] | None, typer.Argument(metavar="[ROW]...", parser=_parse_rows)] = None,
+    rows: Annotated[list[range] | None, typer.Argument(metavar="[ROW]...", parser=_ROWS)] = None,
     *,
     unknown_category: options.UnknownCategory = None,
     n_jobs: options.NJobs = None,

@@ -3,7 +3,9 @@
 from typing import Annotated, Any, Literal
 
 from tritree.cli import options
+from tritree.cli.errors import growth_limit
 from tritree.cli.messages import UserError, to_json
+from tritree.cli.output import check_format, check_output, write_output
 
 EXAMPLES = (
     ("tritree export houses.tritree -o houses.onnx", "a model for onnxruntime"),
@@ -43,7 +45,6 @@ def export(
         Add to the JSON of a tree how the training targets are distributed in each node.
     """
     from tritree.cli.models import grow_for, model_kind, open_model, select_tree
-    from tritree.cli.output import check_format, check_output, write_output
     from tritree.cli.tables import open_table
 
     form = check_format(output, requested, _FORMATS)
@@ -70,7 +71,6 @@ def export(
 def _onnx(model: Any, max_nodes: int, *, has_rows: bool) -> bytes:
     import onnx  # noqa: F401 - fails before the tree grows
 
-    from tritree.cli.errors import growth_limit
     from tritree.cli.models import model_kind
 
     remedy = (

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tritree.cli import options
+from tritree.cli.errors import describe_error, fit_errors, growth_limit
 from tritree.cli.messages import UserError, progress, write_json, write_text
 from tritree.cli.options import TREE, flag, integer, option
+from tritree.cli.output import check_file, format_size, write_errors
+from tritree.inspection.formatting import count, number_format
 
 if TYPE_CHECKING:
     from tritree.cli.training import TrainingData
@@ -109,51 +111,44 @@ def fit(
         longer grow: see --grow-for and --grow-all.
     """
     from tritree.cli.models import make_estimator
-    from tritree.cli.output import check_file
     from tritree.cli.tables import open_table
     from tritree.cli.training import read_training_data
 
     if table == "-" == grow_for:
         raise UserError("the standard input has only one table; name a file for --grow-for")
     source = open_table(table, table_format)
-    rows_source = None if grow_for is None else open_table(grow_for, table_format)
-    output = output or _default_output(table)
+    rows = None if grow_for is None else open_table(grow_for, table_format)
+    default_name = "model" if table == "-" else Path(table).name.partition(".")[0] or "model"
+    output = output or f"{default_name}.tritree"
     file = check_file(output, "the model", "-o", table, grow_for)
     data = read_training_data(source, roles)
     model = make_estimator(kind, data.task, options.given_options(context, parameters))
-    _train(model, kind, data, roles, grow_all)
+    with progress("fitting the model"), fit_errors(roles):
+        model.fit(data.features, data.target, data.weights)
+    if grow_all:
+        with growth_limit(
+            "lower --max-depth, or leave out --grow-all: branches then grow when rows need them"
+        ):
+            model.grow_all()
     replaced = file.exists()
-    save = partial(_save, model, file, output, False if no_training_rows else None)
-    if rows_source is not None:
-        _grow_for_rows(model, rows_source, roles.not_features, output, save)
+
+    def save() -> None:
+        with write_errors(output):
+            model.save(file, training_rows=False if no_training_rows else None)
+
+    if rows is not None:
+        _grow_for_rows(model, rows, roles.not_features, output, save)
     save()  # before the summary, which Ctrl-C may interrupt
     with progress("evaluating the model on its training rows"):
         facts = _summarize(model, kind, data, output, replaced)
     if as_json:
         write_json(facts)
     else:
-        write_text(_summary_text(facts, source.name, data))
-
-
-def _default_output(table: str) -> str:
-    """Return the name of the model file of a table, in the current folder."""
-    return "model.tritree" if table == "-" else f"{Path(table).name.partition('.')[0] or 'model'}.tritree"
-
-
-def _train(model: Any, kind: str, data: "TrainingData", roles: options.ColumnRoles, grow_all: bool) -> None:
-    from tritree.cli.errors import fit_errors, growth_limit
-
-    with progress("fitting the model"), fit_errors(kind, roles):
-        model.fit(data.features, data.target, data.weights)
-    if grow_all:
-        remedy = "lower --max-depth, or leave out --grow-all: branches then grow when rows need them"
-        with growth_limit(remedy):
-            model.grow_all()
+        write_text(_summary_text(facts, source.name, data.reason))
 
 
 def _grow_for_rows(model: Any, source: Any, ignore: list[str], output: str, save: Callable[[], None]) -> None:
     """Grow the branches that rows need; if that fails, save the model without them, unless a file exists already."""
-    from tritree.cli.errors import describe_error
     from tritree.cli.models import grow_for
 
     try:
@@ -169,18 +164,10 @@ def _grow_for_rows(model: Any, source: Any, ignore: list[str], output: str, save
         ) from error
 
 
-def _save(model: Any, file: Path, output: str, training_rows: bool | None) -> None:
-    from tritree.cli.output import write_errors
-
-    with write_errors(output):
-        model.save(file, training_rows=training_rows)
-
-
 def _summarize(model: Any, kind: str, data: "TrainingData", output: str, replaced: bool) -> dict[str, Any]:
     """Return the facts about a fitted model as plain data."""
     missing = data.features.isna().to_numpy()
-    is_tree = kind == "tree"
-    return {
+    facts = {
         "model": output,
         "bytes": Path(output).stat().st_size,
         "replaced": replaced,
@@ -195,13 +182,12 @@ def _summarize(model: Any, kind: str, data: "TrainingData", output: str, replace
         "kind": kind,
         "strategy": model.missing,
         "nodes": model.n_nodes_,  # before the training rows make branches grow
-        **(
-            {"leaves": model.get_n_leaves(), "depth": model.get_depth()}
-            if is_tree
-            else {"trees": model.n_trees_}
-        ),
-        **_training_losses(model, data),
     }
+    if kind == "tree":
+        facts |= {"leaves": model.get_n_leaves(), "depth": model.get_depth()}
+    else:
+        facts["trees"] = model.n_trees_
+    return facts | _training_losses(model, data)
 
 
 def _training_losses(model: Any, data: "TrainingData") -> dict[str, Any]:
@@ -233,31 +219,33 @@ def _training_losses(model: Any, data: "TrainingData") -> dict[str, Any]:
     }
 
 
-def _summary_text(facts: dict[str, Any], table: str, data: "TrainingData") -> str:
+def _summary_text(facts: dict[str, Any], table: str, reason: str) -> str:
     """Return the facts about a fitted model as text, a line per subject."""
-    from tritree.cli.output import format_size
-    from tritree.inspection.formatting import count, number_format
-
-    categorical = f" ({facts['categorical_columns']} categorical)" if facts["categorical_columns"] else ""
-    skipped = facts["rows_skipped"]
-    left_out = f"; {count(skipped, 'row')} without a target left out" if skipped else ""
+    rows = f"{table}: {count(facts['rows'], 'row')}, {count(facts['columns'], 'column')}"
+    if facts["categorical_columns"]:
+        rows += f" ({facts['categorical_columns']} categorical)"
+    if facts["rows_skipped"]:
+        rows += f"; {count(facts['rows_skipped'], 'row')} without a target left out"
     missing = f"{facts['missing_fraction']:.1%} of the cells ({count(facts['missing_cells'], 'cell')})"
     classes = "" if facts["classes"] is None else f", {count(len(facts['classes']), 'class', 'classes')}"
-    size = [count(facts["nodes"], "node")]
+    size = count(facts["nodes"], "node")
     if facts["kind"] == "tree":
-        size += [count(facts["leaves"], "leaf", "leaves"), f"depth {facts['depth']}"]
+        size = f"{size}, {count(facts['leaves'], 'leaf', 'leaves')}, depth {facts['depth']}"
     else:
-        size.insert(0, count(facts["trees"], "tree"))
+        size = f"{count(facts['trees'], 'tree')}, {size}"
     form = number_format([facts["training_loss"], facts["constant_loss"]], 4)
-    loss = f"{facts['loss'].replace('_', ' ')} {form(facts['training_loss'])} on the training rows"
-    constant = f" ({form(facts['constant_loss'])} for a constant prediction)"
-    accuracy = facts["training_accuracy"]
+    loss = (
+        f"{facts['loss'].replace('_', ' ')} {form(facts['training_loss'])} on the training rows "
+        f"({form(facts['constant_loss'])} for a constant prediction)"
+    )
+    if facts["training_accuracy"] is not None:
+        loss += f", accuracy {facts['training_accuracy']:.1%}"
     lines = {
-        "table": f"{table}: {count(facts['rows'], 'row')}, {count(facts['columns'], 'column')}{categorical}{left_out}",
+        "table": rows,
         "missing": missing if facts["missing_cells"] else "no cell is missing",
-        "task": f"{facts['task']}{classes}: {data.reason}",
-        facts["kind"]: f"{facts['strategy']}, {', '.join(size)}",
-        "loss": f"{loss}{constant}{'' if accuracy is None else f', accuracy {accuracy:.1%}'}",
+        "task": f"{facts['task']}{classes}: {reason}",
+        facts["kind"]: f"{facts['strategy']}, {size}",
+        "loss": loss,
         "model": f"{facts['model']} ({format_size(facts['bytes'])}{', replaced' if facts['replaced'] else ''})",
     }
     return "\n".join(f"{label:<9}{text}" for label, text in lines.items())

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import tritree
 from tritree.cli.messages import UserError, progress
 from tritree.cli.tables import check_readable, format_by_name, is_text, to_numbers
+from tritree.serialization import load
+from tritree.validation import BOOSTING_STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tritree.cli.tables import TableSource
 
-_COMMON = {
-    "--strategy": "missing",
-    "--max-depth": "max_depth",
-    "--min-samples-leaf": "min_samples_leaf",
-    "--max-bins": "max_bins",
-    "--no-split-on-missing": "split_on_missing",
-    "--unknown-category": "unknown_category",
-    "--n-jobs": "n_jobs",
-}
-_NOT_BOOSTING = {
-    "--criterion": "criterion",
-    "--max-surrogates": "max_surrogates",
-}
-#: The options that a kind of model has, and the parameters of the estimator that they set.
-PARAMETERS = {
-    "tree": _COMMON | _NOT_BOOSTING,
-    "forest": _COMMON | _NOT_BOOSTING | {"--trees": "n_estimators"},
-    "boosting": _COMMON | {"--trees": "max_iter", "--learning-rate": "learning_rate"},
+#: The parameters of estimators that options set; not every kind of model has all of them.
+OPTIONS = {
+    "missing": "--strategy",
+    "criterion": "--criterion",
+    "max_depth": "--max-depth",
+    "min_samples_leaf": "--min-samples-leaf",
+    "max_bins": "--max-bins",
+    "split_on_missing": "--no-split-on-missing",
+    "unknown_category": "--unknown-category",
+    "max_surrogates": "--max-surrogates",
+    "n_estimators": "--trees",
+    "max_iter": "--trees",
+    "learning_rate": "--learning-rate",
+    "n_jobs": "--n-jobs",
 }
 
 
@@ -43,8 +43,6 @@ def open_model(path: str, *, n_jobs: int | None = None, unknown_category: str | 
     if format_by_name(file)[0] is not None:
         raise UserError(f"{path!r} is a table, not a model: the model comes first, then the table")
     with progress(f"opening {path!r}"):
-        from tritree.serialization import load
-
         model = load(file)
     if n_jobs is not None:
         model.n_jobs = n_jobs
@@ -71,19 +69,25 @@ def select_tree(model: Any, number: int | None) -> Any:
     return trees.flat[number] if model_kind(model) == "boosting" else trees[number]
 
 
-def make_estimator(kind: str, task: str, options: Mapping[str, Any]) -> Any:
+def make_estimator(kind: str, task: str, given: Mapping[str, Any]) -> Any:
     """Return an unfitted estimator with the parameters that the options on the command line set."""
-    check_options(options, [kind])
-    names = PARAMETERS[kind]
-    parameters = {names[option]: value for option, value in options.items()}
+    check_options(given, [kind])
+    if "--strategy" in given:
+        _check_strategies(kind, [given["--strategy"]])
+    check_criterion(given.get("--criterion"), task)
+    names = _parameters(kind)
+    parameters = {names[option]: value for option, value in given.items()}
     if "split_on_missing" in parameters:
         parameters["split_on_missing"] = not parameters["split_on_missing"]
     if kind != "tree":
         parameters["random_state"] = 0  # the same table and options give the same model
-    if (strategy := options.get("--strategy")) is not None:
-        _check_strategies(kind, [strategy])
-    check_criterion(options.get("--criterion"), task)
     return _estimator_class(kind, task)(**parameters)
+
+
+def _parameters(kind: str) -> dict[str, str]:
+    """Return the options that a kind of model has, and the parameters of its estimator that they set."""
+    existing = inspect.signature(_estimator_class(kind, "regression")).parameters
+    return {option: parameter for parameter, option in OPTIONS.items() if parameter in existing}
 
 
 def method_names(kinds: Sequence[str], strategies: Sequence[str] | None) -> list[str]:
@@ -101,21 +105,21 @@ def method_names(kinds: Sequence[str], strategies: Sequence[str] | None) -> list
     return names
 
 
-def check_options(options: Iterable[str], kinds: Sequence[str]) -> None:
+def check_options(given: Iterable[str], kinds: Sequence[str]) -> None:
     """Raise a UserError if an option is for none of some kinds of models."""
-    for option in options:
-        if not any(option in PARAMETERS[kind] for kind in kinds):
+    for option in given:
+        if not any(option in _parameters(kind) for kind in kinds):
             named = " or ".join(f"--model {kind}" for kind in dict.fromkeys(kinds))
             raise UserError(f"{option} is not for {named}; leave it out")
 
 
 def _check_strategies(kind: str, strategies: Sequence[str]) -> None:
     """Raise a UserError if a kind of model has none of some strategies; only boosting lacks any."""
-    from tritree.validation import BOOSTING_STRATEGIES as BOOSTED
-
-    if kind == "boosting" and not set(strategies) & set(BOOSTED):
-        remedy = f"use {', '.join(BOOSTED[:-1])} or {BOOSTED[-1]}"
-        raise UserError(f"--strategy {' and '.join(strategies)} is not for --model {kind}; {remedy}")
+    if kind == "boosting" and not set(strategies) & set(BOOSTING_STRATEGIES):
+        *first, last = BOOSTING_STRATEGIES
+        raise UserError(
+            f"--strategy {' and '.join(strategies)} is not for --model {kind}; use {', '.join(first)} or {last}"
+        )
 
 
 def check_criterion(criterion: str | None, task: str) -> None:
@@ -128,8 +132,6 @@ def check_criterion(criterion: str | None, task: str) -> None:
 
 
 def _estimator_class(kind: str, task: str) -> Any:
-    import tritree
-
     suffix = "Regressor" if task == "regression" else "Classifier"
     return getattr(tritree, f"Trinary{kind.capitalize()}{suffix}")
 

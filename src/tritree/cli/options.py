@@ -1,6 +1,5 @@
 """Options that several commands have, groups of options, and the parsers of their values."""
 
-import codecs
 import copy
 import functools
 import inspect
@@ -25,81 +24,68 @@ def flag(name: str, panel: str | None = None, **more: Any) -> Any:
     return option("", name, panel=panel, **more)
 
 
-def integer(least: int, *names: str, or_none: bool = False, **more: Any) -> Any:
-    """Return an option that takes an integer of at least ``least``, or "none" where no limit is possible."""
-    expected = f"an integer of at least {least}" + (" or none" if or_none else "")
+def parser(expected: str, parse: Callable[[str], Any]) -> Callable[[Any], Any]:
+    """Return a parser of the values of an option: ``parse``, whose errors become one that says what is expected."""
 
-    def parse(value: Any) -> int | None:
-        text = str(value).strip()  # a default comes as an integer
-        if or_none and text.lower() == "none":
-            return None
+    def run(value: Any) -> Any:
         try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
-            raise typer.BadParameter(f"{text!r} is not {expected}")
-        return number
+            return parse(str(value))  # a default may be a number
+        except (LookupError, ValueError):
+            raise typer.BadParameter(f"{str(value)!r} is not {expected}") from None
 
-    return option("NUMBER", *names, parser=parse, **more)
+    return run
 
 
-def one_of(*choices: str) -> Callable[[str], str]:
-    """Return a parser of one of several words, for options that may be repeated: Typer has no lists of choices."""
-
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, choices))}.")
-        return text
-
-    return parse
-
-
-def _parse_fractions(text: str) -> list[float]:
-    """Return fractions from a text such as ``0.1,0.3`` or ``10%,30%``."""
-    try:
-        fractions = [
-            float(part.rstrip("% ")) / (100 if part.strip().endswith("%") else 1) for part in text.split(",")
-        ]
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a list of fractions, such as 0.1,0.3,0.5") from None
-    if not all(0 <= fraction <= 1 for fraction in fractions):
-        raise typer.BadParameter(f"fractions in {text!r} are not between 0 and 1; 30 percent is 0.3 or 30%")
-    return fractions
-
-
-def _parse_learning_rate(text: str) -> float:
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = 0.0
-    if not 0 < rate <= 10:
-        raise typer.BadParameter(f"{text!r} is no number above 0, such as 0.1")
-    return rate
-
-
-def _check_n_jobs(value: int | None) -> int | None:
-    if value == 0:
-        raise typer.BadParameter("0 threads do nothing; give a number, or -1 for all processors")
+def _checked(value: Any, is_valid: bool) -> Any:
+    if not is_valid:
+        raise ValueError
     return value
 
 
-def _parse_character(value: str | None) -> str | None:
-    if value is None:
-        return None
-    character = {"\\t": "\t", "tab": "\t"}.get(value, value)
-    if len(character) != 1:
-        raise typer.BadParameter(f"{value!r} is not one character, such as ',' or ';'")
-    return character
+def integer(least: int, *names: str, or_none: bool = False, **more: Any) -> Any:
+    """Return an option that takes an integer of at least ``least``, or "none" where no limit is possible."""
+
+    def parse(text: str) -> Any:
+        return None if or_none and text.lower() == "none" else _checked(int(text), int(text) >= least)
+
+    expected = f"an integer of at least {least}" + (" or none" if or_none else "")
+    return option("NUMBER", *names, parser=parser(expected, parse), **more)
 
 
-def _check_encoding(name: str) -> str:
-    try:
-        codecs.lookup(name)
-    except (LookupError, ValueError):
-        raise typer.BadParameter(f"{name!r} is no encoding; try latin-1 or utf-16") from None
+def one_of(*choices: str) -> Callable[[Any], Any]:
+    """Return a parser of one of several words, for options that may be repeated: Typer has no lists of choices."""
+    return parser(f"one of {', '.join(map(repr, choices))}", lambda text: _checked(text, text in choices))
+
+
+def _parse_fractions(text: str) -> Any:
+    """Return fractions from a text such as ``0.1,0.3`` or ``10%,30%``."""
+    numbers = [
+        float(part.rstrip("% ")) / (100 if part.strip().endswith("%") else 1) for part in text.split(",")
+    ]
+    return _checked(numbers, all(0 <= number <= 1 for number in numbers))
+
+
+def _parse_character(text: str) -> Any:
+    character = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    return _checked(character, len(character) == 1)
+
+
+def _parse_encoding(name: str) -> str:
+    "".encode(name)  # raises a LookupError if there is none
     return name
 
+
+_fractions = parser(
+    "a list of fractions between 0 and 1, such as 0.1,0.3; 30 percent is 0.3 or 30%", _parse_fractions
+)
+_learning_rate = parser(
+    "a number above 0, such as 0.1", lambda text: _checked(float(text), 0 < float(text) <= 10)
+)
+_n_jobs = parser(
+    "a number of threads; -1 is for all processors", lambda text: _checked(int(text), int(text) != 0)
+)
+_character = parser("one character, such as ',' or ';'", _parse_character)
+_encoding = parser("an encoding; try latin-1 or utf-16", _parse_encoding)
 
 TableFile = Annotated[str, typer.Argument(metavar="TABLE")]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL")]
@@ -109,17 +95,17 @@ TreeNumber = Annotated[int | None, integer(0, "--tree")]
 Dpi = Annotated[int, integer(10)]
 StoreFile = Annotated[str | None, option("FILE")]
 Seeds = Annotated[int, integer(1)]
-NJobs = Annotated[int | None, option("NUMBER", callback=_check_n_jobs)]
+NJobs = Annotated[int | None, option("NUMBER", parser=_n_jobs)]
 AsJson = Annotated[bool, flag("--json")]
 Trees = Annotated[int, integer(1, panel=MODEL)]
-LearningRate = Annotated[float, option("NUMBER", panel=MODEL, parser=_parse_learning_rate)]
+LearningRate = Annotated[float, option("NUMBER", panel=MODEL, parser=_learning_rate)]
 Criterion = Annotated[
     Literal["squared_error", "entropy", "log_loss", "gini"] | None, option("NAME", panel=TREE)
 ]
 MinSamplesLeaf = Annotated[int | None, integer(1, panel=TREE, show_default="20; 5 for a forest")]
 UnknownCategory = Annotated[Literal["no_information", "error"] | None, option("HANDLING")]
 Columns = Annotated[list[str] | None, option("COLUMN")]
-Fractions = Annotated[Any, option("FRACTIONS", parser=_parse_fractions)]
+Fractions = Annotated[Any, option("FRACTIONS", parser=_fractions)]
 
 #: The help texts of options that several commands have.
 _HELP = {
@@ -163,9 +149,9 @@ class TableFormat:
     """
 
     read_as: Annotated[Literal["csv", "tsv", "parquet"] | None, option("FORMAT", panel=_FORMAT)] = None
-    separator: Annotated[str | None, option("CHARACTER", panel=_FORMAT, callback=_parse_character)] = None
-    decimal: Annotated[str, option("CHARACTER", panel=_FORMAT, callback=_parse_character)] = "."
-    encoding: Annotated[str, option("NAME", panel=_FORMAT, callback=_check_encoding)] = "utf-8"
+    separator: Annotated[str | None, option("CHARACTER", panel=_FORMAT, parser=_character)] = None
+    decimal: Annotated[str, option("CHARACTER", panel=_FORMAT, parser=_character)] = "."
+    encoding: Annotated[str, option("NAME", panel=_FORMAT, parser=_encoding)] = "utf-8"
     na: Annotated[list[str] | None, option("TEXT", panel=_FORMAT)] = None
     no_default_na: Annotated[bool, flag("--no-default-na", _FORMAT)] = False
 

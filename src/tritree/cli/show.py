@@ -7,6 +7,7 @@ import typer
 from tritree.cli import options
 from tritree.cli.messages import UserError, note, progress, write_text
 from tritree.cli.options import integer, option
+from tritree.cli.output import check_format, check_output, figure_bytes, write_output
 
 EXAMPLES = (
     ("tritree show houses.tritree", "as text"),
@@ -67,7 +68,6 @@ def show(
         Significant digits of values. Not for a page.
     """
     from tritree.cli.models import grow_for, model_kind, open_model, select_tree
-    from tritree.cli.output import check_format, check_output, write_output
     from tritree.cli.tables import open_table
 
     form = check_format(output, requested, _FORMATS, "text")
@@ -91,7 +91,6 @@ def show(
 
 def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *, in_ensemble: bool) -> bytes:
     """Return the file that shows a tree, with hints that name options of the command line."""
-    from tritree.cli.output import figure_bytes
     from tritree.inspection.captions import Hints, use_hints
 
     grow_rows = "--rows TABLE grows those that rows need"

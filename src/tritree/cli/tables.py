@@ -64,20 +64,16 @@ def open_table(path: str, table_format: TableFormat) -> TableSource:
     else:
         format_name, compression = format_by_name(file)
     format_name = table_format.read_as or format_name
+    if format_name is None and file.suffix.lower() == ".tritree":
+        raise UserError(f"{name} is a model, not a table: the model comes first, then the table")
     if format_name is None:
-        raise UserError(_unknown_format(file))
+        raise UserError(
+            f"unknown format of {name}: its name should end in {', '.join(FORMATS)}, optionally followed by "
+            f"{', '.join(COMPRESSIONS)}; or name the format with --read-as csv, tsv or parquet"
+        )
     if not (data if isinstance(data, bytes) else data.stat().st_size):
         raise UserError(f"{name} is empty")
     return TableSource(name, data, format_name, compression, table_format)
-
-
-def _unknown_format(file: Path) -> str:
-    if file.suffix.lower() == ".tritree":
-        return f"{str(file)!r} is a model, not a table: the model comes first, then the table"
-    return (
-        f"unknown format of {str(file)!r}: its name should end in {', '.join(FORMATS)}, optionally followed by "
-        f"{', '.join(COMPRESSIONS)}; or name the format with --read-as csv, tsv or parquet"
-    )
 
 
 def _read_stdin() -> bytes:
@@ -208,8 +204,6 @@ class TableSource:
                 f"{self.name} is not text in {self._format.encoding}; name its encoding, such as --encoding latin-1 "
                 "or utf-16"
             ) from None
-        except LookupError as error:
-            raise UserError(f"{one_line(error)}; try --encoding latin-1 or utf-16") from None
         except ImportError:
             raise UserError(_NO_ZSTANDARD) from None
         except MemoryError:
