@@ -44,18 +44,26 @@ class Parameters:
 
 
 class Candidate:
-    """A model that is measured.
+    """A model that is measured: an estimator of a module of a library.
 
     ``row_note`` names the method that predicts a single row, where it is not ``predict``.
     """
 
     name: ClassVar[str]
-    modules: ClassVar[tuple[str, ...]]
+    module: ClassVar[str]
     row_note: ClassVar[str] = "predict"
+
+    def load(self) -> Any:
+        """Return the imported module, or raise an ImportError."""
+        return importlib.import_module(self.module)
+
+    def make(self, library: Any, parameters: Parameters) -> Any:
+        """Return the estimator, which is not fitted yet; ``library`` is the imported module."""
+        raise NotImplementedError
 
     def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
         """Return the fitted model; converting the table for the library is part of it."""
-        raise NotImplementedError
+        return self.make(self.load(), parameters).fit(X, y)
 
     def predict(self, model: Any, X: Any, parameters: Parameters) -> Any:  # noqa: ARG002
         """Return the predictions for the rows."""
@@ -65,65 +73,71 @@ class Candidate:
 class TritreeTree(Candidate):
     """A single tree."""
 
-    modules = ("tritree",)
+    module = "tritree"
 
     def __init__(self, missing: str = "trinary") -> None:
         self.missing = missing
         self.name = "tritree" if missing == "trinary" else f"tritree ({missing})"  # type: ignore[misc]
 
-    def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:  # noqa: D102
-        import tritree
-
-        kind = tritree.TrinaryTreeClassifier if parameters.n_classes else tritree.TrinaryTreeRegressor
+    def make(self, library: Any, parameters: Parameters) -> Any:  # noqa: D102
+        kind = library.TrinaryTreeClassifier if parameters.n_classes else library.TrinaryTreeRegressor
         return kind(
             missing=self.missing,
             max_depth=parameters.max_depth,
             min_samples_leaf=parameters.min_samples_leaf,
             max_bins=parameters.max_bins,
             n_jobs=parameters.n_threads,
-        ).fit(X, y)
+        )
 
 
 class TritreeBoosting(Candidate):
     """Gradient boosting without regularisation, as in the other libraries."""
 
     name = "tritree boosting"
-    modules = ("tritree",)
+    module = "tritree"
 
-    def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:  # noqa: D102
-        import tritree
-
-        return tritree.TrinaryBoostingRegressor(
+    def make(self, library: Any, parameters: Parameters) -> Any:  # noqa: D102
+        return library.TrinaryBoostingRegressor(
             max_iter=parameters.n_trees,
             learning_rate=parameters.learning_rate,
             max_depth=parameters.max_depth,
             min_samples_leaf=parameters.min_samples_leaf,
             l2_regularization=0.0,
             max_features=1.0,
-            max_bins=parameters.max_bins,  # type: ignore[arg-type]  # it refuses None itself
+            max_bins=parameters.max_bins,
             random_state=parameters.seed,
             n_jobs=parameters.n_threads,
-        ).fit(X, y)
+        )
 
 
-class TritreeForest(Candidate):
+class Forest(Candidate):
     """A forest of trees grown to full depth."""
 
-    name = "tritree forest"
-    modules = ("tritree",)
+    estimator: ClassVar[str]
+    has_bins: ClassVar[bool] = False
 
-    def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:  # noqa: D102
-        import tritree
-
-        return tritree.TrinaryForestRegressor(
+    def make(self, library: Any, parameters: Parameters) -> Any:
+        return getattr(library, self.estimator)(
             n_estimators=parameters.n_trees,
             max_depth=None,
             min_samples_leaf=parameters.min_samples_leaf,
             max_features=parameters.max_features,
-            max_bins=parameters.max_bins,
             random_state=parameters.seed,
             n_jobs=parameters.n_threads,
-        ).fit(X, y)
+            **({"max_bins": parameters.max_bins} if self.has_bins else {}),
+        )
+
+
+class TritreeForest(Forest):
+    """tritree's forest."""
+
+    name, module, estimator, has_bins = "tritree forest", "tritree", "TrinaryForestRegressor", True
+
+
+class RandomForest(Forest):
+    """scikit-learn's forest, which does not bin."""
+
+    name, module, estimator = "RandomForest", "sklearn.ensemble", "RandomForestRegressor"
 
 
 #: tritree's models by name.
@@ -136,13 +150,11 @@ class HistGradientBoosting(Candidate):
     """scikit-learn's gradient boosting; its OpenMP threads are limited for the whole run."""
 
     name = "HistGradientBoosting"
-    modules = ("sklearn.ensemble",)
+    module = "sklearn.ensemble"
 
-    def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
-        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-        kind = HistGradientBoostingClassifier if parameters.n_classes else HistGradientBoostingRegressor
-        return kind(
+    def make(self, library: Any, parameters: Parameters) -> Any:
+        kind = "Classifier" if parameters.n_classes else "Regressor"
+        return getattr(library, f"HistGradientBoosting{kind}")(
             max_iter=parameters.n_trees,
             learning_rate=parameters.learning_rate,
             max_depth=parameters.max_depth,
@@ -152,61 +164,34 @@ class HistGradientBoosting(Candidate):
             max_bins=parameters.max_bins,
             early_stopping=False,
             random_state=parameters.seed,
-        ).fit(X, y)
+        )
 
 
 class DecisionTree(Candidate):
     """scikit-learn's decision tree: exact, not binned, one thread."""
 
     name = "DecisionTree"
-    modules = ("sklearn.tree",)
+    module = "sklearn.tree"
 
-    def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
-        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-        # tritree's classifier minimises the same loss
-        kind, loss = (
-            (DecisionTreeClassifier, "entropy")
-            if parameters.n_classes
-            else (DecisionTreeRegressor, "squared_error")
-        )
+    def make(self, library: Any, parameters: Parameters) -> Any:
+        kind = library.DecisionTreeClassifier if parameters.n_classes else library.DecisionTreeRegressor
         return kind(
-            criterion=loss,
+            criterion="entropy" if parameters.n_classes else "squared_error",  # as in tritree's trees
             max_depth=parameters.max_depth,
             min_samples_leaf=parameters.min_samples_leaf,
             random_state=parameters.seed,
-        ).fit(X, y)
-
-
-class RandomForest(Candidate):
-    """scikit-learn's forest: trees grown to full depth, not binned."""
-
-    name = "RandomForest"
-    modules = ("sklearn.ensemble",)
-
-    def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
-        from sklearn.ensemble import RandomForestRegressor
-
-        return RandomForestRegressor(
-            n_estimators=parameters.n_trees,
-            max_depth=None,
-            min_samples_leaf=parameters.min_samples_leaf,
-            max_features=parameters.max_features,
-            random_state=parameters.seed,
-            n_jobs=parameters.n_threads,
-        ).fit(X, y)
+        )
 
 
 class LightGBM(Candidate):
     """LightGBM: ``lightgbm.Dataset`` and ``lightgbm.train``; one tree per class for classification."""
 
     name = "LightGBM"
-    modules = ("lightgbm",)
+    module = "lightgbm"
     row_note = "Booster.predict"
 
     def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
-        import lightgbm
-
+        lightgbm = self.load()
         options: dict[str, Any] = {
             "objective": "regression",
             "learning_rate": parameters.learning_rate,
@@ -237,12 +222,11 @@ class XGBoost(Candidate):
     """XGBoost: ``QuantileDMatrix`` and ``xgboost.train`` with ``tree_method="hist"``."""
 
     name = "XGBoost"
-    modules = ("xgboost",)
+    module = "xgboost"
     row_note = "Booster.inplace_predict"
 
     def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
-        import xgboost
-
+        xgboost = self.load()
         options = {
             "objective": "reg:squarederror",
             "tree_method": "hist",
@@ -266,12 +250,11 @@ class YDF(Candidate):
     """Yggdrasil Decision Forests with discretised columns; missing values are imputed with the mean."""
 
     name = "YDF"
-    modules = ("ydf",)
+    module = "ydf"
     row_note = "Model.predict of a dict of columns, or of the frame"
 
     def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
-        import ydf
-
+        ydf = self.load()
         learner = ydf.GradientBoostedTreesLearner(
             label="target",
             task=ydf.Task.REGRESSION,
@@ -303,12 +286,10 @@ class CatBoost(Candidate):
     """CatBoost with depthwise growth, so that ``min_data_in_leaf`` applies, and without bootstrap."""
 
     name = "CatBoost"
-    modules = ("catboost",)
+    module = "catboost"
 
-    def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
-        import catboost
-
-        return catboost.CatBoostRegressor(
+    def make(self, library: Any, parameters: Parameters) -> Any:
+        return library.CatBoostRegressor(
             iterations=parameters.n_trees,
             learning_rate=parameters.learning_rate,
             depth=parameters.max_depth,
@@ -323,7 +304,7 @@ class CatBoost(Candidate):
             random_seed=parameters.seed,
             allow_writing_files=False,
             logging_level="Silent",
-        ).fit(X, y)
+        )
 
     def predict(self, model: Any, X: Any, parameters: Parameters) -> Any:
         return model.predict(X, thread_count=parameters.n_threads)
@@ -342,8 +323,7 @@ def load(*names: str) -> tuple[list[Candidate], list[str]]:
     for name in names:
         library = OTHER_LIBRARIES[name]
         try:
-            for module in library.modules:
-                importlib.import_module(module)
+            library.load()
         except ImportError:
             absent.append(f"{name} is not installed and was skipped.")
         else:

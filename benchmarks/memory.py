@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import subprocess
 import sys
@@ -66,8 +65,7 @@ def _measure(name: str, folder: Path, parameters: Parameters) -> int:
     from threadpoolctl import threadpool_limits
 
     candidate = (TRITREE_MODELS | OTHER_LIBRARIES)[name]
-    for module in candidate.modules:
-        importlib.import_module(module)
+    candidate.load()
     X, y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
     with threadpool_limits(parameters.n_threads):
         candidate.fit(X[:1000].copy(), y[:1000].copy(), parameters)

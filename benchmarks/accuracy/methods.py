@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
+from benchmarks.accuracy import ydf_estimator
 from benchmarks.accuracy.encoding import Encoder, in_format
 from benchmarks.accuracy.treatments import TREATMENTS, apply_treatment
-from benchmarks.accuracy.ydf_estimator import YDFClassifier, YDFRegressor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +37,8 @@ __all__ = [
 
 #: tritree with its default strategy, and the constant prediction of the mean or the class frequencies.
 TRITREE, CONSTANT = "tritree", "constant"
-_OTHER_STRATEGIES = ("majority", "mia")
+#: Strategies of tritree by name of the method.
+_STRATEGIES = {TRITREE: "trinary_mia", f"{TRITREE} (majority)": "majority", f"{TRITREE} (mia)": "mia"}
 #: Masked copies with the same regularisation as tritree's default.
 REGULARISED_ALIKE = "masked copies, regularised alike"
 
@@ -143,123 +144,129 @@ class TritreeEstimator(BaseEstimator):  # type: ignore[misc]
         return self.model_.predict_proba(X)
 
 
-# The same hyperparameters in each library; all others are the library's defaults.
-
-
-def _lightgbm(is_class: bool, parameters: Hyperparameters) -> Any:
-    import lightgbm
-
-    return (lightgbm.LGBMClassifier if is_class else lightgbm.LGBMRegressor)(
-        n_estimators=parameters.n_trees,
-        learning_rate=parameters.learning_rate,
-        max_depth=parameters.max_depth,
-        num_leaves=2**parameters.max_depth,
-        min_child_samples=parameters.min_samples_leaf,
-        random_state=0,
-        n_jobs=1,
-        verbosity=-1,
-    )
-
-
-def _xgboost(is_class: bool, parameters: Hyperparameters) -> Any:
-    import xgboost
-
-    return (xgboost.XGBClassifier if is_class else xgboost.XGBRegressor)(
-        n_estimators=parameters.n_trees,
-        learning_rate=parameters.learning_rate,
-        max_depth=parameters.max_depth,
-        # sums second derivatives, which are 1 per row in regression only
-        min_child_weight=1 if is_class else parameters.min_samples_leaf,
-        tree_method="hist",
-        enable_categorical=True,
-        random_state=0,
-        n_jobs=1,
-    )
-
-
-def _catboost(is_class: bool, parameters: Hyperparameters) -> Any:
-    import catboost
-
-    # its trees are symmetric and have no minimum number of rows per leaf
-    return (catboost.CatBoostClassifier if is_class else catboost.CatBoostRegressor)(
-        iterations=parameters.n_trees,
-        learning_rate=parameters.learning_rate,
-        depth=parameters.max_depth,
-        random_seed=0,
-        thread_count=1,
-        allow_writing_files=False,
-        logging_level="Silent",
-    )
-
-
-def _hist(is_class: bool, parameters: Hyperparameters) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    return (HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor)(
-        max_iter=parameters.n_trees,
-        learning_rate=parameters.learning_rate,
-        max_depth=parameters.max_depth,
-        max_leaf_nodes=2**parameters.max_depth,
-        min_samples_leaf=parameters.min_samples_leaf,
-        early_stopping=False,
-        categorical_features="from_dtype",
-        random_state=0,
-    )
-
-
-def _ydf(is_class: bool, parameters: Hyperparameters) -> Any:
-    import ydf
-
-    return (YDFClassifier if is_class else YDFRegressor)(
-        num_trees=parameters.n_trees,
-        shrinkage=parameters.learning_rate,
-        max_depth=parameters.max_depth,
-        min_examples=parameters.min_samples_leaf,
-        version=ydf.__version__,
-    )
-
-
-def _forest(is_class: bool, parameters: Hyperparameters) -> Any:
-    return _any_forest(is_class, parameters, parameters.max_depth)
-
-
-def _deep_forest(is_class: bool, parameters: Hyperparameters) -> Any:
-    # forests need deep trees: one of boosting's depth alone would not be a fair comparison
-    return _any_forest(is_class, parameters, None)
-
-
-def _any_forest(is_class: bool, parameters: Hyperparameters, depth: int | None) -> Any:
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-    return (RandomForestClassifier if is_class else RandomForestRegressor)(
-        n_estimators=parameters.n_trees,
-        max_depth=depth,
-        min_samples_leaf=parameters.min_samples_leaf,
-        random_state=0,
-        n_jobs=1,
-    )
-
-
 @dataclass(frozen=True)
 class Library:
-    """A library: its module, the format of its tables, and its estimator."""
+    """A library: its module, the name of its estimators, the format of its tables, and its parameters."""
 
     module: str
+    estimator: str  # without Classifier or Regressor
     table_format: TableFormat
-    make: Callable[[bool, Hyperparameters], Any]
+    parameters: Callable[[bool, Hyperparameters], dict[str, Any]]
     #: Parameters of the same regularisation as tritree's default; empty if there are none.
     regularisation: Mapping[str, Any] = field(default_factory=dict)
 
+    def make(self, is_class: bool, parameters: Hyperparameters) -> Any:
+        """Return the estimator, which is not fitted yet."""
+        module = ydf_estimator if self.module == "ydf" else importlib.import_module(self.module)
+        kind = getattr(module, f"{self.estimator}{'Classifier' if is_class else 'Regressor'}")
+        return kind(**self.parameters(is_class, parameters))
 
+
+# The same hyperparameters in each library; all others are the library's defaults.
+
+
+def _lightgbm(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
+    return {
+        "n_estimators": parameters.n_trees,
+        "learning_rate": parameters.learning_rate,
+        "max_depth": parameters.max_depth,
+        "num_leaves": 2**parameters.max_depth,
+        "min_child_samples": parameters.min_samples_leaf,
+        "random_state": 0,
+        "n_jobs": 1,
+        "verbosity": -1,
+    }
+
+
+def _xgboost(is_class: bool, parameters: Hyperparameters) -> dict[str, Any]:
+    return {
+        "n_estimators": parameters.n_trees,
+        "learning_rate": parameters.learning_rate,
+        "max_depth": parameters.max_depth,
+        # sums second derivatives, which are 1 per row in regression only
+        "min_child_weight": 1 if is_class else parameters.min_samples_leaf,
+        "tree_method": "hist",
+        "enable_categorical": True,
+        "random_state": 0,
+        "n_jobs": 1,
+    }
+
+
+def _catboost(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
+    # its trees are symmetric and have no minimum number of rows per leaf
+    return {
+        "iterations": parameters.n_trees,
+        "learning_rate": parameters.learning_rate,
+        "depth": parameters.max_depth,
+        "random_seed": 0,
+        "thread_count": 1,
+        "allow_writing_files": False,
+        "logging_level": "Silent",
+    }
+
+
+def _hist(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
+    return {
+        "max_iter": parameters.n_trees,
+        "learning_rate": parameters.learning_rate,
+        "max_depth": parameters.max_depth,
+        "max_leaf_nodes": 2**parameters.max_depth,
+        "min_samples_leaf": parameters.min_samples_leaf,
+        "early_stopping": False,
+        "categorical_features": "from_dtype",
+        "random_state": 0,
+    }
+
+
+def _ydf(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
+    return {
+        "num_trees": parameters.n_trees,
+        "shrinkage": parameters.learning_rate,
+        "max_depth": parameters.max_depth,
+        "min_examples": parameters.min_samples_leaf,
+        "version": importlib.import_module("ydf").__version__,
+    }
+
+
+def _forest(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
+    return {
+        "n_estimators": parameters.n_trees,
+        "max_depth": parameters.max_depth,
+        "min_samples_leaf": parameters.min_samples_leaf,
+        "random_state": 0,
+        "n_jobs": 1,
+    }
+
+
+def _deep_forest(is_class: bool, parameters: Hyperparameters) -> dict[str, Any]:
+    # forests need deep trees: one of boosting's depth alone would not be a fair comparison
+    return _forest(is_class, parameters) | {"max_depth": None}
+
+
+def _tritree(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
+    return {
+        "max_iter": parameters.n_trees,
+        "learning_rate": parameters.learning_rate,
+        "max_depth": parameters.max_depth,
+        "min_samples_leaf": parameters.min_samples_leaf,
+        "random_state": 0,
+        "n_jobs": 1,
+    }
+
+
+_TRITREE_BOOSTING = Library("tritree", "TrinaryBoosting", "frame", _tritree)
+_HIST_GB, _FOREST = ("sklearn.ensemble", "HistGradientBoosting"), ("sklearn.ensemble", "RandomForest")
 #: The other libraries by name.
 LIBRARIES = {
-    "LightGBM": Library("lightgbm", "frame", _lightgbm, {"reg_lambda": 10.0, "feature_fraction_bynode": 0.3}),
-    "XGBoost": Library("xgboost", "frame", _xgboost, {"reg_lambda": 10.0, "colsample_bynode": 0.3}),
-    "CatBoost": Library("catboost", "text", _catboost, {"l2_leaf_reg": 10.0, "rsm": 0.3}),
-    "HistGB": Library("sklearn.ensemble", "frame", _hist, {"l2_regularization": 10.0, "max_features": 0.3}),
-    "YDF": Library("ydf", "columns", _ydf),
-    "Forest": Library("sklearn.ensemble", "numbers", _forest),
-    "Deep forest": Library("sklearn.ensemble", "numbers", _deep_forest),
+    "LightGBM": Library(
+        "lightgbm", "LGBM", "frame", _lightgbm, {"reg_lambda": 10.0, "feature_fraction_bynode": 0.3}
+    ),
+    "XGBoost": Library("xgboost", "XGB", "frame", _xgboost, {"reg_lambda": 10.0, "colsample_bynode": 0.3}),
+    "CatBoost": Library("catboost", "CatBoost", "text", _catboost, {"l2_leaf_reg": 10.0, "rsm": 0.3}),
+    "HistGB": Library(*_HIST_GB, "frame", _hist, {"l2_regularization": 10.0, "max_features": 0.3}),
+    "YDF": Library("ydf", "YDF", "columns", _ydf),
+    "Forest": Library(*_FOREST, "numbers", _forest),
+    "Deep forest": Library(*_FOREST, "numbers", _deep_forest),
 }
 
 
@@ -293,11 +300,9 @@ def methods(
     """Return the methods by name. Libraries with the same treatment are adjacent, so that they share imputed tables."""
     is_class = task == "classification"
     found: dict[str, Any] = {CONSTANT: DummyClassifier() if is_class else DummyRegressor()}
-    found[TRITREE] = TritreeEstimator(_tritree(is_class, parameters, "trinary_mia"), digest_of_tritree())
-    for missing in _OTHER_STRATEGIES:
-        found[f"{TRITREE} ({missing})"] = TritreeEstimator(
-            _tritree(is_class, parameters, missing), digest_of_tritree()
-        )
+    for name, missing in _STRATEGIES.items():
+        estimator = _TRITREE_BOOSTING.make(is_class, parameters).set_params(missing=missing)
+        found[name] = TritreeEstimator(estimator, digest_of_tritree())
     libraries = list(libraries)
     for treatment in TREATMENTS:
         for library in libraries if treatment in treatments else ():
@@ -314,20 +319,6 @@ def methods(
                 estimator, "masked copies", known.table_format
             )
     return found
-
-
-def _tritree(is_class: bool, parameters: Hyperparameters, missing: str) -> Any:
-    from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
-
-    return (TrinaryBoostingClassifier if is_class else TrinaryBoostingRegressor)(
-        missing=missing,
-        max_iter=parameters.n_trees,
-        learning_rate=parameters.learning_rate,
-        max_depth=parameters.max_depth,
-        min_samples_leaf=parameters.min_samples_leaf,
-        random_state=0,
-        n_jobs=1,
-    )
 
 
 def digest_of_tritree() -> str:

@@ -70,8 +70,8 @@ def environment(**changes: str) -> dict[str, str]:
         "PYTHONIOENCODING",
         "PYTHONWARNINGS",
     )
-    kept = {name: value for name, value in os.environ.items() if name not in forced}
-    return kept | {"MPLBACKEND": "agg", "TERM": "xterm-256color"} | changes
+    others = {name: value for name, value in os.environ.items() if name not in forced}
+    return others | {"MPLBACKEND": "agg", "TERM": "xterm-256color"} | changes
 
 
 def run_program(

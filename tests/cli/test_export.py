@@ -15,9 +15,9 @@ import tritree as library
 
 def test_json_is_the_tree_as_data(tritree: InProcess, model: Path) -> None:
     tritree.good("export", model, "-o", "tree.json")
-    ours = library.load(model).to_dict()
-    assert json.loads(Path("tree.json").read_text()) == ours
-    assert tritree.good("export", model, "--format", "json").json == ours
+    expected = library.load(model).to_dict()
+    assert json.loads(Path("tree.json").read_text()) == expected
+    assert tritree.good("export", model, "--format", "json").json == expected
     assert "edges" in tritree.good("export", model, "--format", "json", "--distribution").json
 
 
@@ -35,8 +35,8 @@ def test_onnx_model_predicts_the_same(tritree: InProcess, model: Path) -> None:
     tritree.good("export", model, "-o", "tree.onnx")
     rows = diabetes().drop(columns=["id", "progress"])
     session = runtime.InferenceSession("tree.onnx")
-    [theirs] = session.run(["prediction"], {"X": rows.to_numpy(dtype=np.float64)})
-    assert np.array_equal(theirs.ravel(), library.load(model).predict(rows))
+    [predicted] = session.run(["prediction"], {"X": rows.to_numpy(dtype=np.float64)})
+    assert np.array_equal(predicted.ravel(), library.load(model).predict(rows))
 
 
 @pytest.mark.parametrize("kind", ["boosting", "forest"])

@@ -21,8 +21,8 @@ def test_tree_equals_that_of_the_library(tritree: InProcess, table: Path) -> Non
     tritree.good("fit", table, "--target", "progress", "--drop", "id", "--max-depth", 4, "--strategy", "mia")
     frame = diabetes().drop(columns="id")
     X, y = frame.drop(columns="progress"), frame["progress"]
-    ours = library.TrinaryTreeRegressor(max_depth=4, missing="mia").fit(X, y)
-    assert library.load("diabetes.tritree").to_dict() == ours.to_dict()
+    expected = library.TrinaryTreeRegressor(max_depth=4, missing="mia").fit(X, y)
+    assert library.load("diabetes.tritree").to_dict() == expected.to_dict()
 
 
 def test_every_parameter_reaches_the_estimator(tritree: InProcess, classes: Path) -> None:
@@ -143,9 +143,9 @@ def test_weights_are_used_and_are_not_a_feature(tritree: InProcess) -> None:
     frame = pd.DataFrame({"x": rng.random(200), "w": rng.integers(0, 3, 200), "y": rng.random(200)})
     frame.to_csv("t.csv", index=False)
     facts = tritree.good("fit", "t.csv", "-y", "y", "--weights", "w", "--json").json
-    ours = library.TrinaryTreeRegressor().fit(frame[["x"]], frame["y"], sample_weight=frame["w"])
-    assert library.load("t.tritree").to_dict() == ours.to_dict()
-    errors = (frame["y"] - ours.predict(frame[["x"]])) ** 2
+    expected = library.TrinaryTreeRegressor().fit(frame[["x"]], frame["y"], sample_weight=frame["w"])
+    assert library.load("t.tritree").to_dict() == expected.to_dict()
+    errors = (frame["y"] - expected.predict(frame[["x"]])) ** 2
     assert facts["training_loss"] == pytest.approx(np.average(errors, weights=frame["w"]))
 
 
@@ -155,9 +155,11 @@ def test_rows_without_target_can_be_left_out(tritree: InProcess) -> None:
     frame.to_csv("t.csv", index=False)
     run = tritree.good("fit", "t.csv", "-y", "progress", "--skip-missing-target")
     assert f"{len(frame) - 8} rows, 10 columns; 8 rows without a target left out" in run.out
-    kept = frame.dropna(subset="progress")
-    ours = library.TrinaryTreeRegressor().fit(kept.drop(columns="progress"), kept["progress"])
-    assert library.load("t.tritree").to_dict() == ours.to_dict()
+    with_target = frame.dropna(subset="progress")
+    expected = library.TrinaryTreeRegressor().fit(
+        with_target.drop(columns="progress"), with_target["progress"]
+    )
+    assert library.load("t.tritree").to_dict() == expected.to_dict()
 
 
 def test_numbers_can_be_categorical_and_booleans_numeric(tritree: InProcess) -> None:
@@ -217,16 +219,16 @@ def test_boosting_equals_that_of_the_library(
 
 
 def test_boosting_can_be_fractional(tritree: InProcess, patients_table: Path, tmp_path: Path) -> None:
-    place = tmp_path / "fractional.tritree"
-    options = ("--model", "boosting", "-s", "fractional", "--trees", 5, "-o", place)
+    path = tmp_path / "fractional.tritree"
+    options = ("--model", "boosting", "-s", "fractional", "--trees", 5, "-o", path)
     tritree.good("fit", patients_table, "-y", "progress", *options)
     frame = patients()
     X, y = frame.drop(columns="progress"), frame["progress"]
     model = library.TrinaryBoostingRegressor(max_iter=5, missing="fractional", random_state=0).fit(X, y)
-    np.testing.assert_array_equal(library.load(place).predict(X), model.predict(X))
-    assert "tree 4 of 5, fractional boosting" in tritree.good("show", place, "--tree", 4).out
-    assert "row 3 predicts" in tritree.good("explain", place, patients_table, "3").out
-    assert "follows both branches" in tritree("export", place, "-o", "model.onnx").error_line
+    np.testing.assert_array_equal(library.load(path).predict(X), model.predict(X))
+    assert "tree 4 of 5, fractional boosting" in tritree.good("show", path, "--tree", 4).out
+    assert "row 3 predicts" in tritree.good("explain", path, patients_table, "3").out
+    assert "follows both branches" in tritree("export", path, "-o", "model.onnx").error_line
 
 
 def test_forest_equals_that_of_the_library(forest: Path) -> None:
@@ -415,7 +417,7 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
 def test_option_that_a_kind_of_model_lacks_is_refused_in_one_line(
     args: tuple[str, ...], text: str, tritree: InProcess, boosting: Path, forest: Path, patients_table: Path
 ) -> None:
-    places = {"boosting": boosting, "forest": forest, "table": patients_table}
-    run = tritree(*(arg.format(**places) for arg in args))
+    paths = {"boosting": boosting, "forest": forest, "table": patients_table}
+    run = tritree(*(arg.format(**paths) for arg in args))
     assert run.code == 1
     assert text in run.error_line

@@ -32,17 +32,17 @@ def test_predictions_equal_those_of_the_library_bit_for_bit(
     tritree: InProcess, table: Path, model: Path
 ) -> None:
     run = tritree.good("predict", model, table)
-    ours = library.load(model).predict(diabetes().drop(columns=["id", "progress"]))
-    assert np.array_equal(read(run.out)["prediction"], ours)
+    expected = library.load(model).predict(diabetes().drop(columns=["id", "progress"]))
+    assert np.array_equal(read(run.out)["prediction"], expected)
 
 
 def test_probabilities_have_a_column_per_class(tritree: InProcess, classes: Path, classifier: Path) -> None:
     written = read(tritree.good("predict", classifier, classes, "--probabilities", "--name", "kind?").out)
-    ours = library.load(classifier)
+    expected = library.load(classifier)
     rows = flowers().drop(columns="kind")
     assert list(written.columns) == ["kind?", "kind?_setosa", "kind?_versicolor", "kind?_virginica"]
-    assert written["kind?"].tolist() == ours.predict(rows).tolist()
-    assert np.array_equal(written.iloc[:, 1:], ours.predict_proba(rows))
+    assert written["kind?"].tolist() == expected.predict(rows).tolist()
+    assert np.array_equal(written.iloc[:, 1:], expected.predict_proba(rows))
 
 
 def test_kept_columns_are_copied_as_they_stand_in_the_file(tritree: InProcess, model: Path) -> None:
@@ -80,8 +80,8 @@ def test_predictions_can_be_written_in_any_format(
     else:
         frame = pd.read_csv(f"out.{ending}", sep="\t" if ending == "tsv" else ",", dtype={"id": str})
     assert frame["id"].tolist() == diabetes()["id"].tolist()
-    ours = library.load(model).predict(diabetes().drop(columns=["id", "progress"]))
-    assert np.allclose(frame["prediction"], ours, rtol=1e-15)
+    expected = library.load(model).predict(diabetes().drop(columns=["id", "progress"]))
+    assert np.allclose(frame["prediction"], expected, rtol=1e-15)
 
 
 def test_absent_and_unknown_columns_are_named_in_a_line_each(

@@ -37,9 +37,9 @@ COMMANDS = (
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a table, its model, and a table of many rows."""
-    place = tmp_path_factory.mktemp("streams")
-    fill(place)
-    return place
+    path = tmp_path_factory.mktemp("streams")
+    fill(path)
+    return path
 
 
 def test_help_of_every_command_has_examples(folder: Path) -> None:

@@ -40,17 +40,19 @@ def test_format_option_overrides_the_file_extension(tritree: InProcess, model: P
 
 def test_text_is_written_to_the_standard_output(tritree: InProcess, model: Path) -> None:
     text = tritree.good("show", model).out
-    ours = library.load(model).to_text()
-    assert text.splitlines()[5:] == ours.splitlines()[5:]
+    expected = library.load(model).to_text()
+    assert text.splitlines()[5:] == expected.splitlines()[5:]
     assert "grow_all" not in text
 
 
 def test_dot_equals_that_of_the_library_except_for_the_hints(tritree: InProcess, model: Path) -> None:
     shown = tritree.good("show", model, "--format", "dot", "--max-nodes", 3).out.splitlines()
-    theirs = library.load(model).to_dot(max_nodes=3).splitlines()
-    [(ours, other)] = [pair for pair in zip(shown, theirs, strict=True) if pair[0] != pair[1]]
-    assert "--max-nodes none draws everything" in ours
-    assert "max_nodes=None draws everything" in other
+    of_library = library.load(model).to_dot(max_nodes=3).splitlines()
+    [(with_option, with_parameter)] = [
+        pair for pair in zip(shown, of_library, strict=True) if pair[0] != pair[1]
+    ]
+    assert "--max-nodes none draws everything" in with_option
+    assert "max_nodes=None draws everything" in with_parameter
 
 
 def test_hints_name_options_not_parameters(tritree: InProcess, model: Path) -> None:

@@ -66,11 +66,11 @@ def test_separator_decimal_encoding_and_byte_order_mark_are_read(tritree: InProc
 def test_empty_cells_and_default_na_texts_are_missing(tritree: InProcess) -> None:
     Path("t.csv").write_text("a,b\n1,x\n,\nNA,NaN\nnull,None\n?,?\n")
     counts = {
-        way: [
+        options: [
             column["missing"]
-            for column in tritree.good("missing", "t.csv", *way.split(), "--json").json["columns"]
+            for column in tritree.good("missing", "t.csv", *options.split(), "--json").json["columns"]
         ]
-        for way in ("", "--na ?", "--no-default-na", "--no-default-na --na ?")
+        for options in ("", "--na ?", "--no-default-na", "--no-default-na --na ?")
     }
     assert counts == {
         "": [3, 3],
@@ -125,8 +125,8 @@ def test_real_tables_are_fitted_predicted_and_explained(name: str, tritree: InPr
     predictions = tritree.good("predict", "m.tritree", path, "--keep", "y", "--json").json
     frame = pd.read_csv(path)
     model = library.TrinaryTreeRegressor() if name.startswith("ames") else library.TrinaryTreeClassifier()
-    ours = model.fit(frame.drop(columns="y"), frame["y"]).predict(frame.drop(columns="y"))
-    assert [row["prediction"] for row in predictions] == ours.tolist()
+    expected = model.fit(frame.drop(columns="y"), frame["y"]).predict(frame.drop(columns="y"))
+    assert [row["prediction"] for row in predictions] == expected.tolist()
     assert "predicts" in tritree.good("explain", "m.tritree", path, "0-2").out
     assert f"{len(frame):,} rows × {len(frame.columns)} columns" in tritree.good("missing", path).out
 

@@ -110,8 +110,8 @@ def test_interrupted_comparison_names_its_store_and_continues_from_there(folder:
     code, shown = run_on_terminal("compare", "diabetes.csv", *long, cwd=folder, keys={"7/": b"\x03"})
     assert code == 130
     assert "Traceback" not in shown
-    [kept] = (cache / "compare").glob("*.sqlite")
-    assert f"finished results are in '{kept}'" in without_control(shown).replace("\r\n", "")
+    [store] = (cache / "compare").glob("*.sqlite")
+    assert f"finished results are in '{store}'" in without_control(shown).replace("\r\n", "")
     assert without_control(shown).split("\r\n")[-2].endswith("tritree: interrupted")
     (folder / "diabetes.csv").rename(folder / "renamed.csv")
     code, shown = run_on_terminal(
@@ -120,7 +120,7 @@ def test_interrupted_comparison_names_its_store_and_continues_from_there(folder:
     assert code == 0
     # of 7 runs on the unchanged table and 2 times 7 with values removed, at least the first 7 were stored
     assert max((int(total) for total in re.findall(r"\d/(\d+)", without_control(shown))), default=0) <= 14
-    assert [kept] == list((cache / "compare").glob("*.sqlite"))
+    assert [store] == list((cache / "compare").glob("*.sqlite"))
 
 
 def test_progress_bars_of_bias_count_formulas_then_tables(folder: Path) -> None:
