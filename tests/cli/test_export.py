@@ -97,17 +97,8 @@ def test_rows_cannot_grow_a_model_without_training_rows(tritree: InProcess, pati
     pytest.importorskip("onnx")
     rows_with_missing().to_csv("new.csv", index=False)
     tritree.good(
-        "fit",
-        patients_table,
-        "-y",
-        "progress",
-        "-m",
-        "forest",
-        "--trees",
-        3,
-        "-o",
-        "m.tritree",
-        "--no-training-rows",
+        *("fit", patients_table, "-y", "progress", "-m", "forest"),
+        *("--trees", 3, "-o", "m.tritree", "--no-training-rows"),
     )
     run = tritree.good("export", "m.tritree", "-o", "m.onnx", "--rows", "new.csv")
     assert (

@@ -266,17 +266,8 @@ def test_warning_of_ungrown_branches_names_options_that_the_model_has(
     kind: str, tritree: InProcess, patients_table: Path
 ) -> None:
     tritree.good(
-        "fit",
-        patients_table,
-        "-y",
-        "progress",
-        "-m",
-        kind,
-        "--trees",
-        3,
-        "-o",
-        "m.tritree",
-        "--no-training-rows",
+        *("fit", patients_table, "-y", "progress", "-m", kind),
+        *("--trees", 3, "-o", "m.tritree", "--no-training-rows"),
     )
     patients().drop(columns=["bmi", "s5", "bp"]).to_csv("some_missing.csv", index=False)
     run = tritree.good("predict", "m.tritree", "some_missing.csv", "-o", "predictions.csv")
@@ -310,17 +301,8 @@ def test_saving_without_training_rows_or_third_branches_warns(
         "complete.csv", index=False
     )  # training grows the branches that its own missing values need
     run = tritree.good(
-        "fit",
-        "complete.csv",
-        "-y",
-        "progress",
-        "-m",
-        kind,
-        "--trees",
-        3,
-        "-o",
-        "m.tritree",
-        "--no-training-rows",
+        *("fit", "complete.csv", "-y", "progress", "-m", kind),
+        *("--trees", 3, "-o", "m.tritree", "--no-training-rows"),
     )
     assert "the model in the file cannot grow any" in run.err
     assert "pass rows with the missing values to expect to --grow-for" in run.err
@@ -331,18 +313,8 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
 ) -> None:
     rows_with_missing().astype(object).assign(bmi="much").to_csv("bad.csv", index=False)
     run = tritree(
-        "fit",
-        patients_table,
-        "-y",
-        "progress",
-        "-m",
-        "boosting",
-        "--trees",
-        3,
-        "-o",
-        "m.tritree",
-        "--grow-for",
-        "bad.csv",
+        *("fit", patients_table, "-y", "progress", "-m", "boosting"),
+        *("--trees", 3, "-o", "m.tritree", "--grow-for", "bad.csv"),
     )
     assert run.code == 1
     assert "much" in run.error_line
@@ -380,18 +352,7 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
         ),
         (("compare", "{table}", "-y", "progress", "-m", "boosting", "--depth", "0"), "--depth 0 is not for"),
         (
-            (
-                "compare",
-                "{table}",
-                "-y",
-                "progress",
-                "-m",
-                "tree",
-                "-m",
-                "boosting",
-                "-s",
-                "surrogate",
-            ),
+            ("compare", "{table}", "-y", "progress", "-m", "tree", "-m", "boosting", "-s", "surrogate"),
             "--strategy surrogate is not for --model boosting; use trinary_mia, trinary, mia, majority or",
         ),
         (

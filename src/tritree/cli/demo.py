@@ -1,9 +1,8 @@
 """``tritree demo``: compare strategies and fit a tree on a data set of scikit-learn."""
 
-from typing import Any
-
 from tritree.cli import options
 from tritree.cli.messages import note, write_text
+from tritree.cli.output import check_folder, figure_bytes, write_file
 
 EXAMPLES = (("tritree demo", "write everything to the folder tritree-demo"),)
 
@@ -18,23 +17,33 @@ def demo(*, output: options.OutputFolder = "tritree-demo") -> None:
     output
         Folder to write to; created if necessary.
     """
-    from tritree import TrinaryTreeRegressor
-    from tritree.cli.output import check_folder, figure_bytes, write_file
-    from tritree.lab import ampute, compare_methods, write_report
+    from sklearn.datasets import load_diabetes
+
+    from tritree import TrinaryTreeRegressor, lab
     from tritree.lab.figures import plot_curves
+    from tritree.lab.ranks.names import METHODS
 
     folder = check_folder(output)
-    table, experiment = _experiment()
+    table = load_diabetes(as_frame=True, scaled=False).frame
+    experiment = lab.Experiment(
+        datasets=[lab.Dataset.from_table("diabetes", table, "target")],
+        scenarios=(lab.in_both("mcar"), lab.in_test("mcar")),
+        rates=(0.1, 0.2, 0.3, 0.4, 0.5),
+        methods={name: name for name in METHODS},
+        folds=lab.Folds(5),
+    )
     note(
         f"the diabetes data set, {len(table)} rows; 10 to 50% of its cells removed at random; "
         f"{len(experiment.methods)} methods"
     )
     results = experiment.run(-1)
-    write_text(str(compare_methods(results)))
+    write_text(str(lab.compare_methods(results)))
     write_file(figure_bytes(lambda: plot_curves(results)[0], "png", 130), folder / "comparison.png")
-    write_report(results, folder / "report.html", title="Strategies for missing values on the diabetes data")
+    lab.write_report(
+        results, folder / "report.html", title="Strategies for missing values on the diabetes data"
+    )
 
-    amputed = ampute(table.drop(columns="target"), 0.2, seed=1)
+    amputed = lab.ampute(table.drop(columns="target"), 0.2, seed=1)
     tree = TrinaryTreeRegressor(max_depth=3).fit(amputed, table["target"])
     tree.to_html(folder / "tree.html", rows=amputed.head(20))
     tree.save(folder / "diabetes.tritree")
@@ -46,19 +55,3 @@ def demo(*, output: options.OutputFolder = "tritree-demo") -> None:
         ("diabetes.tritree", f"its model: tritree show {folder / 'diabetes.tritree'}"),
     ):
         write_text(f"  {name:<18} {text}")
-
-
-def _experiment() -> tuple[Any, Any]:
-    from sklearn.datasets import load_diabetes
-
-    from tritree.lab import Dataset, Experiment, Folds, in_both, in_test
-    from tritree.lab.ranks.names import METHODS
-
-    table = load_diabetes(as_frame=True, scaled=False).frame
-    return table, Experiment(
-        datasets=[Dataset.from_table("diabetes", table, "target")],
-        scenarios=(in_both("mcar"), in_test("mcar")),
-        rates=(0.1, 0.2, 0.3, 0.4, 0.5),
-        methods={name: name for name in METHODS},
-        folds=Folds(5),
-    )

@@ -35,7 +35,6 @@ _MAGIC = {
 }
 _PARQUET = b"PAR1"
 
-_NO_ZSTANDARD = ".zst files need zstandard, which is not installed: pip install zstandard"
 _NO_PYARROW = "Parquet files need pyarrow, which is not installed: pip install pyarrow"
 
 
@@ -204,9 +203,7 @@ class TableSource:
                 f"{self.name} is not text in {self._format.encoding}; name its encoding, such as --encoding latin-1 "
                 "or utf-16"
             ) from None
-        except ImportError:
-            raise UserError(_NO_ZSTANDARD) from None
-        except MemoryError:
+        except (ImportError, MemoryError):  # pandas names the package that a compression needs
             raise
         except Exception as error:  # whatever a decompressor raises
             verb = "decompress" if self._compression else "read"
@@ -280,25 +277,22 @@ def check_table_output(output: str) -> tuple[str, str | None]:
 def table_bytes(frame: Any, format_name: str = "csv", compression: str | None = None) -> bytes:
     """Return a table as a file."""
     buffer = io.BytesIO()
-    try:
-        if format_name == "parquet":
+    if format_name == "parquet":
+        try:
             frame.to_parquet(buffer, index=False)
-        else:
-            frame.to_csv(
-                buffer,
-                index=False,
-                sep="\t" if format_name == "tsv" else ",",
-                compression=compression,
-                encoding="utf-8",
-                quoting=csv.QUOTE_NONNUMERIC if _has_carriage_returns(frame) else csv.QUOTE_MINIMAL,
-            )
-    except ImportError:
-        raise UserError(_NO_PYARROW if format_name == "parquet" else _NO_ZSTANDARD) from None
-    return buffer.getvalue()
-
-
-def _has_carriage_returns(frame: Any) -> bool:
-    """Return whether text contains a carriage return, which older Pythons leave unquoted and which ends a line."""
+        except ImportError:
+            raise UserError(_NO_PYARROW) from None
+        return buffer.getvalue()
+    # older Pythons leave carriage returns unquoted, which end a line
     texts = frame.select_dtypes(exclude=["number", "bool"]).astype(str)
     cells = any(texts[name].str.contains("\r", regex=False).any() for name in texts.columns)
-    return cells or any("\r" in name for name in frame.columns)
+    has_carriage_returns = cells or any("\r" in name for name in frame.columns)
+    frame.to_csv(
+        buffer,
+        index=False,
+        sep="\t" if format_name == "tsv" else ",",
+        compression=compression,
+        encoding="utf-8",
+        quoting=csv.QUOTE_NONNUMERIC if has_carriage_returns else csv.QUOTE_MINIMAL,
+    )
+    return buffer.getvalue()
