@@ -9,7 +9,7 @@ import typer
 
 from tritree.cli import options
 from tritree.cli.messages import UserError, note, print_warning, write_json, write_text
-from tritree.cli.options import MODEL, one_of, option
+from tritree.cli.options import MODEL, TREE, integer, one_of, option
 from tritree.cli.output import check_file, check_output, check_store
 from tritree.inspection.formatting import count
 
@@ -32,17 +32,6 @@ EXAMPLES = (
         "keep finished results in a file",
     ),
 )
-
-
-def _parse_depth(text: str) -> int | str | None:
-    if text in ("tuned", "none"):
-        return None if text == "none" else text
-    if not text.isdecimal():
-        raise ValueError
-    return int(text)
-
-
-_DEPTH = options.parser("an integer, none or tuned", _parse_depth)
 
 
 @dataclass(frozen=True)
@@ -74,13 +63,13 @@ def compare(
             parser=one_of("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
         ),
     ] = None,
-    depth: Annotated[Any, option("NUMBER", panel=options.TREE, parser=_DEPTH)] = "tuned",
+    depth: Annotated[Any, integer(0, words=("none", "tuned"), panel=TREE)] = "tuned",
     parameters: Parameters,
     mechanism: Annotated[Literal["mcar", "im", "mar", "mnar", "predictive"], option("NAME")] = "mcar",
     columns: options.Columns = None,
     rates: options.Fractions = "0.1,0.3,0.5",
     seeds: options.Seeds = 3,
-    folds: Annotated[int, options.integer(2)] = 10,
+    folds: Annotated[int, integer(2)] = 10,
     report: Annotated[str | None, option("FILE")] = None,
     store: options.StoreFile = None,
     n_jobs: options.NJobs = None,

@@ -59,12 +59,12 @@ class Parameters:
     criterion: options.Criterion = None
     max_depth: Annotated[
         int | None,
-        integer(0, or_none=True, panel=TREE, show_default="5; 6 for boosting, none for a forest"),
+        integer(0, words=("none",), panel=TREE, show_default="5; 6 for boosting, none for a forest"),
     ] = None
     min_samples_leaf: options.MinSamplesLeaf = None
     max_bins: Annotated[
         int | None,
-        integer(2, or_none=True, panel=TREE, show_default="none; 255 for boosting and a forest"),
+        integer(2, words=("none",), panel=TREE, show_default="none; 255 for boosting and a forest"),
     ] = None
     unknown_category: Annotated[Literal["no_information", "error"], option("HANDLING", panel=TREE)] = (
         "no_information"

@@ -42,13 +42,15 @@ def _checked(value: Any, is_valid: bool) -> Any:
     return value
 
 
-def integer(least: int, *names: str, or_none: bool = False, **more: Any) -> Any:
-    """Return an option that takes an integer of at least ``least``, or "none" where no limit is possible."""
+def integer(least: int, *names: str, words: tuple[str, ...] = (), **more: Any) -> Any:
+    """Return an option that takes an integer of at least ``least``, or one of some words, of which "none" is None."""
 
     def parse(text: str) -> Any:
-        return None if or_none and text.lower() == "none" else _checked(int(text), int(text) >= least)
+        if text.lower() in words:
+            return None if text.lower() == "none" else text.lower()
+        return _checked(int(text), int(text) >= least)
 
-    expected = f"an integer of at least {least}" + (" or none" if or_none else "")
+    expected = " or ".join((f"an integer of at least {least}", *words))
     return option("NUMBER", *names, parser=parser(expected, parse), **more)
 
 

@@ -42,7 +42,7 @@ def show(
     ] = None,
     rows: Annotated[str | None, option("TABLE")] = None,
     max_depth: Annotated[int | None, integer(0)] = None,
-    max_nodes: Annotated[int | None, integer(1, or_none=True)] = None,
+    max_nodes: Annotated[int | None, integer(1, words=("none",))] = None,
     digits: Annotated[int, integer(1)] = 4,
     dpi: options.Dpi = 110,
     tree_number: options.TreeNumber = None,
