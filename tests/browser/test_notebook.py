@@ -25,7 +25,7 @@ def test_prediction_moves_in_the_frame(open_page):
     model = fitted()
     page = open_page(PAGE.format(model._repr_html_()))
     enter(page)
-    typical = page.data()["typical"]
+    typical = [column["typical"] for column in page.data()["columns"]]
     assert page.value() == pytest.approx(model.predict([typical]).tolist(), rel=1e-12)
     page.click(page.cell(0).find_element("css selector", "button"))
     assert page.value() == pytest.approx(model.predict([[np.nan, typical[1]]]).tolist(), rel=1e-12)

@@ -153,10 +153,10 @@ def test_some_of_the_rows_meet_each_way_of_a_missing_value():
             table, _ = random_rows(ROWS_PER_TREE, 100 + 10 * STRATEGIES.index(missing) + TASKS.index(task))
             reasons += [turn.reason for why in model.explain(table) for turn in why.path]
         words = {
-            "majority": ["the default direction", "never seen in training"],
+            "majority": ["the default direction", "unseen in training"],
             "mia": ["the default direction", "is observed"],
             "fractional": ["with"],
-            "trinary": ["third branch", "never seen in training"],
+            "trinary": ["third branch", "unseen in training"],
             "trinary_mia": ["third branch"],
             "surrogate": ["by surrogate"],
         }[missing]

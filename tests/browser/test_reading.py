@@ -546,7 +546,7 @@ def ungrown():
 
 def test_branch_not_grown_yet_says_how_to_grow_it(open_page):
     model, _ = ungrown()
-    page = open_page(model._draw_page(max_nodes=300, compact=True))
+    page = open_page(model._to_page(max_nodes=300, compact=True))
     assert page.text('g.node[data-key="0"] .pill.third text') == "not grown"
     assert "tree.grow_all()" in page.text('g.node[data-key="0"] .pill.third title')
     page.click('g.node[data-key="0"] .pill.third')
@@ -556,7 +556,7 @@ def test_branch_not_grown_yet_says_how_to_grow_it(open_page):
 def test_row_that_needs_a_branch_not_grown_yet_is_told_so(open_page):
     model, _ = ungrown()
     root = model.to_dict()["nodes"][0]["value"]
-    page = open_page(model._draw_page(max_nodes=300, compact=True))
+    page = open_page(model._to_page(max_nodes=300, compact=True))
     assert page.all("#prediction .warn") == []
     page.click("#all-missing")
     assert "not grown yet" in page.text("#prediction .warn")
@@ -580,7 +580,7 @@ def test_daughter_not_grown_is_drawn_as_such(open_page):
     model, frame = ungrown()
     row = frame.head(1).assign(a=np.nan)
     model.predict(row)  # grows one daughter of the root's third branch
-    page = open_page(model._draw_page(max_nodes=300, compact=True))
+    page = open_page(model._to_page(max_nodes=300, compact=True))
     page.click('g.node[data-key="0"] .pill.third')
     page.click(f'g.node[data-key="{third_of(page)}"] .pill.children')
     page.press("f")
@@ -600,7 +600,7 @@ def test_keys_pass_a_daughter_that_is_not_there(open_page):
     model, frame = ungrown()
     threshold = split[third]["split"]["threshold"]
     model.predict(frame.head(1).assign(a=np.nan, **{split[third]["split"]["name"]: threshold + 1}))
-    page = open_page(model._draw_page(max_nodes=300, compact=True))
+    page = open_page(model._to_page(max_nodes=300, compact=True))
     page.click('g.node[data-key="0"] .pill.third')
     number = nodes_of(page)[0]["third"]
     assert nodes_of(page)[number]["left"] == "ungrown"

@@ -110,7 +110,7 @@ def test_forty_long_categories_stay_in_their_boxes(open_page):
     assert labels[39] in page.text("#card")  # in full
     for k in (0, 20, 39):
         type_into(page, 0, str(k))
-        row = pd.DataFrame({name: [labels[k]], "other": [page.data()["typical"][1]]})
+        row = pd.DataFrame({name: [labels[k]], "other": [page.data()["columns"][1]["typical"]]})
         assert page.value() == pytest.approx(model.predict(row).tolist(), rel=1e-12)
 
 

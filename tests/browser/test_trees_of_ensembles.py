@@ -34,6 +34,7 @@ def test_rows_of_the_page_go_both_ways(open_page):
     found = page.driver.execute_script(PICK, list(range(1, len(rows) + 1)))
     begin = model._model.core.baseline[0]
     assert found == pytest.approx((model.predict(rows) - begin).tolist(), abs=1e-12)
+    page.settle()
     page.driver.execute_script("document.querySelector('[data-key=\"0\"]').dispatchEvent(new Event('click'))")
     assert "deviation" not in page.text("#card")
 

@@ -135,7 +135,7 @@ def read_description(tree: Any) -> dict[Path, Any]:
 
 def read_page(tree: Any) -> tuple[dict[Path, Any], list[list[Any]]]:
     """The nodes of the page by their path, "ungrown" for branches that are not there; and the labels of columns."""
-    page = tree._draw_page(max_nodes=tree.n_nodes_)
+    page = tree._to_page(max_nodes=tree.n_nodes_)
     [text] = re.findall(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
     data = json.loads(text)
     found: dict[Path, Any] = {}

@@ -54,7 +54,7 @@ def test_terms_of_every_loss_add_up(loss: str) -> None:
     model = boosted("regression", loss=loss, subsample=0.7)
     for why, predicted in zip(model.explain(ROWS), model.predict(ROWS), strict=True):
         assert total(why) == why.value
-        assert why.prediction == why.output == predicted
+        assert why.prediction == why.predicted_value == predicted
         # of a logarithm that is open by some deviation, half its square is added
         settled = np.exp(why.value + why.std**2 / 2) if loss in ("poisson", "gamma") else why.value
         assert settled == (pytest.approx(predicted, rel=1e-14) if why.std else predicted)
@@ -112,7 +112,7 @@ def test_class_of_interest_is_explained_for_every_row(kind: str) -> None:
     for number, label in enumerate(model.classes_.tolist()):
         explained = model.explain(ROWS, class_of_interest=label)
         assert {why.explained_class for why in explained} == {label}
-        assert [why.output for why in explained] == shares[:, number].tolist()
+        assert [why.predicted_value for why in explained] == shares[:, number].tolist()
         assert [why.prediction for why in explained] == model.predict(ROWS).tolist()
         np.testing.assert_array_equal(
             [total(why) for why in explained], explained_sums(model, explained, ROWS)
@@ -139,10 +139,10 @@ def test_missing_columns_are_named() -> None:
     row = TABLE.head(1).assign(number=np.nan, city="Nowhere")
     [why] = model.explain(row)
     assert why.states["number"] == "missing"
-    assert why.states["city"] == "never seen in training"
-    assert list(why.missing) == ["number"]
+    assert why.states["city"] == "unseen in training"
+    assert list(why.missing_contributions) == ["number"]
     assert "number is missing" in str(why)
-    assert "city = Nowhere, never seen in training" in str(why)
+    assert "city = Nowhere, unseen in training" in str(why)
 
 
 def test_absent_column_is_named() -> None:
@@ -166,9 +166,9 @@ def test_third_branch_of_a_column_is_its_contribution_and_what_takes_over_has_it
 def test_headline_says_what_is_predicted_and_the_summary_what_the_sum_means() -> None:
     [why] = boosted("two classes").explain(TABLE.head(1))
     lines = str(why).splitlines()
-    assert lines[0] == f"predicts {why.prediction}, {why.output:.1%}"
+    assert lines[0] == f"predicts {why.prediction}, {why.predicted_value:.1%}"
     assert lines[-1].startswith(f"the log-odds of {why.explained_class} ")
-    assert lines[-1].endswith(f": {why.output:.1%}")
+    assert lines[-1].endswith(f": {why.predicted_value:.1%}")
     [why] = boosted("regression", loss="poisson").explain(TABLE.head(1))
     assert str(why).splitlines()[-1].startswith("the logarithm of the prediction ")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from dots import needs_dot, positions, read_dot, run_dot, svg_lines
 from models import STRATEGIES, TASKS, simulated, with_missing
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.inspection.dot import MAX_NODES, draw_dot
+from tritree.inspection.dot import tree_to_dot
 
 N = 200
 STEP = np.arange(N, dtype=float)
@@ -114,7 +115,7 @@ def test_what_is_left_out_is_told_at_its_node_and_in_the_title(options, remedy):
 
 def test_no_more_than_two_hundred_nodes_are_drawn_unless_asked_for():
     tree = TrinaryTreeRegressor(missing="mia", max_depth=None, min_samples_leaf=1).fit(STEP[:, None], STEP)
-    assert MAX_NODES == 200 < tree.n_nodes_
+    assert signature(tree.to_dot).parameters["max_nodes"].default == 200 < tree.n_nodes_
     assert len([name for name in read_dot(tree.to_dot()).nodes if "_" not in name]) <= 200
     assert len(read_dot(tree.to_dot(max_nodes=None)).nodes) == tree.n_nodes_
 
@@ -249,4 +250,4 @@ def test_a_long_ladder_is_taken():
 def test_graph_of_a_detached_tree_without_third_branches_has_no_word_of_growth():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert "grow" not in draw_dot(fitted("regression", "mia").to_dict())
+        assert "grow" not in tree_to_dot(fitted("regression", "mia").to_dict())

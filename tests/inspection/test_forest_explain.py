@@ -38,7 +38,7 @@ def test_terms_add_up_to_the_last_bit_in_any_order(kind: str, missing: str, trai
         moved = list(why.contributions.values())
         random.Random(3).shuffle(moved)
         assert total(why) == sum(moved, start=why.base_value) + why.rounding == said[place_of(forest, why)]
-        assert why.value == why.output == total(why)
+        assert why.value == why.predicted_value == total(why)
         assert abs(why.rounding) <= 1e-15 * (abs(why.base_value) + sum(map(abs, moved)) + abs(why.value))
 
 
@@ -136,9 +136,9 @@ def test_unknown_class_of_interest_is_refused() -> None:
 def test_missing_absent_and_unknown_are_named() -> None:
     forest = grown("regression", n_estimators=20)
     [why] = forest.explain(TABLE.head(1).assign(number=np.nan, city="Nowhere"))
-    assert list(why.missing) == ["number"]
+    assert list(why.missing_contributions) == ["number"]
     assert "number is missing" in str(why)
-    assert "city = Nowhere, never seen in training" in str(why)
+    assert "city = Nowhere, unseen in training" in str(why)
     with pytest.warns(ColumnMatchWarning):
         [why] = forest.explain(TABLE.head(1).drop(columns="number"))
     assert why.states["number"] == "column absent"
@@ -154,7 +154,7 @@ def test_surrogate_has_the_contribution_and_the_missing_column_is_named() -> Non
     lacking = forest.estimators_[0].to_dict()["nodes"][0]["split"]["name"]
     other = "alike" if lacking == "told" else "told"
     [why] = forest.explain(pd.DataFrame({"told": [2.0], "alike": [2.0]}).assign(**{lacking: np.nan}))
-    assert why.missing == {lacking: 0.0}
+    assert why.missing_contributions == {lacking: 0.0}
     assert why.contributions[other] == pytest.approx(1 - why.base_value)
 
 
@@ -164,9 +164,9 @@ def test_words_are_those_of_a_mean() -> None:
     assert lines[0].removeprefix("predicts ") == lines[-1].removeprefix("the mean over trees ")
     [why] = grown("two classes").explain(TABLE.head(1))
     lines = str(why).splitlines()
-    assert lines[0] == f"predicts {why.prediction}, {why.output:.1%}"
+    assert lines[0] == f"predicts {why.prediction}, {why.predicted_value:.1%}"
     assert lines[3].split() == ["all", "rows", "7", f"{why.base_value:.1%}"]
-    assert lines[-1] == f"the mean probability of {why.explained_class} {why.output:.1%}"
+    assert lines[-1] == f"the mean probability of {why.explained_class} {why.predicted_value:.1%}"
     assert "<table>" in why._repr_html_()
 
 

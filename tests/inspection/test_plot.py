@@ -22,6 +22,7 @@ from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.patches import Rectangle, StepPatch  # noqa: E402
 
 from tritree.inspection.figure import draw_tree  # noqa: E402
+from tritree.inspection.node_selection import select_nodes  # noqa: E402
 
 N = 200
 STEP = np.arange(N, dtype=float)
@@ -392,7 +393,8 @@ def test_bars_are_the_spread_of_the_responses():
 def test_response_whose_spread_is_not_known_has_its_standard_deviation():
     X, y = simulated(N, 2)
     tree = fitted(X, y, 1 + STEP, missing="mia", max_depth=0)
-    ax = draw_tree(tree.to_dict())
+    data = tree.to_dict()
+    ax = draw_tree(data, select_nodes(data["nodes"], None, 31))
     root = tree.to_dict()["nodes"][0]
     deviation = sqrt(np.average((y - np.average(y, weights=1 + STEP)) ** 2, weights=1 + STEP))
     assert sqrt(root["loss"] / root["weight"]) == pytest.approx(deviation)
@@ -458,14 +460,18 @@ def test_colour_tells_the_value():
 
 def test_long_ladder_is_drawn_within_what_matplotlib_can_save():
     width = 115
-    split = {"column": 0, "name": "a", "rule": "threshold", "threshold": 0.5, "missing_to": "third"}
+    split = {"column": 0, "name": "a", "rule": "threshold", "threshold": 0.5, "missing_to": "third"} | {
+        "missing_branch": "third",
+        "unseen_branch": "third",
+    }
     split |= {"larger_side": "left", "left_fraction": 0.5, "surrogates": []}
     leaf = {"depth": 0, "rows": 1, "weight": 1.0, "loss": 0.0, "value": [0.0], "split": None}
     rung = leaf | {"split": split, "left": "ungrown", "right": "ungrown"}
     nodes = [rung | {"third": i + 1} for i in range(width)]
     nodes.append(leaf | {"left": None, "right": None, "third": None})
     tree = {"missing": "trinary", "classes": None, "columns": [], "nodes": nodes, "detached": False}
-    ax = draw_tree(tree | {"n_grown": 0, "n_leaves": 1, "n_ungrown": 2 * width}, max_nodes=None)
+    tree |= {"n_grown": 0, "n_leaves": 1, "n_ungrown": 2 * width}
+    ax = draw_tree(tree, select_nodes(nodes, None, None))
     assert len(boxes(ax)) == width + 1
     assert max(ax.figure.get_size_inches()) == pytest.approx(200)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ from models import STRATEGIES, with_missing
 from sklearn.datasets import load_iris
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor, UngrownBranchWarning
-from tritree.inspection.describe import describe
+from tritree.inspection.describe import describe_tree
 from tritree.inspection.formatting import width_of
-from tritree.inspection.text import MAX_NODES, draw_text
+from tritree.inspection.text import tree_to_text
 
 N = 200
 rng = np.random.default_rng(0)
@@ -29,7 +30,9 @@ def drawn(tree, **options):
 def described(tree, **more):
     """The description of a tree of numbers without names."""
     classes = getattr(tree, "classes_", None)
-    return describe(tree.tree_, tree._encoder, classes, missing=tree.missing, n_grown=tree.n_grown_, **more)
+    return describe_tree(
+        tree.tree_, tree._encoder, classes, missing=tree.missing, n_grown=tree.n_grown_, **more
+    )
 
 
 def test_whole_drawing_of_a_tree_that_has_grown_on_demand():
@@ -122,7 +125,7 @@ def test_weights_are_shown_and_named_if_there_are_any(missing):
 
 def test_detached_tree_says_what_its_ungrown_branches_predict():
     tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, np.where(STEP < 80, 1.0, 3.0)).detach()
-    text = draw_text(described(tree, detached=True))
+    text = tree_to_text(described(tree, detached=True))
     assert "1 branch not grown before detach()" in text.splitlines()[0]
     assert re.search(r"x0 missing +not grown: predicts 2\.200$", text, re.MULTILINE)
     with pytest.warns(UngrownBranchWarning):
@@ -132,7 +135,7 @@ def test_detached_tree_says_what_its_ungrown_branches_predict():
 
 def test_detached_tree_of_classes_predicts_the_best_class():
     tree = TrinaryTreeClassifier(max_depth=1).fit(TWO_COLUMNS, np.where(STEP < 80, "low", "high")).detach()
-    text = draw_text(described(tree, detached=True))
+    text = tree_to_text(described(tree, detached=True))
     assert re.search(r"x0 missing +not grown: predicts high, 60\.0%$", text, re.MULTILINE)
 
 
@@ -275,10 +278,10 @@ def test_last_line_tells_what_is_left_out_and_how_to_see_it(options, remedy):
 def test_a_thousand_nodes_are_drawn_unless_more_are_asked_for():
     X = np.arange(3000.0)[:, None]
     tree = TrinaryTreeRegressor(missing="mia", max_depth=None, min_samples_leaf=1).fit(X, X[:, 0])
-    lines = draw_text(described(tree)).splitlines()
-    assert MAX_NODES == 1000
+    lines = tree.to_text().splitlines()
+    assert signature(tree.to_text).parameters["max_nodes"].default == 1000
     assert lines[-1] == "… 5,000 nodes are left out: max_nodes=None draws everything"
-    assert len(draw_text(described(tree), max_nodes=None).splitlines()) == 4 + tree.n_nodes_
+    assert len(tree_to_text(described(tree), max_nodes=None).splitlines()) == 4 + tree.n_nodes_
 
 
 @pytest.mark.parametrize(
@@ -348,6 +351,7 @@ def test_a_long_ladder_is_drawn_without_recursion():
         leaf
         | {
             "split": {"column": 0, "name": "a", "rule": "threshold", "threshold": 0.5, "missing_to": "third"}
+            | {"missing_branch": "third", "unseen_branch": "third"}
             | {"larger_side": "left", "left_fraction": 0.5, "surrogates": []},
             "left": "ungrown",
             "right": "ungrown",
@@ -357,7 +361,7 @@ def test_a_long_ladder_is_drawn_without_recursion():
     ]
     nodes.append(leaf | {"left": None, "right": None, "third": None})
     tree = {"missing": "trinary", "classes": None, "columns": [], "nodes": nodes}
-    text = draw_text(
+    text = tree_to_text(
         tree | {"n_grown": 0, "n_leaves": 1, "n_ungrown": 2 * width, "detached": False}, max_nodes=None
     )
     assert len(text.splitlines()) == 5 + 3 * width + 1

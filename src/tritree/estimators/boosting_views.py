@@ -11,22 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError
 from tritree.estimators.ensemble_views import EnsembleViews
-from tritree.inspection.captions import WIDEST_LABEL, headline
-from tritree.inspection.contributions import missing_reliance, predict_boosted
-from tritree.inspection.describe import describe
-from tritree.inspection.explain import EnsembleExplanation, Explanation, explain_rows
-from tritree.inspection.formatting import as_label
-from tritree.inspection.html import NOTEBOOK_NODES, in_frame
-from tritree.inspection.tree_views import OneTreeViews
+from tritree.estimators.tree_views import OneTreeViews
 from tritree.validation import check_int, count_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from onnx import ModelProto
 
     from tritree.estimators.growing_model import GrowingModel
+    from tritree.inspection.contributions import Contributions
+    from tritree.inspection.explain import Explanation
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
 
@@ -39,6 +35,7 @@ class BoostingViews(EnsembleViews):
     """The views of boosting."""
 
     _model: GrowingModel
+    _aggregation = "sum"
     _size_parameters = "max_iter, max_depth, max_third_nodes"
 
     def _values_of(
@@ -79,18 +76,16 @@ class BoostingViews(EnsembleViews):
     def _tree_at(self, number: int) -> BoostedTree:
         return BoostedTree(self, *divmod(number, self._model.core.n_outputs))
 
-    def _sum_name(self, k: int) -> str:
-        """Return the name of the sum over trees, of a class by its number."""
+    def _value_name(self, k: int) -> str:
+        from tritree.inspection.formatting import as_label
+
         labels = self._labels()
         if labels is None:
             return "the logarithm of the prediction" if self._fit_params["loss"] in LOG_LOSSES else "the sum"
-        return f"the {'log-odds' if len(labels) == 2 else 'score'} of {as_label(labels[k], WIDEST_LABEL)}"
+        return f"the {'log-odds' if len(labels) == 2 else 'score'} of {as_label(labels[k])}"
 
     def _summary(self) -> dict[str, Any]:
-        classes = self._labels()
-        task = "regression" if classes is None else "classification"
-        baseline = self._model.core.baseline
-        return {"task": task, "classes": classes, "aggregation": "sum", "baseline": baseline}
+        return super()._summary() | {"baseline": self._model.core.baseline}
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -102,85 +97,29 @@ class BoostingViews(EnsembleViews):
         check_is_fitted(self)
         return self._model.importances(count_threads(self.n_jobs))
 
-    def explain(self, X: Any, *, class_of_interest: Any = None) -> list[EnsembleExplanation]:
-        """Explain the prediction of each row by the contribution of each column to the sum over trees.
+    def _predict_explained(self, rows: Rows) -> tuple[NDArray[np.float64], Callable[..., Contributions]]:
+        from tritree.inspection.contributions import contributions_to_sum, predict_boosted
 
-        Each step of a row from a node to a child changes the value; the change is a contribution of the column of the
-        node's split, also if the value is missing. Branches that the rows need are grown, as in ``predict``.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features_in_)
-            Rows, with or without missing values.
-        class_of_interest : object, default=None
-            Class to explain, one of ``classes_``. If None, the predicted class of each row. Only for classifiers.
-
-        Returns
-        -------
-        list of EnsembleExplanation
-            One per row. ``print`` shows the contributions. ``base_value + sum(contributions.values()) + rounding`` is
-            the sum over trees, bit for bit: what ``decision_function`` returns, or ``predict`` in regression (its
-            logarithm if ``loss`` is "poisson" or "gamma"). After ± the standard deviation is printed that missing
-            values leave the sum.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from tritree import TrinaryBoostingRegressor
-        >>> X = np.column_stack([np.arange(100.0), np.arange(100) // 10])
-        >>> model = TrinaryBoostingRegressor(max_depth=1, l2_regularization=0, max_features=1.0)
-        >>> model = model.fit(X, X[:, 0] >= 35)
-        >>> [explanation] = model.explain([[np.nan, 9.0]])
-        >>> print(explanation)
-        predicts 1.0000
-        <BLANKLINE>
-                       trees  contribution
-        all rows         100        0.6500
-        x1 = 9           100       +0.3500
-        x0 is missing    100
-        <BLANKLINE>
-        the sum 1.0000
-        >>> total = explanation.base_value + sum(explanation.contributions.values()) + explanation.rounding
-        >>> bool(total == model.predict([[np.nan, 9.0]])[0])
-        True
-        """
-        rows = self._read_cells(X)
-        with column_errors(self._encoder):
-            boosted = predict_boosted(self._model.core, rows.columns, rows.n_rows, count_threads(self.n_jobs))
-        predictions = self._choose_class(self._values_of(boosted.raw, boosted.variance), class_of_interest)
-        n_classes = len(predictions.classes or [0])
-        return explain_rows(
-            boosted.contributions(predictions.chosen, of_classes=predictions.classes is not None),
-            rows.cells,
-            self._feature_names(),
-            predictions,
-            n_trees=self._model.n_iterations,
-            aggregation="sum",
-            value_names=[self._sum_name(k) for k in range(n_classes)],
-            std=boosted.std(predictions.chosen),
+        core = self._model.core
+        trees, raw, variance = predict_boosted(core, rows.columns, rows.n_rows, count_threads(self.n_jobs))
+        of_classes = self._labels() is not None
+        return self._values_of(raw, variance), lambda chosen: contributions_to_sum(
+            trees, rows.columns, raw, variance, core.baseline, chosen, of_classes=of_classes
         )
 
-    def _draw_onnx(self) -> ModelProto:
-        from tritree.inspection.onnx_ensemble import draw_onnx_sum
+    def _to_onnx(self) -> ModelProto:
+        from tritree.inspection.onnx import sum_to_onnx
 
-        classes, missing = self._labels(), self._model.missing
-        described = (
-            describe(
-                tree,
-                self._encoder,
-                None,
-                missing=missing,
-                n_grown=0,
-                detached=True,
-                values=np.column_stack([tree.value, tree.variance]),
-            )
+        classes = self._labels()
+        trees = (
+            self._describe_arrays(tree, None, values=np.column_stack([tree.value, tree.variance]))
             for tree in self._model.trees()
         )
         if classes is None:
             link = "log" if self._fit_params["loss"] in LOG_LOSSES else "identity"
         else:
             link = "logit" if len(classes) == 2 else "softmax"
-        return draw_onnx_sum(described, self._model.core.baseline, classes=classes, link=link)
+        return sum_to_onnx(trees, classes, self._model.core.baseline, link)
 
 
 class BoostedTree(OneTreeViews):
@@ -205,10 +144,12 @@ class BoostedTree(OneTreeViews):
         return self.iteration * int(self._boosting._model.core.n_outputs) + self.output
 
     def __repr__(self) -> str:
+        from tritree.inspection.captions import headline
+
         return f"<{headline(self.to_dict())}>"
 
     def _repr_html_(self) -> str:
-        return in_frame(self._draw_page(max_nodes=NOTEBOOK_NODES, compact=True), repr(self))
+        return self._to_notebook()
 
     def _arrays_now(self) -> TreeArrays:
         tree: TreeArrays = self._boosting._model.core.tree(self._number)
@@ -216,14 +157,8 @@ class BoostedTree(OneTreeViews):
 
     def _describe(self, arrays: TreeArrays) -> dict[str, Any]:
         boosting, model = self._boosting, self._boosting._model
-        tree = describe(
-            arrays,
-            boosting._encoder,
-            None,
-            missing=model.missing,
-            n_grown=len(arrays.column) - arrays.n_fitted,
-            detached=model.is_detached,
-        )
+        n_grown = len(arrays.column) - arrays.n_fitted
+        tree = boosting._describe_arrays(arrays, None, n_grown=n_grown, detached=model.is_detached)
         for node, gain in zip(tree["nodes"], arrays.gain.tolist(), strict=True):
             del node["loss"]
             if model.missing != "fractional":
@@ -231,14 +166,14 @@ class BoostedTree(OneTreeViews):
             if node["split"] is not None:
                 node["split"]["gain"] = gain
         is_binary = len(boosting._labels() or ()) == 2
-        name = boosting._sum_name(1 if is_binary else self.output)
+        name = boosting._value_name(1 if is_binary else self.output)
         place = {"tree": self._number, "n_trees": model.n_trees, "sum": name}
         return tree | {"task": "boosting", "ensemble": place}
 
     def _add_distribution(self, tree: dict[str, Any], numbers: Sequence[int]) -> None:  # noqa: ARG002
         tree["edges"] = None  # the targets of an iteration are not kept
 
-    def _page_source(self) -> tuple[Any, str]:
+    def _estimator_and_loss(self) -> tuple[Any, str]:
         return self._boosting, self._boosting._fit_params["loss"]
 
     def _grown_copy(self, rows: Rows | None, max_nodes: int) -> Self:  # noqa: ARG002
@@ -267,13 +202,15 @@ class BoostedTree(OneTreeViews):
         """Explain the contribution of the tree to each row by its path; see `TrinaryTreeRegressor.explain`."""
         rows = self._boosting._read_cells(X)
         self._grow_for(rows)
-        return self._explain_rows(rows)
+        return self._explain_paths(rows)
 
     def missing_reliance(self, X: Any) -> NDArray[np.float64]:
         """Return for each column how much the tree relies on its missing branches for these rows.
 
         See `TrinaryTreeRegressor.missing_reliance`.
         """
+        from tritree.inspection.contributions import missing_reliance
+
         rows = self._boosting._read_cells(X)
         self._grow_for(rows)
         return missing_reliance(self._arrays_now(), rows.columns, rows.n_rows)
@@ -285,7 +222,7 @@ class BoostedTree(OneTreeViews):
         splits = np.flatnonzero(tree.column[: tree.n_fitted] >= 0)
         n_columns = len(self._boosting._encoder.columns)
         gains: NDArray[Any] = np.bincount(tree.column[splits], tree.gain[splits], minlength=n_columns)
-        return _normalised(gains)
+        return gains / (gains.sum() or 1.0)
 
     def plot_importance(self, ax: Any = None, *, max_columns: int = 20) -> Any:
         """Plot ``feature_importances_`` as bars; see `TrinaryTreeRegressor.plot_importance`."""
@@ -302,15 +239,10 @@ class BoostedTree(OneTreeViews):
 
         See `TrinaryTreeRegressor.to_onnx`.
         """
-        from tritree.inspection.onnx import draw_onnx
+        from tritree.inspection.onnx import tree_to_onnx
 
         check_int("max_nodes", max_nodes, 1)
         tree = self.to_dict()
         if (n := len(tree["nodes"])) > max_nodes:
             raise GrowthLimitError(n, max_nodes, "raise max_nodes, or fit smaller trees (max_depth)")
-        return draw_onnx(tree)
-
-
-def _normalised(gains: NDArray[np.float64]) -> NDArray[np.float64]:
-    total = gains.sum()
-    return gains / total if total > 0 else np.zeros_like(gains)
+        return tree_to_onnx(tree)

@@ -8,26 +8,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError, ParameterError
 from tritree.estimators.views import EstimatorViews
-from tritree.inspection import dot
-from tritree.inspection.explain import Predictions
-from tritree.inspection.html import MAX_NODES as PAGE_NODES
-from tritree.inspection.layout import MAX_NODES as FIGURE_NODES
-from tritree.inspection.text import draw_summary
 from tritree.validation import check_int
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
     from onnx import ModelProto
 
-__all__ = ["EnsembleViews"]
+    from tritree.inspection.contributions import Contributions
+    from tritree.inspection.explain import EnsembleExplanation
+    from tritree.inspection.rows import Rows
 
-SUMMARY_NODES = 31  # of the first tree, in the text of an ensemble
+__all__ = ["EnsembleViews"]
 
 
 class EnsembleViews(EstimatorViews):
     """The views of forests and boosting. None of them changes the trees."""
+
+    #: How the trees are combined: "sum" or "mean".
+    _aggregation: str
+    #: The parameters that determine the size of the model.
+    _size_parameters: str
 
     @property
     def estimators_(self) -> Any:
@@ -38,9 +43,22 @@ class EnsembleViews(EstimatorViews):
         """Return a tree by its number among all trees."""
         raise NotImplementedError
 
+    def _value_name(self, k: int) -> str:
+        """Return the name of the sum or mean over trees, of a class by its number."""
+        raise NotImplementedError
+
+    def _predict_explained(self, rows: Rows) -> tuple[NDArray[np.float64], Callable[..., Contributions]]:
+        """Return predicted numbers or probabilities, and a function from the outputs chosen to their contributions."""
+        raise NotImplementedError
+
+    def _to_onnx(self) -> ModelProto:
+        raise NotImplementedError
+
     def _summary(self) -> dict[str, Any]:
         """Return what `to_dict` has besides the trees."""
-        raise NotImplementedError
+        classes = self._labels()
+        task = "regression" if classes is None else "classification"
+        return {"task": task, "classes": classes, "aggregation": self._aggregation}
 
     def _one_tree(self, number: Any) -> Any:
         """Return a tree by its number; negative numbers count from the last."""
@@ -82,7 +100,7 @@ class EnsembleViews(EstimatorViews):
         *,
         tree: int | None = None,
         max_depth: int | None = None,
-        max_nodes: int | None = SUMMARY_NODES,
+        max_nodes: int | None = 31,
         digits: int = 4,
     ) -> str:
         """Return a summary of the trees as text, followed by the first tree; or one of the trees.
@@ -113,19 +131,21 @@ class EnsembleViews(EstimatorViews):
         tree 0 of 5, trinary forest, regression: 7 nodes, 4 leaves, 3 branches not grown yet
         ...
         """
+        from tritree.inspection.text import summary_to_text
+
         shown = self._one_tree(0 if tree is None else tree)
         text = str(shown.to_text(max_depth=max_depth, max_nodes=max_nodes, digits=digits))
         if tree is not None:
             return text
         summary = self._summary() | {"missing": self._model.missing, "n_grown": self._model.n_grown}
-        return f"{draw_summary(summary, self._model.trees(), self._feature_names())}\n\n{text}"
+        return f"{summary_to_text(summary, self._model.trees(), self._feature_names())}\n\n{text}"
 
     def to_dot(
         self,
         *,
         tree: int = 0,
         max_depth: int | None = None,
-        max_nodes: int | None = dot.MAX_NODES,
+        max_nodes: int | None = 200,
         digits: int = 4,
     ) -> str:
         """Return one of the trees in the DOT language of Graphviz; see `TrinaryTreeRegressor.to_dot`.
@@ -141,7 +161,7 @@ class EnsembleViews(EstimatorViews):
         *,
         tree: int = 0,
         max_depth: int | None = None,
-        max_nodes: int | None = FIGURE_NODES,
+        max_nodes: int | None = 31,
         digits: int = 4,
         caption: bool = True,
     ) -> Any:
@@ -153,7 +173,7 @@ class EnsembleViews(EstimatorViews):
         return self._one_tree(tree).plot(ax, digits=digits, caption=caption, **limits)
 
     def to_html(
-        self, path: Any = None, rows: Any = None, *, tree: int = 0, max_nodes: int = PAGE_NODES
+        self, path: Any = None, rows: Any = None, *, tree: int = 0, max_nodes: int = 2_000
     ) -> str | None:
         """Return one of the trees as an interactive page, or write it to a file; see `TrinaryTreeRegressor.to_html`.
 
@@ -162,25 +182,78 @@ class EnsembleViews(EstimatorViews):
         page: str | None = self._one_tree(tree).to_html(path, rows, max_nodes=max_nodes)
         return page
 
-    def _labels(self) -> list[Any] | None:
-        """Return the classes as plain labels, None in regression."""
-        classes = getattr(self, "classes_", None)
-        return None if classes is None else classes.tolist()
+    def explain(self, X: Any, *, class_of_interest: Any = None) -> list[EnsembleExplanation]:
+        """Explain the prediction of each row by the contribution of each column to the sum or mean over trees.
 
-    def _choose_class(self, values: NDArray[np.float64], class_of_interest: Any) -> Predictions:
-        """Return the predictions, given numbers or probabilities, and which class is explained."""
+        Each step of a row from a node to a child changes the value; the change is a contribution of the column of the
+        node's split, or of the surrogate that decides in its place. A step to a third branch is a contribution of the
+        missing column. The trees in ``estimators_`` explain their predictions by the path of the row. Branches that the
+        rows need are grown, as in ``predict``.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows, with or without missing values.
+        class_of_interest : object, default=None
+            Class to explain, one of ``classes_``. If None, the predicted class of each row. Only for classifiers.
+
+        Returns
+        -------
+        list of EnsembleExplanation
+            One per row. ``print`` shows the contributions. ``base_value + sum(contributions.values()) + rounding`` is
+            the value that is explained, bit for bit. For a forest it is what ``predict`` returns, or the probability of
+            the class. For boosting it is the sum over trees: what ``decision_function`` returns, or ``predict`` in
+            regression (its logarithm if ``loss`` is "poisson" or "gamma"); after ±, the standard deviation is printed
+            that missing values leave the sum.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryForestRegressor
+        >>> X = np.column_stack([np.arange(100.0), np.arange(100) // 10])
+        >>> forest = TrinaryForestRegressor(max_depth=1, random_state=0).fit(X, X[:, 0] >= 35)
+        >>> [explanation] = forest.explain([[np.nan, 9.0]])
+        >>> print(explanation)
+        predicts 0.9805
+        <BLANKLINE>
+                       trees  contribution
+        all rows         100        0.6523
+        x1 = 9           100       +0.3282
+        x0 is missing    100
+        <BLANKLINE>
+        the mean over trees 0.9805
+        >>> total = explanation.base_value + sum(explanation.contributions.values()) + explanation.rounding
+        >>> bool(total == forest.predict([[np.nan, 9.0]])[0])
+        True
+        """
+        from tritree.inspection.explain import explain_contributions
+
+        rows, labels = self._read_cells(X), self._labels()
+        with column_errors(self._encoder):
+            values, contributions_of = self._predict_explained(rows)
+        chosen = self._choose_class(values, class_of_interest)
+        return explain_contributions(
+            contributions_of(chosen),
+            rows.cells,
+            self._feature_names(),
+            labels,
+            values,
+            chosen,
+            n_trees=self._model.n_iterations,
+            aggregation=self._aggregation,
+            value_names=[self._value_name(k) for k in range(len(labels or [0]))],
+        )
+
+    def _choose_class(self, values: NDArray[np.float64], class_of_interest: Any) -> NDArray[np.intp]:
+        """Return the number of the class that is explained for each row, given the probabilities; 0 in regression."""
         labels = self._labels()
+        if class_of_interest is None:
+            return np.asarray(values.argmax(axis=1))
         if labels is None:
-            if class_of_interest is not None:
-                raise ValueError("class_of_interest is for classifiers; leave it out")
-            return Predictions(None, values[:, 0].tolist(), values, np.zeros(len(values), dtype=np.intp))
-        best = values.argmax(axis=1)
-        chosen = best
-        if class_of_interest is not None:
-            if class_of_interest not in labels:
-                raise ParameterError("class_of_interest", f"one of {labels}", class_of_interest)
-            chosen = np.full_like(best, labels.index(class_of_interest))
-        return Predictions(labels, [labels[number] for number in best], values, chosen)
+            raise ValueError("class_of_interest is for classifiers; leave it out")
+        if class_of_interest not in labels:
+            raise ParameterError("class_of_interest", f"one of {labels}", class_of_interest)
+        return np.full(len(values), labels.index(class_of_interest))
 
     def to_onnx(self, *, max_nodes: int = 500_000) -> ModelProto:
         """Return the trees, as far as they are grown, as an ONNX model, which onnxruntime runs without Python.
@@ -188,11 +261,8 @@ class EnsembleViews(EstimatorViews):
         Rows with missing values are predicted as far as third branches are grown: call `grow_for` before, with rows
         like those to come. A row that reaches an ungrown branch gets the value of the node, as from a detached model.
 
-        If no column holds text, the model has one input ``X``, an array of float64 with NaN for missing values; else
-        one input per column, named as the column: float64 or text of shape (rows, 1). ONNX has no missing text: an
-        empty string stands for it, or ``_`` if the empty string is a category; the description of the input says which.
-        Outputs are ``prediction``, or ``label`` and ``probabilities``. Needs the package onnx (``pip install
-        tritree[onnx]``).
+        Inputs and outputs are those of `TrinaryTreeRegressor.to_onnx`, which also says what ONNX cannot express. Needs
+        the package onnx (``pip install tritree[onnx]``).
 
         Parameters
         ----------
@@ -209,14 +279,12 @@ class EnsembleViews(EstimatorViews):
         GrowthLimitError
             If the trees have more than ``max_nodes`` nodes.
         ValueError
-            If ONNX cannot express the trees: with ``missing="fractional"``, with paths of more than 1,000 comparisons,
-            or with integers from 2**63 on as classes.
+            If ONNX cannot express the trees.
 
         Notes
         -----
         Means, and sums over boosted trees, are the same to the last bit; exponentials and probabilities of boosting may
-        differ in the last digits. A label that is not a category of an ordered column, which ``predict`` refuses, is
-        missing to the model, and ``unknown_category="error"`` cannot be expressed.
+        differ in the last digits.
 
         Examples
         --------
@@ -236,9 +304,4 @@ class EnsembleViews(EstimatorViews):
                 n_trees=self._model.n_trees,
             )
         self._warn_nothing_grown("onnx")
-        return self._draw_onnx()
-
-    _size_parameters: str
-
-    def _draw_onnx(self) -> ModelProto:
-        raise NotImplementedError
+        return self._to_onnx()

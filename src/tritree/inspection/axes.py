@@ -1,4 +1,7 @@
-"""matplotlib, imported with a helpful error, and the check of the parameter ``ax``."""
+"""matplotlib, imported with a helpful error, and the check of the parameter ``ax``.
+
+Whoever plots imports this module first.
+"""
 
 from __future__ import annotations
 

@@ -17,35 +17,27 @@ from tritree.inspection.formatting import (
     width_of,
 )
 from tritree.inspection.node_selection import grown
-from tritree.inspection.traversal import missing_branch, observed_side, other_side
+from tritree.validation import check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tritree.inspection.node_selection import Selection
 
 __all__ = [
-    "WIDEST_LABEL",
     "Hints",
     "NodeText",
     "SplitText",
     "Terms",
     "best_class",
-    "current_hints",
-    "has_unit_weights",
     "headline",
     "hidden_nodes",
     "is_boosted",
     "name_of",
-    "notes",
-    "omitted_nodes",
-    "terms_of",
-    "use_hints",
 ]
+__all__ += ["next_split", "notes", "omitted_nodes", "other_side", "terms_of", "use_hints"]
 
 # widths in terminal columns
-WIDEST_LABEL = 20  # of one of several categories
-_WIDEST_NAME = 30  # of a column name
 _WIDEST_SET = 40  # of a list of categories
 _WIDEST_SURROGATE_SET = 16  # of a list in a line of surrogates
 _WIDEST_SURROGATES = 100  # of that line
@@ -121,11 +113,6 @@ class Hints:
 _hints: ContextVar[Hints] = ContextVar("hints", default=Hints())  # noqa: B039 - it is frozen
 
 
-def current_hints() -> Hints:
-    """Return the hints that views give."""
-    return _hints.get()
-
-
 @contextmanager
 def use_hints(hints: Hints) -> Iterator[None]:
     """Let views that are drawn in the block give these hints."""
@@ -140,9 +127,10 @@ def use_hints(hints: Hints) -> Iterator[None]:
 
 
 class SplitText:
-    """The splits of a tree in words."""
+    """The splits of a tree in words; thresholds have ``digits`` significant digits, see `ThresholdFormat`."""
 
     def __init__(self, nodes: list[dict[str, Any]], digits: int) -> None:
+        check_int("digits", digits, 1)
         self._nodes = nodes
         by_column: dict[int, set[float]] = {}
         for node in nodes:
@@ -150,7 +138,7 @@ class SplitText:
                 for split in (node["split"], *node["split"]["surrogates"]):
                     if split["rule"] == "threshold":
                         by_column.setdefault(split["column"], set()).add(split["threshold"])
-        self.thresholds = ThresholdFormat(by_column, digits)
+        self.thresholds = ThresholdFormat(by_column, int(digits))
 
     def branches(self, node: dict[str, Any]) -> list[tuple[str, str]]:
         """Return the branches of an inner node, each with its rule."""
@@ -159,14 +147,15 @@ class SplitText:
         if split["missing_to"] == "both" and split["rule"] != "missing":
             left += f", and {as_percent(split['left_fraction'])} of each missing row"
             right += f", and {as_percent(1 - split['left_fraction'])} of each missing row"
-        return [("left", left), ("right", right), ("third", self._third(node))]
+        third = f"{name_of(split)} missing{next_split(node, self._nodes)}"
+        return [("left", left), ("right", right), ("third", third)]
 
     def sides(self, split: dict[str, Any]) -> tuple[str, str]:
         """Return the rules of the left and right branch, without the name of the column."""
         left, right = self.conditions(split)
         if split["rule"] == "missing":
             return left, right
-        missing_to = missing_branch(split)
+        missing_to = split["missing_branch"]
         return left + " or missing" * (missing_to == "left"), right + " or missing" * (missing_to == "right")
 
     def surrogates(self, split: dict[str, Any]) -> str:
@@ -179,7 +168,7 @@ class SplitText:
             text = ", ".join(texts[:n]) + _more(n_all - n)
             if width_of(text) <= space:
                 return begin + text + end
-        # a surrogate with few categories is more useful than a long line
+        # one surrogate with few categories is more useful than a long line
         return begin + self._surrogate(split["surrogates"][0], 1) + _more(n_all - 1) + end
 
     def _surrogate(self, surrogate: dict[str, Any], width: int) -> str:
@@ -196,7 +185,7 @@ class SplitText:
     def conditions(self, split: dict[str, Any]) -> tuple[str, str]:
         """Return the conditions on the column for left and right, without missing values."""
         if split["rule"] == "missing":
-            return ("missing", "observed") if observed_side(split) == "right" else ("observed", "missing")
+            return ("missing", "observed") if split["missing_to"] == "left" else ("observed", "missing")
         if split["rule"] == "threshold":
             threshold = self.thresholds.text(split["column"], split["threshold"])
             return f"< {threshold}", f"≥ {threshold}"
@@ -205,17 +194,23 @@ class SplitText:
             return f"≤ {last}", f"≥ {first}"
         return _one_of(split["left"]), _one_of(split["right"])
 
-    def _third(self, node: dict[str, Any]) -> str:
-        name = name_of(node["split"])
-        if not isinstance(node["third"], int):
-            return f"{name} missing"
-        split = self._nodes[node["third"]]["split"]
-        return f"{name} missing, " + ("no further split" if split is None else f"then {name_of(split)}")
+
+def next_split(node: Mapping[str, Any], nodes: Sequence[dict[str, Any]]) -> str:
+    """Return what the third branch of a node does, to be appended to a rule; nothing if it is not grown."""
+    if not isinstance(node["third"], int):
+        return ""
+    split = nodes[node["third"]]["split"]
+    return ", no further split" if split is None else f", then {name_of(split)}"
+
+
+def other_side(side: str) -> str:
+    """Return the opposite of "left" and "right"."""
+    return "right" if side == "left" else "left"
 
 
 def name_of(split: dict[str, Any]) -> str:
     """Return the name of the column of a split."""
-    return as_name(split["name"], _WIDEST_NAME)
+    return as_name(split["name"])
 
 
 def _one_of(categories: list[Any]) -> str:
@@ -228,7 +223,7 @@ def _listed(categories: list[Any], width: int) -> str:
     """Return as many categories as fit, and how many more there are."""
     shown: list[str] = []
     for category in categories:
-        text = as_label(category, WIDEST_LABEL)
+        text = as_label(category)
         if shown and width_of(", ".join([*shown, text])) > width:
             break
         shown.append(text)
@@ -250,7 +245,7 @@ class NodeText:
         self._detached = tree["detached"]
         self._labels = tree["classes"]
         #: Whether the weight of some node differs from its number of rows.
-        self.has_weights = not all(map(has_unit_weights, nodes))
+        self.has_weights = not all(map(_has_unit_weights, nodes))
         #: The classes, if all probabilities are shown; None in regression, and with many classes.
         self.classes: list[str] | None = None
         if self._labels is not None and len(self._labels) <= _MAX_CLASSES:
@@ -259,10 +254,6 @@ class NodeText:
         weights = [node.get("weight", float(node["rows"])) for node in nodes]
         whole = all(weight.is_integer() and weight < 1e15 for weight in weights)
         self._weight_text = "{:,.0f}".format if whole else number_format(weights, digits)
-
-    def rows(self, node: dict[str, Any]) -> str:
-        """Return the number of training rows of a node."""
-        return f"{node['rows']:,}"
 
     def weight(self, node: dict[str, Any]) -> str:
         """Return the total weight of the training rows of a node."""
@@ -274,7 +265,7 @@ class NodeText:
 
     def best(self, node: dict[str, Any]) -> str:
         """Return the most probable class of a node."""
-        return as_label(self._labels[best_class(node)], WIDEST_LABEL)
+        return as_label(self._labels[best_class(node)])
 
     def probabilities(self, node: dict[str, Any]) -> list[str]:
         """Return the probabilities of all classes, or only the largest if there are many classes."""
@@ -290,12 +281,12 @@ class NodeText:
         return f"not grown: predicts {self.best(node)}, {node['value'][best_class(node)]:.1%}"
 
 
-def has_unit_weights(node: dict[str, Any]) -> bool:
+def _has_unit_weights(node: dict[str, Any]) -> bool:
     """Return whether the weight of a node equals its number of rows, as far as is known."""
     return bool(abs(node.get("weight", node["rows"]) - node["rows"]) <= 1e-9 * node["rows"])
 
 
-def best_class(node: dict[str, Any]) -> int:
+def best_class(node: Mapping[str, Any]) -> int:
     """Return the number of the most probable class, the first one of ties."""
     value = node["value"]
     return max(range(len(value)), key=value.__getitem__)
@@ -317,13 +308,21 @@ def headline(tree: dict[str, Any]) -> str:
         parts.append(f"{tree['n_grown']:,} grown on demand")
     if tree["n_ungrown"]:
         branches = count(tree["n_ungrown"], "branch", "branches")
-        parts.append(f"{branches} {current_hints().detached if tree['detached'] else 'not grown yet'}")
+        parts.append(f"{branches} {_hints.get().detached if tree['detached'] else 'not grown yet'}")
     return f"{kind}: {', '.join(parts)}"
 
 
 def notes(tree: dict[str, Any], values: NodeText, splits: SplitText) -> list[str]:
     """Return notes on weights, ungrown branches and rounded thresholds; all splits must have been formatted."""
-    lines, hints = _notes_on_weights(tree, values), current_hints()
+    lines, hints = [], _hints.get()
+    is_fractional = tree["missing"] == "fractional"
+    if values.has_weights and is_fractional:
+        lines.append(
+            "a row whose value is missing counts on both sides in rows, and by its fractions in weight"
+        )
+    if values.has_weights and not (is_fractional and _has_unit_weights(tree["nodes"][0])):
+        what = "means" if tree["classes"] is None else "class probabilities"
+        lines.append(f"{what} are weighted, rows are counted")
     if tree["n_ungrown"] and tree["detached"]:
         lines.append(f"a branch {hints.detached} predicts the value of its node")
     elif tree["n_ungrown"]:
@@ -331,20 +330,6 @@ def notes(tree: dict[str, Any], values: NodeText, splits: SplitText) -> list[str
         lines.append(f"a branch not grown yet is grown when a row needs it; {grow}")
     if splits.thresholds.rounded:
         lines.append(f"thresholds with many digits are rounded; {hints.digits}")
-    return lines
-
-
-def _notes_on_weights(tree: dict[str, Any], values: NodeText) -> list[str]:
-    if not values.has_weights:
-        return []
-    lines, is_fractional = [], tree["missing"] == "fractional"
-    if is_fractional:
-        lines.append(
-            "a row whose value is missing counts on both sides in rows, and by its fractions in weight"
-        )
-    if not (is_fractional and has_unit_weights(tree["nodes"][0])):
-        what = "means" if tree["classes"] is None else "class probabilities"
-        lines.append(f"{what} are weighted, rows are counted")
     return lines
 
 
@@ -363,5 +348,5 @@ def omitted_nodes(tree: dict[str, Any], selection: Selection) -> list[str]:
     if not n_omitted:
         return []
     verb = "is" if n_omitted == 1 else "are"
-    remedy = ", ".join(getattr(current_hints(), limit) for limit in sorted(selection.limits))
+    remedy = ", ".join(getattr(_hints.get(), limit) for limit in sorted(selection.limits))
     return [f"… {count(n_omitted, 'node')} {verb} left out: {remedy}"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.inspection.traversal import Traversal, ascend, assign_leaves
+from tritree.inspection.traversal import Traversal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree import _core
-    from tritree.inspection.traversal import LeafAssignments, Steps, Transitions
     from tritree.inspection.tree_arrays import TreeArrays
 
 __all__ = [
-    "BoostedPredictions",
     "Contributions",
     "contributions_to_mean",
+    "contributions_to_sum",
     "missing_reliance",
     "predict_boosted",
 ]
@@ -50,152 +49,119 @@ class Contributions:
     rounding: NDArray[np.float64]
     #: By column, the number of trees in which it is used on the path of the row.
     n_trees_used: NDArray[np.int32]
-
-    def negated(self) -> Contributions:
-        """Return the contributions to the negative sum."""
-        return Contributions(
-            -self.total, -self.base_value, -self.by_column + 0.0, -self.rounding + 0.0, self.n_trees_used
-        )
-
-    @staticmethod
-    def joined(parts: Sequence[tuple[NDArray[np.intp], Contributions]]) -> Contributions:
-        """Return the contributions of all rows, given those of groups of rows by their positions."""
-        order = np.argsort(np.concatenate([rows for rows, _ in parts]))
-        fields = ("total", "base_value", "by_column", "rounding", "n_trees_used")
-        return Contributions(
-            *(np.concatenate([getattr(some, name) for _, some in parts])[order] for name in fields)
-        )
-
-
-# ------------------------------------------------------------------------------------------------- means, of forests
+    #: The standard deviation that missing values leave the sum; 0 if it is not estimated.
+    std: NDArray[np.float64]
 
 
 def contributions_to_mean(
     trees: Iterable[TreeArrays],
-    columns: _core.Columns,
+    columns: Sequence[_core.Column | None],
+    means: NDArray[np.float64],
     output: NDArray[np.intp],
-    total: NDArray[np.float64],
 ) -> Contributions:
-    """Return the contributions to the mean over trees, given the output that is explained for each row.
+    """Return the contributions to the mean over trees of the output chosen for each row.
 
-    The trees are grown as far as the rows need; ``total`` are the means.
+    The trees must be grown as far as the rows need. ``means`` have one column per output.
     """
-    found, n_trees = _Sums(len(total), len(columns.T if isinstance(columns, np.ndarray) else columns)), 0
-    base_value: Any = 0.0
-    typical: Any = 0.0
-    for tree in trees:
-        base_value = base_value + tree.value[0]
-        typical = typical + _typical_size(tree)
-        traversal = Traversal(tree, columns)
-        found.add(
-            tree,
-            (steps for rows in traversal.blocks(len(total)) for steps in traversal.steps(rows)),
-            output,
-        )
-        n_trees += 1
-    return found.exact(total, base_value[output] / n_trees, typical[output] / n_trees, n_trees)
+    n_trees, rows, found = 0, np.arange(len(means)), _Sums(columns, len(means))
+    for n_trees, tree in enumerate(trees, start=1):  # noqa: B007
+        found.add(tree, rows, output)
+    return found.exact(means[rows, output], n_trees=n_trees)
 
 
-# ------------------------------------------------------------------------------------------------ sums, of boosting
+def contributions_to_sum(
+    trees: Sequence[TreeArrays],
+    columns: Sequence[_core.Column | None],
+    raw: NDArray[np.float64],
+    variance: NDArray[np.float64] | None,
+    baseline: Sequence[float],
+    chosen: NDArray[np.intp],
+    *,
+    of_classes: bool,
+) -> Contributions:
+    """Return the contributions to the sum over trees of the class chosen for each row; 0 in regression.
 
-
-@dataclass(frozen=True)
-class BoostedPredictions:
-    """Predictions of a boosted ensemble, with what explains them."""
-
-    #: The trees as they were then, and the leaf assignments in each of them.
-    trees: Sequence[TreeArrays]
-    baseline: Sequence[float]
-    n_columns: int
-    leaves: Sequence[LeafAssignments]
-    #: The sums over trees, one column per output, as in `predict`.
-    raw: NDArray[np.float64]
-    #: The variance of the sums due to missing values, if it is estimated.
-    variance: NDArray[np.float64] | None = None
-
-    def std(self, classes: NDArray[np.intp]) -> NDArray[np.float64] | None:
-        """Return the standard deviation of each row's sum for a class; None if variances are not stored."""
-        if self.variance is None:
-            return None
-        outputs = np.minimum(classes, self.variance.shape[1] - 1)  # two classes have one sum
-        return np.asarray(np.sqrt(np.maximum(self.variance[np.arange(len(outputs)), outputs], 0)))
-
-    def contributions(self, chosen: NDArray[np.intp], *, of_classes: bool) -> Contributions:
-        """Return the contributions to the sum of the class chosen for each row; 0 in regression."""
-        n_outputs, parts = len(self.baseline), []
-        for number in np.unique(chosen).tolist():
-            rows = np.flatnonzero(chosen == number)
-            part = self._contributions_of(number if n_outputs > 1 else 0, rows)
-            # the one sum of two classes is that of the second
-            is_negative = of_classes and n_outputs == 1 and number == 0
-            parts.append((rows, part.negated() if is_negative else part))
-        return Contributions.joined(parts)
-
-    def _contributions_of(self, output: int, rows: NDArray[np.intp]) -> Contributions:
-        """Return the contributions to one of the sums for some rows."""
-        baseline, n_outputs = self.baseline[output], len(self.baseline)
-        trees = self.trees[output::n_outputs]
-        found = _Sums(len(rows), self.n_columns)
-        for tree, leaves in zip(trees, self.leaves[output::n_outputs], strict=True):
-            found.add(tree, ascend(tree, leaves.of_rows(rows, len(self.raw))), np.zeros(len(rows), np.intp))
-        base_value = baseline + sum(tree.value[0, 0] for tree in trees)
-        typical = abs(baseline) + sum(_typical_size(tree)[0] for tree in trees)
-        return found.exact(self.raw[rows, output], base_value, typical)
+    ``raw`` are the sums, one column per output, and ``variance`` their variances, if they are estimated. There is a
+    tree per output in each iteration.
+    """
+    n_outputs, found = len(baseline), _Sums(columns, len(raw))
+    output = chosen if n_outputs > 1 else np.zeros_like(chosen)
+    for number, tree in enumerate(trees):
+        rows = np.flatnonzero(output == number % n_outputs)
+        found.add(tree, rows, np.zeros(len(rows), np.intp))
+    each = np.arange(len(raw)), output
+    # the one sum of two classes is that of the second
+    sign = np.where(chosen == 0, -1.0, 1.0) if of_classes and n_outputs == 1 else 1.0
+    std = 0.0 if variance is None else np.sqrt(np.maximum(variance[each], 0))
+    return found.exact(raw[each], np.asarray(baseline)[output], sign=sign, std=std)
 
 
 def predict_boosted(
     core: _core.BoostedModel, columns: _core.Columns, n_rows: int, n_threads: int
-) -> BoostedPredictions:
-    """Return the predictions of rows and their leaves; the trees are grown as far as the rows need."""
-    leaves = assign_leaves(core, columns, n_rows, n_threads)
+) -> tuple[list[TreeArrays], NDArray[np.float64], NDArray[np.float64] | None]:
+    """Return the trees, grown as far as the rows need, and the sums over them, one column per output.
+
+    Beside them the variance of the sums due to missing values, None if it is not estimated.
+    """
+    variance: NDArray[np.float64] | None
+    leaves = core.apply(columns, n_rows, n_threads)
     trees = [core.tree(number) for number in range(core.n_trees)]
     if core.params["missing"] == "fractional":
         raw, variance = core.predict(columns, n_rows, 0, core.n_iterations, n_threads)
-    else:  # from the same leaves, in the order of the core
+    else:  # in the order of the core; its predict would count rows that reach ungrown branches
         n_outputs = core.n_outputs
         raw, variance = np.tile(core.baseline, (n_rows, 1)), np.zeros((n_rows, n_outputs))
-        for number, (tree, at) in enumerate(zip(trees, leaves, strict=True)):
-            raw[:, number % n_outputs] += tree.value[at.node, 0]
-            variance[:, number % n_outputs] += tree.variance[at.node]
-    if not core.params["estimates_variance"]:
-        variance = None
-    return BoostedPredictions(trees, core.baseline, core.n_columns, leaves, raw, variance)
-
-
-# ------------------------------------------------------------------------------------------------------------ adding up
+        for number, (tree, leaf) in enumerate(zip(trees, leaves.T, strict=True)):
+            raw[:, number % n_outputs] += tree.value[leaf, 0]
+            variance[:, number % n_outputs] += tree.variance[leaf]
+    return trees, raw, variance if core.params["estimates_variance"] else None
 
 
 class _Sums:
     """Contributions while they are added up, tree by tree."""
 
-    def __init__(self, n_rows: int, n_columns: int) -> None:
-        self._by_column = np.zeros((n_rows, n_columns))
-        self._n_trees_used = np.zeros((n_rows, n_columns), np.int32)
+    def __init__(self, columns: Sequence[_core.Column | None], n_rows: int) -> None:
+        self._columns = columns
+        self._by_column = np.zeros((n_rows, len(columns)))
+        self._n_trees_used = np.zeros((n_rows, len(columns)), np.int32)
+        self._base_value, self._typical = np.zeros(n_rows), np.zeros(n_rows)
 
-    def add(self, tree: TreeArrays, transitions: Iterable[Transitions], output: NDArray[np.intp]) -> None:
-        """Add the contributions of one tree to the outputs that are explained."""
+    def add(self, tree: TreeArrays, rows: NDArray[np.int64], output: NDArray[np.intp]) -> None:
+        """Add the contributions of one tree for some rows, given the output that is explained for each of them."""
+        self._base_value[rows] += tree.value[0, output]
+        self._typical[rows] += _typical_size(tree)[output]
+        output_of = np.zeros(len(self._by_column), np.intp)
+        output_of[rows] = output
         is_used, cells = np.zeros(self._by_column.shape, dtype=bool), self._by_column.reshape(-1)
-        for passed in transitions:
-            k = output[passed.row]
-            change = passed.fraction * (tree.value[passed.to, k] - tree.value[passed.node, k])
-            # a row may pass several splits on the same column at once
-            np.add.at(cells, passed.row * self._by_column.shape[1] + passed.decided_by, change)
-            is_used[passed.row, tree.column[passed.node]] = True
-            is_used[passed.row, passed.decided_by] = True
+        for steps in Traversal(tree, self._columns, len(self._by_column)).all_steps(rows):
+            k = output_of[steps.row]
+            change = steps.fraction * (tree.value[steps.to, k] - tree.value[steps.node, k])
+            # a row that goes both ways may pass several splits on the same column at once
+            np.add.at(cells, steps.row * self._by_column.shape[1] + steps.decided_by, change)
+            is_used[steps.row, tree.column[steps.node]] = True
+            is_used[steps.row, steps.decided_by] = True
         self._n_trees_used += is_used
 
     def exact(
-        self, total: NDArray[np.float64], base_value: Any, typical: Any, n_trees: int = 1
+        self,
+        total: NDArray[np.float64],
+        baseline: Any = 0.0,
+        *,
+        n_trees: int = 1,
+        sign: Any = 1.0,
+        std: Any = 0.0,
     ) -> Contributions:
         """Return the contributions as multiples of a power of two, so that their sums are exact.
 
         What the floating-point sums have lost is added to the largest contribution of the row. The base value is
-        rounded to the unit of rows with large numbers, relative to ``typical`` ones, so that it is the same for all but
-        the very largest.
+        rounded to the unit of rows with large numbers, relative to typical ones, so that it is the same for all but
+        the very largest. The contributions of rows whose ``sign`` is -1 are those to the negative sum.
         """
         found, used = self._by_column / n_trees, self._n_trees_used
+        base_value = (baseline + self._base_value) / n_trees
+        typical = (np.abs(baseline) + self._typical) / n_trees
         unit = _unit(np.abs(base_value) + np.abs(found).sum(axis=1) + np.abs(total))
-        coarse = np.maximum(unit, _unit(np.asarray(_LARGE * typical)))
+        coarse = np.maximum(unit, _unit(_LARGE * typical))
         base_value = np.rint(base_value / coarse) * coarse
         steps = np.rint(found / unit[:, None])
         whole = np.rint(total / unit)
@@ -204,7 +170,14 @@ class _Sums:
         largest = np.where(used > 0, np.abs(steps), -1).argmax(axis=1)
         steps[any_used, largest[any_used]] += rest[any_used]
         base_value = np.where(any_used, base_value, whole * unit)
-        return Contributions(total, base_value, steps * unit[:, None] + 0.0, total - whole * unit, used)
+        return Contributions(
+            total=sign * total,
+            base_value=sign * base_value,
+            by_column=steps * (sign * unit)[:, None] + 0.0,
+            rounding=sign * (total - whole * unit) + 0.0,
+            n_trees_used=used,
+            std=np.broadcast_to(std, total.shape),
+        )
 
 
 def _typical_size(tree: TreeArrays) -> NDArray[np.float64]:
@@ -219,39 +192,24 @@ def _unit(size: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(unit, np.finfo(np.float64).smallest_subnormal)
 
 
-# ------------------------------------------------------------------------------------------- reliance on missing values
-
-
 def missing_reliance(tree: TreeArrays, columns: _core.Columns, n_rows: int) -> NDArray[np.float64]:
     """Return for each column the mean fraction of a row that reaches a split on it without a usable value.
 
     A fraction that reaches several such splits of a column counts once. The tree must be grown as far as the rows
     need; a path ends where a branch is not grown.
     """
-    traversal = Traversal(tree, columns)
+    traversal = Traversal(tree, columns, n_rows)
+    n_columns = columns.shape[1] if isinstance(columns, np.ndarray) else len(columns)
     used = np.unique(tree.column[tree.column >= 0])
-    total = np.zeros(traversal.n_columns)
-    for rows in traversal.blocks(n_rows, _MAX_MARKS // max(1, len(used))):
-        total += _lacking(traversal.steps(rows), len(rows), tree.column, used, traversal.n_columns)
-    return total / n_rows
-
-
-def _lacking(
-    levels: Iterable[Steps],
-    n_rows: int,
-    column_of: NDArray[np.int32],
-    used: NDArray[np.int32],
-    n_columns: int,
-) -> NDArray[np.float64]:
-    """Return for each column how much of some rows reaches a split on it without a usable value."""
     total, place = np.zeros(n_columns), np.zeros(n_columns, dtype=np.int64)
     place[used] = np.arange(len(used))
-    is_counted = np.zeros((n_rows, len(used)), dtype=bool)
-    for steps in levels:
-        is_counted = is_counted[steps.origin]
-        lacking = np.flatnonzero(steps.lacks_value)
-        column = column_of[steps.node[lacking]]
-        new = ~is_counted[lacking, place[column]]
-        total += np.bincount(column[new], steps.fraction[lacking[new]], minlength=len(total))
-        is_counted[lacking, place[column]] = True
-    return total
+    for rows in traversal.blocks(max_parts=_MAX_MARKS // max(1, len(used))):
+        is_counted = np.zeros((len(rows), len(used)), dtype=bool)
+        for steps in traversal.steps(rows):
+            is_counted = is_counted[steps.origin]
+            lacking = np.flatnonzero(steps.lacks_value)
+            column = tree.column[steps.node[lacking]]
+            new = ~is_counted[lacking, place[column]]
+            total += np.bincount(column[new], steps.fraction[lacking[new]], minlength=n_columns)
+            is_counted[lacking, place[column]] = True
+    return total / n_rows

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.inspection.tree_arrays import UNGROWN, Branch
+from tritree.inspection.tree_arrays import UNGROWN, Branch, missing_branch, unseen_branch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from tritree.encoder import ColumnEncoder, TableEncoder
     from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = ["add_distribution", "describe"]
+__all__ = ["add_distribution", "describe_tree"]
 
 
-def describe(
+def describe_tree(
     tree: TreeArrays,
     encoder: TableEncoder,
     classes: Sequence[Any] | None,
@@ -40,8 +40,10 @@ def describe(
     - ``column`` and ``name``; ``rule`` is "threshold" (with ``threshold``; left is below it), "order" (ordered
       categories: ``left`` and ``right`` list them), "categories" (``left`` and ``right`` list those seen in the node)
       or "missing" (missing against observed: missing goes to ``missing_to``, observed to the other side);
-    - ``missing_to``: "left", "right", "third", "both" or "surrogates"; ``larger_side``: "left" or "right";
-      ``left_fraction``: the fraction of a row with a missing value that goes left under "both";
+    - ``missing_to``, how missing values are handled: "left", "right", "third", "both" or "surrogates";
+      ``missing_branch`` and ``unseen_branch``, where missing values and unseen categories go, in the same words;
+      ``larger_side``: "left" or "right", where a row goes if no surrogate decides; ``left_fraction``: the fraction of a
+      row with a missing value that goes left under "both";
     - ``surrogates``: splits of the same form, best first, each with ``below``: the branch that their left side means.
 
     ``left``, ``right`` and ``third`` of a node are node numbers, None if there is no such branch and "ungrown" if it
@@ -51,8 +53,18 @@ def describe(
     """
     names = encoder.feature_names or [f"x{j}" for j in range(len(encoder.columns))]
     columns = [_describe_column(name, learned) for name, learned in zip(names, encoder.columns, strict=True)]
-    values = tree.value if values is None else values
-    nodes = [_describe_node(tree, node, columns, values) for node in range(len(tree.column))]
+    fields = {
+        "depth": tree.depth.tolist(),
+        "rows": tree.rows.tolist(),
+        "weight": tree.weight.tolist(),
+        "loss": tree.loss.tolist(),
+        "value": (tree.value if values is None else values).tolist(),
+        "split": _describe_splits(tree, columns),
+    }
+    for branch in ("left", "right", "third"):
+        children = getattr(tree, branch).tolist()
+        fields[branch] = [n if n >= 0 else "ungrown" if n == UNGROWN else None for n in children]
+    nodes = [dict(zip(fields, node, strict=True)) for node in zip(*fields.values(), strict=True)]
     return {
         "format": 1,
         "task": "regression" if classes is None else "classification",
@@ -63,9 +75,7 @@ def describe(
         "n_grown": n_grown,
         "detached": detached,
         "n_leaves": sum(node["split"] is None for node in nodes),
-        "n_ungrown": sum(
-            node[branch] == "ungrown" for node in nodes for branch in ("left", "right", "third")
-        ),
+        "n_ungrown": sum(fields[branch].count("ungrown") for branch in ("left", "right", "third")),
     }
 
 
@@ -95,54 +105,40 @@ def _describe_column(name: str, learned: ColumnEncoder) -> dict[str, Any]:
     }
 
 
-def _describe_node(
-    tree: TreeArrays, node: int, columns: list[dict[str, Any]], values: NDArray[np.float64]
-) -> dict[str, Any]:
-    return {
-        "depth": int(tree.depth[node]),
-        "rows": int(tree.rows[node]),
-        "weight": float(tree.weight[node]),
-        "loss": float(tree.loss[node]),
-        "value": values[node].tolist(),
-        "split": None if tree.column[node] < 0 else _describe_split(tree, node, columns),
-        "left": _child(tree.left[node]),
-        "right": _child(tree.right[node]),
-        "third": _child(tree.third[node]),
+def _describe_splits(tree: TreeArrays, columns: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
+    """Return the split of each node, None for leaves."""
+    branches = {
+        "missing_to": tree.missing_to,
+        "missing_branch": missing_branch(tree),
+        "unseen_branch": unseen_branch(tree),
+        "larger_side": tree.larger_side,
     }
-
-
-def _child(number: np.int32) -> int | str | None:
-    return int(number) if number >= 0 else "ungrown" if number == UNGROWN else None
-
-
-def _describe_split(tree: TreeArrays, node: int, columns: list[dict[str, Any]]) -> dict[str, Any]:
-    sets = _sets(tree.sets, int(tree.set_begin[node]), int(tree.set_words[node]))
-    split = _describe_rule(int(tree.column[node]), float(tree.threshold[node]), sets, columns)
-    split["missing_to"] = Branch(int(tree.missing_to[node])).word
-    split["larger_side"] = Branch(int(tree.larger_side[node])).word
-    split["left_fraction"] = float(tree.left_fraction[node])
-    surrogates = range(int(tree.surrogate_begin[node]), int(tree.surrogate_begin[node + 1]))
-    split["surrogates"] = [_describe_surrogate(tree, i, columns) for i in surrogates]
-    return split
+    splits: list[dict[str, Any] | None] = [None] * len(tree.column)
+    for node in np.flatnonzero(tree.column >= 0).tolist():
+        sets = _sets(tree.sets, tree.set_begin[node], tree.set_words[node])
+        split = _describe_rule(int(tree.column[node]), float(tree.threshold[node]), sets, columns)
+        split |= {field: Branch(int(array[node])).word for field, array in branches.items()}
+        split["left_fraction"] = float(tree.left_fraction[node])
+        surrogates = range(tree.surrogate_begin[node], tree.surrogate_begin[node + 1])
+        split["surrogates"] = [_describe_surrogate(tree, i, columns) for i in surrogates]
+        splits[node] = split
+    return splits
 
 
 def _describe_surrogate(tree: TreeArrays, i: int, columns: list[dict[str, Any]]) -> dict[str, Any]:
-    sets = _sets(tree.sets, int(tree.surrogate_set_begin[i]), int(tree.surrogate_set_words[i]))
+    sets = _sets(tree.sets, tree.surrogate_set_begin[i], tree.surrogate_set_words[i])
     rule = _describe_rule(int(tree.surrogate_column[i]), float(tree.surrogate_threshold[i]), sets, columns)
     return rule | {"below": Branch(int(tree.surrogate_below[i])).word}
 
 
-def _sets(words: NDArray[np.uint64], begin: int, count: int) -> tuple[list[int], list[int]]:
+def _sets(words: NDArray[np.uint64], begin: Any, count: Any) -> list[list[int]]:
     """Return the numbers of the categories that go left, and of those that go right."""
-    if not count:
-        return [], []
     bits = np.unpackbits(words[begin : begin + 2 * count].view(np.uint8), bitorder="little").reshape(2, -1)
-    left, right = (np.flatnonzero(side).tolist() for side in bits)
-    return left, right
+    return [np.flatnonzero(side).tolist() for side in bits]
 
 
 def _describe_rule(
-    column: int, threshold: float, sets: tuple[list[int], list[int]], columns: list[dict[str, Any]]
+    column: int, threshold: float, sets: list[list[int]], columns: list[dict[str, Any]]
 ) -> dict[str, Any]:
     known = columns[column]
     rule: dict[str, Any] = {"column": column, "name": known["name"]}
@@ -153,16 +149,11 @@ def _describe_rule(
         if not left or not right:
             return rule | {"rule": "missing"}
         return rule | {"rule": "categories", "left": left, "right": right}
-    if known["order"] is not None:
-        first_right = int(np.ceil(threshold))
-        order = known["order"]
-        return rule | {
-            "rule": "order",
-            "threshold": threshold,
-            "left": order[:first_right],
-            "right": order[first_right:],
-        }
-    return rule | {"rule": "threshold", "threshold": threshold}
+    if known["order"] is None:
+        return rule | {"rule": "threshold", "threshold": threshold}
+    order, first_right = known["order"], int(np.ceil(threshold))
+    sides = {"left": order[:first_right], "right": order[first_right:]}
+    return rule | {"rule": "order", "threshold": threshold} | sides
 
 
 def _plain(label: Any) -> Any:

@@ -5,29 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.captions import (
-    NodeText,
-    SplitText,
-    headline,
-    hidden_nodes,
-    notes,
-    omitted_nodes,
-    terms_of,
-)
+from tritree.inspection import captions
+from tritree.inspection.captions import NodeText, SplitText, terms_of
 from tritree.inspection.colours import NodeColours
 from tritree.inspection.formatting import count, width_of
 from tritree.inspection.node_selection import select_nodes
-from tritree.validation import check_int
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tritree.inspection.node_selection import Selection
 
-__all__ = ["MAX_NODES", "draw_dot"]
-
-#: Default maximum number of nodes: Graphviz lays them out in a second or two.
-MAX_NODES = 200
+__all__ = ["tree_to_dot"]
 
 _WIDEST_LINE = 32  # characters of a rule before a line break
 _BETWEEN_PARTS, _BETWEEN_SURROGATES = r"(?<=[,;]) ", r"(?<=: by) |(?<=\),) "  # where breaks are allowed
@@ -40,24 +29,17 @@ _ASIDE = 'shape=plaintext, style="", fontsize=9, fontcolor="#556677", margin="0.
 _UNGROWN = 'style=dashed, fontsize=9, fontcolor="#556677", margin="0.08,0.02", height=0.25, width=0'
 
 
-def draw_dot(
-    tree: dict[str, Any],
-    *,
-    max_depth: int | None = None,
-    max_nodes: int | None = MAX_NODES,
-    digits: int = 4,
+def tree_to_dot(
+    tree: dict[str, Any], *, max_depth: int | None = None, max_nodes: int | None = None, digits: int = 4
 ) -> str:
-    """Return a tree in the DOT language, given its description; the options are those of `draw_text`."""
-    check_int("max_depth", max_depth, 0, or_none="draws every depth")
-    check_int("max_nodes", max_nodes, 1, or_none="draws everything")
-    check_int("digits", digits, 1)
-    return _Graph(tree, int(digits), select_nodes(tree["nodes"], max_depth, max_nodes)).text()
+    """Return a tree in the DOT language, given its description; the options are those of `tree_to_text`."""
+    return _Graph(tree, select_nodes(tree["nodes"], max_depth, max_nodes), digits).text()
 
 
 class _Graph:
     """The statements of one tree; node ``n7`` is number 7 of ``to_dict()["nodes"]``."""
 
-    def __init__(self, tree: dict[str, Any], digits: int, selection: Selection) -> None:
+    def __init__(self, tree: dict[str, Any], selection: Selection, digits: int) -> None:
         self._tree, self._nodes, self._selection = tree, tree["nodes"], selection
         self._splits = SplitText(self._nodes, digits)
         self._values = NodeText(tree, selection.drawn, digits)
@@ -73,14 +55,11 @@ class _Graph:
         return "\n".join(["digraph tree {", *(f"  {line}" for line in lines), "}", ""])
 
     def _title(self) -> list[str]:
-        lines = [headline(self._tree)]
+        lines = [captions.headline(self._tree)]
         if any(self._nodes[number]["third"] is not None for number in self._selection.open):
             lines.append(f"dotted: third branch, {self._terms.third}")
-        return [
-            *lines,
-            *notes(self._tree, self._values, self._splits),
-            *omitted_nodes(self._tree, self._selection),
-        ]
+        lines += captions.notes(self._tree, self._values, self._splits)
+        return lines + captions.omitted_nodes(self._tree, self._selection)
 
     def _node(self, number: int) -> Iterator[str]:
         """Yield the statements of a node: the node, edges to its branches, and notes."""
@@ -90,7 +69,7 @@ class _Graph:
         if split is None:
             return
         if number not in self._selection.open:
-            yield f"{name}_more [{_label([hidden_nodes(self._nodes, number)])}, {_ASIDE}]"
+            yield f"{name}_more [{_label([captions.hidden_nodes(self._nodes, number)])}, {_ASIDE}]"
             yield f"{name} -> {name}_more [style=dashed, arrowhead=none]"
             return
         if split["surrogates"]:
@@ -103,9 +82,8 @@ class _Graph:
 
     def _branch(self, number: int, branch: str, rule: str) -> Iterator[str]:
         node, name, child = self._nodes[number], f"n{number}", f"n{self._nodes[number][branch]}"
-        label = _label(
-            [f" {line} " for line in _broken(rule, _BETWEEN_PARTS)]
-        )  # some space between a rule and its edge
+        # spaces, to keep a rule off its edge
+        label = _label([f" {line} " for line in _broken(rule, _BETWEEN_PARTS)])
         if node[branch] == "ungrown":
             child = f"{name}_{branch}"
             yield f"{child} [{_label([self._values.ungrown(node)])}, {_UNGROWN}]"

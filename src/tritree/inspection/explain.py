@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.captions import WIDEST_LABEL, SplitText, name_of, terms_of
-from tritree.inspection.formatting import as_label, as_name, as_percent, count, number_format, pad, width_of
-from tritree.inspection.rows import ABSENT, MISSING, NEVER_SEEN, OBSERVED
-from tritree.inspection.traversal import other_side
+from tritree.inspection.captions import SplitText, best_class, name_of, next_split, other_side, terms_of
+from tritree.inspection.formatting import align, as_label, as_name, as_percent, count, number_format
+from tritree.inspection.rows import ABSENT, MISSING, OBSERVED, UNSEEN
+from tritree.inspection.traversal import paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.inspection.contributions import Contributions
-    from tritree.inspection.rows import Cell
+    from tritree.inspection.rows import Cell, Rows
     from tritree.inspection.traversal import PathStep
+    from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = ["EnsembleExplanation", "Explanation", "Predictions", "Step", "explain_path", "explain_rows"]
+__all__ = ["EnsembleExplanation", "Explanation", "Step", "explain_contributions", "explain_paths"]
 
-_NOT_IN_NODE = "never seen in this node"
 _MAX_COLUMNS = 20  # columns listed one by one
-_WIDEST_NAME = 30
 
 
 class _Printed:
@@ -37,28 +36,25 @@ class _Printed:
 
     def __str__(self) -> str:
         headline, table, summary = self._report()
-        widths = [max(width_of(line[i]) for line in table) for i in range(len(table[0]))]
-        lines = [
-            "  ".join(pad(cell, widths[i], right=i > 0) for i, cell in enumerate(line)).rstrip()
-            for line in table
-        ]
-        return "\n".join([headline, "", *lines, "", summary])
+        return "\n".join([headline, "", *align(table), "", summary])
 
     def _repr_html_(self) -> str:
         headline, table, summary = self._report()
         cell = '<{0} style="text-align:{1};padding:0.1em 0.8em 0.1em 0;white-space:nowrap">{2}</{0}>'
-        rows = [
-            "".join(
-                cell.format("td" if r else "th", "right" if i else "left", html.escape(text))
-                for i, text in enumerate(line)
-            )
-            for r, line in enumerate(table)
-        ]
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        body = ""
+        for tag, line in zip(["th", *["td"] * len(table)], table, strict=False):
+            first, *others = map(html.escape, line)
+            cells = [cell.format(tag, "left", first), *(cell.format(tag, "right", text) for text in others)]
+            body += f"<tr>{''.join(cells)}</tr>"
         return (
             f'<div style="overflow-x:auto"><p><b>{html.escape(headline)}</b></p>'
             f"<table>{body}</table><p>{html.escape(summary)}</p></div>"
         )
+
+
+def _ranked(contributions: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Return contributions by column, the largest first."""
+    return sorted(contributions.items(), key=lambda item: -abs(item[1]))
 
 
 def _signed(value: float, text_of: Callable[[float], str]) -> str:
@@ -68,7 +64,7 @@ def _signed(value: float, text_of: Callable[[float], str]) -> str:
 
 
 def _value_text(value: Any) -> str:
-    return f"{value:,.6g}" if isinstance(value, float) else as_label(value, WIDEST_LABEL)
+    return f"{value:,.6g}" if isinstance(value, float) else as_label(value)
 
 
 # ------------------------------------------------------------------------------------------------------------ one tree
@@ -152,29 +148,22 @@ class Explanation(_Printed):
             headline = f"predicts {text_of(self.value[0])}"
         else:
             text_of = "{:.1%}".format
-            headline = f"predicts {as_label(self.prediction, WIDEST_LABEL)}, {text_of(self.value[k])}"
-        table = [
-            ["", "rows", name, "contribution"],
-            ["all rows", f"{self.root_rows:,}", text_of(self.base_value[k]), ""],
-        ]
+            headline = f"predicts {as_label(self.prediction)}, {text_of(self.value[k])}"
+        base_value = text_of(self.base_value[k])
+        table = [["", "rows", name, "contribution"], ["all rows", f"{self.root_rows:,}", base_value, ""]]
         for step in self.path:
             part = "" if step.fraction == 1 else f", {as_percent(step.fraction)} of the row"
             contribution = _signed(step.contribution[k], text_of)
             table.append([step.reason + part, f"{step.rows:,}", text_of(step.after[k]), contribution])
-        ranked = sorted(self.contributions.items(), key=lambda item: -abs(item[1][k]))
-        parts = [f", {column} {text}" for column, c in ranked if (text := _signed(c[k], text_of))]
-        return (
-            headline,
-            table,
-            f"{text_of(self.base_value[k])} at the root{''.join(parts)}: {text_of(self.value[k])}",
-        )
+        ranked = _ranked({column: values[k] for column, values in self.contributions.items()})
+        parts = [f", {column} {text}" for column, c in ranked if (text := _signed(c, text_of))]
+        return headline, table, f"{base_value} at the root{''.join(parts)}: {text_of(self.value[k])}"
 
     def _explained(self) -> tuple[int, str]:
         """Return the index of the value that is printed, and its name."""
         if self.classes is None:
             return 0, self.value_name
-        label = as_label(self.prediction, WIDEST_LABEL)
-        return self.classes.index(self.prediction), f"probability of {label}"
+        return self.classes.index(self.prediction), f"probability of {as_label(self.prediction)}"
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the contributions of the columns, from the value of the root to the prediction; return the ``Axes``.
@@ -186,104 +175,80 @@ class Explanation(_Printed):
 
         check_axes(ax)
         k, name = self._explained()
-        found = {column: values[k] for column, values in self.contributions.items() if values[k]}
-        ranked = sorted(found, key=lambda column: -abs(found[column]))
-        named = [(as_name(column, _WIDEST_NAME), found[column]) for column in ranked]
+        ranked = _ranked({column: values[k] for column, values in self.contributions.items() if values[k]})
+        named = [(as_name(column), contribution) for column, contribution in ranked]
         return draw_contributions(named, self.base_value[k], self.value[k], name, "prediction", ax)
 
 
-def explain_path(
+def explain_paths(tree: dict[str, Any], arrays: TreeArrays, rows: Rows) -> list[Explanation]:
+    """Return the explanations of predictions by a tree, given its description, grown as far as the rows need."""
+    splits, of_rows = SplitText(tree["nodes"], digits=4), paths(arrays, rows.columns, rows.n_rows)
+    return [_explain_path(tree, splits, *of_row) for of_row in zip(rows.cells, of_rows, strict=True)]
+
+
+def _explain_path(
     tree: dict[str, Any], splits: SplitText, cells: Sequence[Cell], path: Sequence[PathStep]
 ) -> Explanation:
-    """Return the explanation of a prediction, given the description of the tree and the path of the row."""
-    nodes, classes = tree["nodes"], tree["classes"]
-    steps, ends = [], []
-    for step in path:
-        child = nodes[step.node if step.to is None else step.to]
-        if step.to is None or child["split"] is None:
-            ends.append((step.fraction, child["value"]))
-        steps.append(_step(step, nodes, splits, cells, tree["columns"]))
-    if not path:
-        ends.append((1.0, nodes[0]["value"]))
-    value = tuple(fsum(fraction * end[k] for fraction, end in ends) for k in range(len(nodes[0]["value"])))
-    best = max(range(len(value)), key=value.__getitem__)
+    nodes, classes, root = tree["nodes"], tree["classes"], tree["nodes"][0]
+    steps, ends = [], [] if path else [(1.0, root["value"])]
+    terms: dict[str, list[tuple[float, ...]]] = {}
+    for taken in path:
+        node = nodes[taken.node]
+        child = node if taken.to is None else nodes[taken.to]
+        if taken.to is None or child["split"] is None:
+            ends.append((taken.fraction, child["value"]))
+        cell, reason = cells[node["split"]["column"]], _reason(taken, nodes, splits, cells)
+        step = Step(
+            node=taken.node,
+            to=taken.to,
+            column=node["split"]["name"],
+            state=cell.state,
+            value=cell.value,
+            branch=taken.branch,
+            reason=reason + ", not grown: the node predicts" * (taken.to is None),
+            decided_by=tree["columns"][taken.decided_by]["name"],
+            fraction=taken.fraction,
+            rows=child["rows"],
+            before=tuple(node["value"]),
+            after=tuple(child["value"]),
+        )
+        steps.append(step)
+        terms.setdefault(step.decided_by, []).append(step.contribution)
+    value = tuple(fsum(fraction * end[k] for fraction, end in ends) for k in range(len(root["value"])))
     return Explanation(
-        prediction=value[0] if classes is None else classes[best],
+        prediction=value[0] if classes is None else classes[best_class({"value": value})],
         value=value,
-        base_value=tuple(nodes[0]["value"]),
-        root_rows=nodes[0]["rows"],
+        base_value=tuple(root["value"]),
+        root_rows=root["rows"],
         path=tuple(steps),
-        contributions=_contributions(steps),
+        contributions={c: tuple(map(fsum, zip(*found, strict=True))) for c, found in terms.items()},
         classes=None if classes is None else tuple(classes),
         value_name=terms_of(tree).value,
     )
 
 
-def _step(
-    step: PathStep,
-    nodes: Sequence[dict[str, Any]],
-    splits: SplitText,
-    cells: Sequence[Cell],
-    columns: Sequence[dict[str, Any]],
-) -> Step:
-    node = nodes[step.node]
-    child = node if step.to is None else nodes[step.to]
-    cell = cells[node["split"]["column"]]
-    reason = _reason(step, node, nodes, splits, cells)
-    if step.to is None:
-        reason += ", not grown: the node predicts"
-    return Step(
-        node=step.node,
-        to=step.to,
-        column=node["split"]["name"],
-        state=cell.state,
-        value=cell.value,
-        branch=step.branch,
-        reason=reason,
-        decided_by=columns[step.decided_by]["name"],
-        fraction=step.fraction,
-        rows=child["rows"],
-        before=tuple(node["value"]),
-        after=tuple(child["value"]),
-    )
-
-
-def _contributions(steps: Sequence[Step]) -> dict[str, tuple[float, ...]]:
-    terms: dict[str, list[tuple[float, ...]]] = {}
-    for step in steps:
-        terms.setdefault(step.decided_by, []).append(step.contribution)
-    return {column: tuple(map(fsum, zip(*found, strict=True))) for column, found in terms.items()}
-
-
-def _reason(
-    step: PathStep,
-    node: Mapping[str, Any],
-    nodes: Sequence[dict[str, Any]],
-    splits: SplitText,
-    cells: Sequence[Cell],
-) -> str:
+def _reason(step: PathStep, nodes: Sequence[dict[str, Any]], splits: SplitText, cells: Sequence[Cell]) -> str:
     """Return why a row takes a branch, in words."""
-    split, side = node["split"], step.branch
+    node, side = nodes[step.node], step.branch
+    split = node["split"]
     cell = cells[split["column"]]
     if not step.lacks_value:
         return f"{_observed(split, cell)} {_condition(splits, split, side)}"
-    state = _NOT_IN_NODE if cell.state == OBSERVED else cell.state
+    state = "unseen in this node" if cell.state == OBSERVED else cell.state
     lacking = f"{name_of(split)} is missing" if state == MISSING else f"{_observed(split, cell)}, {state}"
-    if split["missing_to"] == "third":
-        return f"{lacking}: third branch{_next_split(node, nodes)}"
+    if side == "third":
+        return f"{lacking}: third branch{next_split(node, nodes)}"
     if split["missing_to"] == "both":
         fraction = split["left_fraction"] if side == "left" else 1 - split["left_fraction"]
         return f"{lacking}: {side} with {as_percent(fraction)} ({_condition(splits, split, side)})"
-    if split["missing_to"] == "surrogates":
-        if step.decided_by == split["column"]:
-            return f"{lacking}, and no surrogate is observed: {side}, the larger child"
+    if step.decided_by != split["column"]:
         surrogate = next(s for s in split["surrogates"] if s["column"] == step.decided_by)
         is_reversed = surrogate["rule"] != "categories" and surrogate["below"] == "right"
         condition = _condition(splits, surrogate, other_side(side) if is_reversed else side)
         return f"{lacking}: {side} by surrogate {_observed(surrogate, cells[step.decided_by])} {condition}"
-    if cell.is_missing:
-        return f"{lacking}: {side}, the default direction"
-    return f"{lacking}: {side}, the larger child"
+    if split["missing_to"] == "surrogates":
+        return f"{lacking}, and no surrogate is observed: {side}, the larger child"
+    return f"{lacking}: {side}, the {'default direction' if cell.is_missing else 'larger child'}"
 
 
 def _condition(splits: SplitText, split: dict[str, Any], side: str) -> str:
@@ -292,17 +257,8 @@ def _condition(splits: SplitText, split: dict[str, Any], side: str) -> str:
 
 def _observed(split: dict[str, Any], cell: Cell) -> str:
     """Return a column with the row's value, where there is one and the split compares it."""
-    name = name_of(split)
-    return (
-        name if cell.state == ABSENT or split["rule"] == "missing" else f"{name} = {_value_text(cell.value)}"
-    )
-
-
-def _next_split(node: Mapping[str, Any], nodes: Sequence[dict[str, Any]]) -> str:
-    if not isinstance(node["third"], int):
-        return ""  # not grown
-    split = nodes[node["third"]]["split"]
-    return ", no further split" if split is None else f", then {name_of(split)}"
+    has_value = cell.state != ABSENT and split["rule"] != "missing"
+    return f"{name_of(split)} = {_value_text(cell.value)}" if has_value else name_of(split)
 
 
 # ---------------------------------------------------------------------------------------------------------- many trees
@@ -325,7 +281,7 @@ class EnsembleExplanation(_Printed):
         Of boosting the sum over trees: what ``decision_function`` returns for the class (its negative for the first of
         two classes), or in regression the prediction, or its logarithm if the loss is "poisson" or "gamma". Of a
         forest the mean over trees: the predicted number, or the probability of the class.
-    output : float
+    predicted_value : float
         The predicted number, or the probability of the explained class.
     base_value : float
         Sum or mean of the values of the roots: the same for every row.
@@ -336,7 +292,7 @@ class EnsembleExplanation(_Printed):
     rounding : float
         Rounding error of the sum over trees, about 1e-16 of the numbers involved.
     states : dict
-        The state of the row's value by column: "observed", "missing", "column absent" or "never seen in training".
+        The state of the row's value by column: "observed", "missing", "column absent" or "unseen in training".
     values : dict
         The row's value by column; None if it is not observed.
     n_trees_used : dict
@@ -348,7 +304,7 @@ class EnsembleExplanation(_Printed):
     value_name : str
         What the value is, in words.
     std : float
-        Standard deviation of the value given the observed columns, where the output depends on it: in boosting with
+        Standard deviation of the value given the observed columns, where the prediction depends on it: in boosting with
         classes, counts or positive targets. The larger it is, the nearer is a probability to those of all rows. 0 if
         nothing is missing, or if it makes no difference.
     """
@@ -356,7 +312,7 @@ class EnsembleExplanation(_Printed):
     prediction: Any
     explained_class: Any
     value: float
-    output: float
+    predicted_value: float
     base_value: float
     contributions: dict[str, float]
     rounding: float
@@ -369,7 +325,7 @@ class EnsembleExplanation(_Printed):
     std: float = 0.0
 
     @property
-    def missing(self) -> dict[str, float]:
+    def missing_contributions(self) -> dict[str, float]:
         """Contributions of the columns that are missing in the row."""
         return {name: c for name, c in self.contributions.items() if self.states[name] in (MISSING, ABSENT)}
 
@@ -386,92 +342,81 @@ class EnsembleExplanation(_Printed):
         from tritree.inspection.plots import draw_contributions
 
         check_axes(ax)
-        listed, rest = self._ranked()
-        bars = [(self._named(name), contribution) for name, contribution in listed if contribution]
-        if rest:
-            bars.append((count(len(rest), "other column"), sum(rest.values())))
+        ranked = _ranked(self.contributions)
+        bars = [
+            (self._named(name), contribution) for name, contribution in ranked[:_MAX_COLUMNS] if contribution
+        ]
+        if rest := ranked[_MAX_COLUMNS:]:
+            bars.append((count(len(rest), "other column"), sum(contribution for _, contribution in rest)))
         end = f"{self.aggregation} over trees"
         return draw_contributions(bars, self.base_value, self.value, self.value_name, end, ax)
 
-    def _ranked(self) -> tuple[list[tuple[str, float]], dict[str, float]]:
-        """Return the columns with the largest contributions, and the others."""
-        ranked = sorted(self.contributions.items(), key=lambda item: -abs(item[1]))
-        return ranked[:_MAX_COLUMNS], dict(ranked[_MAX_COLUMNS:])
-
     def _named(self, name: str) -> str:
         """Return a column with the row's value."""
-        shown, state = as_name(name, _WIDEST_NAME), self.states[name]
+        shown, state = as_name(name), self.states[name]
         if state == MISSING:
             return f"{shown} is missing"
         if state == ABSENT:
             return f"{shown}, {ABSENT}"
-        never_seen = f", {NEVER_SEEN}" if state == NEVER_SEEN else ""
-        return f"{shown} = {_value_text(self.values[name])}{never_seen}"
+        return f"{shown} = {_value_text(self.values[name])}" + f", {UNSEEN}" * (state == UNSEEN)
 
     def _report(self) -> tuple[str, list[list[str]], str]:
-        listed, rest = self._ranked()
+        ranked = _ranked(self.contributions)
         is_probability = self.explained_class is not None and self.aggregation == "mean"
         numbers = [self.base_value, self.value, *self.contributions.values()]
         text_of = "{:.1%}".format if is_probability else number_format(numbers, 4)
         table = [["", "trees", "contribution"], ["all rows", f"{self.n_trees:,}", text_of(self.base_value)]]
-        for name, contribution in listed:
+        for name, contribution in ranked[:_MAX_COLUMNS]:
             table.append([self._named(name), f"{self.n_trees_used[name]:,}", _signed(contribution, text_of)])
-        if rest:
-            table.append([f"… {count(len(rest), 'more column')}", "", _signed(sum(rest.values()), text_of)])
+        if rest := ranked[_MAX_COLUMNS:]:
+            total = sum(contribution for _, contribution in rest)
+            table.append([f"… {count(len(rest), 'more column')}", "", _signed(total, text_of)])
+        is_value = self.predicted_value == self.value
         if self.explained_class is not None:
-            output = f"{self.output:.1%}"
-        elif self.output == self.value:
-            output = text_of(self.value)
+            predicted = f"{self.predicted_value:.1%}"
         else:
-            output = number_format([self.output], 4)(self.output)
-        meaning = "" if self.output == self.value else f": {output}"
+            predicted = (text_of if is_value else number_format([self.predicted_value], 4))(
+                self.predicted_value
+            )
         std = f" ± {text_of(self.std)}" if self.std else ""
-        return self._headline(output), table, f"{self.value_name} {text_of(self.value)}{std}{meaning}"
+        meaning = "" if is_value else f": {predicted}"
+        return self._headline(predicted), table, f"{self.value_name} {text_of(self.value)}{std}{meaning}"
 
-    def _headline(self, output: str) -> str:
+    def _headline(self, predicted: str) -> str:
         if self.explained_class is None:
-            return f"predicts {output}"
-        label = as_label(self.prediction, WIDEST_LABEL)
+            return f"predicts {predicted}"
+        label = as_label(self.prediction)
         if self.explained_class == self.prediction:
-            return f"predicts {label}, {output}"
-        return f"predicts {label}; probability of {as_label(self.explained_class, WIDEST_LABEL)}: {output}"
+            return f"predicts {label}, {predicted}"
+        return f"predicts {label}; probability of {as_label(self.explained_class)}: {predicted}"
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """Predictions of rows, and which output is explained."""
-
-    #: The classes; None in regression.
-    classes: list[Any] | None
-    #: The predicted numbers or classes.
-    predictions: Sequence[Any]
-    #: The predicted numbers, or the probabilities of all classes, one column each.
-    outputs: NDArray[np.float64]
-    #: The number of the class that is explained, 0 in regression.
-    chosen: NDArray[np.intp]
-
-
-def explain_rows(
+def explain_contributions(
     contributions: Contributions,
     cells: Sequence[Sequence[Cell]],
     names: Sequence[str],
-    predictions: Predictions,
+    classes: Sequence[Any] | None,
+    values: NDArray[np.float64],
+    chosen: NDArray[np.intp],
     *,
     n_trees: int,
     aggregation: str,
     value_names: Sequence[str],
-    std: NDArray[np.float64] | None = None,
 ) -> list[EnsembleExplanation]:
-    """Return the explanations of rows; ``value_names`` are the names of the sums or means, one per class."""
+    """Return the explanations of rows.
+
+    ``values`` are the predicted numbers, or the probabilities of all classes; ``chosen`` is the number of the class
+    that is explained; ``value_names`` are the names of the sums or means, one per class.
+    """
     found = []
-    for row, k in enumerate(predictions.chosen.tolist()):
+    for row, k in enumerate(chosen.tolist()):
         used = contributions.n_trees_used[row].nonzero()[0].tolist()
         found.append(
             EnsembleExplanation(
-                prediction=predictions.predictions[row],
-                explained_class=None if predictions.classes is None else predictions.classes[k],
+                prediction=float(values[row, 0]) if classes is None else classes[values[row].argmax()],
+                explained_class=None if classes is None else classes[k],
                 value=float(contributions.total[row]),
-                output=float(predictions.outputs[row, k]),
+                predicted_value=float(values[row, k]),
                 base_value=float(contributions.base_value[row]),
                 contributions={names[j]: float(contributions.by_column[row, j]) for j in used},
                 rounding=float(contributions.rounding[row]),
@@ -481,7 +426,7 @@ def explain_rows(
                 n_trees=n_trees,
                 aggregation=aggregation,
                 value_name=value_names[k],
-                std=0.0 if std is None else float(std[row]),
+                std=float(contributions.std[row]),
             )
         )
     return found

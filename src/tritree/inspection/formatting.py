@@ -10,10 +10,11 @@ from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 __all__ = [
     "ThresholdFormat",
+    "align",
     "as_label",
     "as_name",
     "as_percent",
@@ -164,7 +165,7 @@ def count(n: int, singular: str, plural: str | None = None) -> str:
 _LIKE_MISSING = {"nan", "na", "n/a", "<na>", "nat", "none", "null", "missing", "observed"}
 
 
-def as_label(value: Any, width: int) -> str:
+def as_label(value: Any, width: int = 20) -> str:
     """Return a category or class, at most `width` wide, quoted if it could be mistaken for something else."""
     text = str(value)
     odd = (
@@ -177,7 +178,7 @@ def as_label(value: Any, width: int) -> str:
     return _quoted(text, width) if odd else shorten(text, width)
 
 
-def as_name(value: Any, width: int) -> str:
+def as_name(value: Any, width: int = 30) -> str:
     """Return the name of a column, at most `width` wide, quoted if part of it would be invisible."""
     text = str(value)
     return _quoted(text, width) if _is_odd(text) else shorten(text, width)
@@ -231,3 +232,13 @@ def shorten(text: str, width: int) -> str:
         if taken >= width:
             return text[:i] + "…"
     return text
+
+
+def align(table: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table: its first column aligned to the left, the others to the right."""
+    widths = [max(map(width_of, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for first, *others in table:
+        cells = [pad(cell, width, right=True) for cell, width in zip(others, widths[1:], strict=True)]
+        lines.append("  ".join([pad(first, widths[0]), *cells]).rstrip())
+    return lines

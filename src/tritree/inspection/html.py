@@ -7,78 +7,68 @@ import hashlib
 import html
 import json
 from dataclasses import asdict
+from importlib.metadata import version
 from importlib.resources import files
 from itertools import pairwise
 from math import isfinite
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.captions import WIDEST_LABEL, NodeText, SplitText, best_class, headline, terms_of
+from tritree.inspection.captions import NodeText, SplitText, best_class, headline, terms_of
 from tritree.inspection.colours import PAGE_COLOURS, NodeColours
 from tritree.inspection.formatting import as_label, as_name, number_format
-from tritree.inspection.rows import NEVER_SEEN
-from tritree.inspection.text import draw_text
+from tritree.inspection.rows import UNSEEN
+from tritree.inspection.text import tree_to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from tritree.inspection.rows import Cell
 
-__all__ = [
-    "MAX_NODES",
-    "MAX_ROWS",
-    "NOTEBOOK_NODES",
-    "draw_html",
-    "in_frame",
-    "name_rows",
-    "page_data",
-    "policy_hash",
-]
+__all__ = ["MAX_ROWS", "NOTEBOOK_NODES", "in_frame", "name_rows", "policy_hash", "tree_to_html"]
 
-#: Default maximum number of nodes.
-MAX_NODES = 2_000
 #: Maximum number of nodes in a notebook, which stores every output.
 NOTEBOOK_NODES = 300
 #: Maximum number of rows to start from.
 MAX_ROWS = 1_000
 
+# in the order in which they use each other
 _SCRIPTS = (
-    "traversal.js",
-    "layout.js",
-    "drawing.js",
-    "panel.js",
-    "folding.js",
-    "card.js",
-    "search.js",
-    "keyboard.js",
-    "pointer.js",
-    "main.js",
+    "traversal",
+    "layout",
+    "drawing",
+    "panel",
+    "folding",
+    "card",
+    "search",
+    "keyboard",
+    "pointer",
+    "main",
 )
 _FRAME_HEIGHT = 480  # pixels in a notebook
-_NEVER_SEEN = -2  # a category that was not seen in training
+_UNSEEN = -2  # a category unseen in training, as the page has it
 _DIGITS = 4
 _LINES = 200  # of the text shown without scripts
 
 
-def draw_html(
+def tree_to_html(
     tree: dict[str, Any],
     numbers: Sequence[int],
     *,
     rows: Sequence[tuple[str, Sequence[Cell]]] = (),
     loss: str,
-    version: str,
     compact: bool = False,
 ) -> str:
-    """Return a description of `describe` as a page with some of its nodes, the root first, a child after its parent."""
-    data = page_data(tree, numbers, rows, loss)
+    """Return a tree as a page, given its description and the nodes to show: the root first, parents before children."""
+    data = _page_data(tree, numbers, rows, loss)
     folder = files("tritree.inspection") / "page"
-    script = "".join((folder / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    script = "".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
     style = Template((folder / "page.css").read_text(encoding="utf-8")).substitute(PAGE_COLOURS)
     return Template((folder / "page.html").read_text(encoding="utf-8")).substitute(
         title=html.escape(data["title"]),
-        text=html.escape(draw_text(tree, max_nodes=_LINES)),
-        version=html.escape(version),
+        text=html.escape(tree_to_text(tree, max_nodes=_LINES)),
+        version=html.escape(version("tritree")),
         form="compact" if compact else "whole",
         style=style,
         style_hash=policy_hash(style),
@@ -119,52 +109,48 @@ def _inlined(data: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def page_data(
+def _page_data(
     tree: dict[str, Any], numbers: Sequence[int], rows: Sequence[tuple[str, Sequence[Cell]]], loss: str
 ) -> dict[str, Any]:
     """Return the data of the page: the nodes, numbered by their place in it, and the rows to start from."""
-    columns = [_Column(column, j) for j, column in enumerate(tree["columns"])]
-    nodes = _PageNodes(tree, numbers, columns)
-    described = nodes.described()
-    edges, values = tree.get("edges"), [tree["nodes"][number]["value"][0] for number in numbers]
-    text_of = number_format(values, _DIGITS)
-    for column in columns:
-        column.set_range(described, [cells[column.number] for _, cells in rows])
+    columns = [_Column(column) for column in tree["columns"]]
+    drawn, classes, edges = [tree["nodes"][number] for number in numbers], tree["classes"], tree.get("edges")
+    splits = [node["split"] for node in drawn if node["split"] is not None]
+    # of each column, in the order of their first use
+    uses: dict[int, list[dict[str, Any]]] = {}
+    for split in splits:
+        for use in (split, *split["surrogates"]):
+            uses.setdefault(use["column"], []).append(use)
+    for j, used_by in uses.items():
+        columns[j].set_range(used_by, [cells[j] for _, cells in rows])
+    colours, text_of = NodeColours(tree, drawn), number_format([node["value"][0] for node in drawn], _DIGITS)
     return {
         "title": headline(tree),
         "missing": tree["missing"],
         "terms": asdict(terms_of(tree)),
         "loss": loss.replace("_", " "),
-        "classes": None
-        if tree["classes"] is None
-        else [as_label(label, WIDEST_LABEL) for label in tree["classes"]],
-        "colours": nodes.class_colours(),
+        "classes": None if classes is None else [as_label(label) for label in classes],
+        "colours": None if classes is None else [colours.of_class(k) for k in range(len(classes))],
         "detached": tree["detached"],
         "ends": [text_of(edges[0]), text_of(edges[-1])] if edges else None,
         "columns": [column.described() for column in columns],
-        "used": nodes.used_columns(),
-        "typical": [column.typical for column in columns],
+        "used": list(uses),
         "rows": [
-            {
-                "name": name,
-                "cells": [column.cell(cell) for column, cell in zip(columns, cells, strict=True)],
-            }
+            {"name": name, "cells": [c.cell(cell) for c, cell in zip(columns, cells, strict=True)]}
             for name, cells in rows
         ],
-        "nodes": described,
+        "nodes": _page_nodes(tree, numbers, columns, colours),
     }
 
 
 class _Column:
     """A column of the page: how its values are entered, and a typical value to start from."""
 
-    def __init__(self, column: dict[str, Any], number: int) -> None:
-        self.number = number
+    def __init__(self, column: dict[str, Any]) -> None:
         self.name = str(column["name"])
-        self.labels = column["order"] if column["order"] is not None else column["categories"]
-        self.kind = (
-            "order" if column["order"] is not None else "numeric" if self.labels is None else "categories"
-        )
+        is_ordered = column["order"] is not None
+        self.labels = column["order"] if is_ordered else column["categories"]
+        self.kind = "order" if is_ordered else "numeric" if self.labels is None else "categories"
         self._places = {label: place for place, label in enumerate(self.labels or ())}
         self.typical: float | None = None
         self._span: list[float] | None = None
@@ -173,17 +159,18 @@ class _Column:
         """Return the positions of categories."""
         return [self._places[label] for label in labels]
 
-    def set_range(self, nodes: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> None:
+    def set_range(self, splits: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> None:
         """Take a typical value from the splits, in the middle of the thresholds, and the range of a slider."""
-        splits = [node["split"] for node in nodes if node["split"] is not None]
-        splits += [surrogate for split in splits for surrogate in split["surrogates"]]
-        mine = [split for split in splits if split["column"] == self.number and split["rule"] != "missing"]
-        if not mine:
+        splits = [split for split in splits if split["rule"] != "missing"]
+        if not splits:
             return
         if self.kind == "categories":
-            self.typical = mine[0][mine[0].get("larger_side", "left")][0]
+            split = next(
+                (split for split in splits if "larger_side" in split), splits[0] | {"larger_side": "left"}
+            )
+            self.typical = self._places[split[split["larger_side"]][0]]
             return
-        thresholds = sorted({split["threshold"] for split in mine})
+        thresholds = sorted({split["threshold"] for split in splits})
         middle = thresholds[len(thresholds) // 2]
         margin = _margin(thresholds)
         self.typical = _rounded(middle, margin) if self.labels is None else int(middle)
@@ -199,7 +186,7 @@ class _Column:
         """Return the column as the page reads it; ``range`` is that of a slider."""
         return {
             "name": self.name,
-            "shown": as_name(self.name, 30),
+            "shown": as_name(self.name),
             "kind": self.kind,
             "labels": None if self.labels is None else [str(label) for label in self.labels],
             "range": self._span,
@@ -208,8 +195,8 @@ class _Column:
 
     def cell(self, cell: Cell) -> float | None:
         """Return the value of a row as the page reads it."""
-        if cell.state == NEVER_SEEN:
-            return _NEVER_SEEN
+        if cell.state == UNSEEN:
+            return _UNSEEN
         if self.kind == "categories":
             return self._places.get(cell.value)
         return cell.number
@@ -232,86 +219,49 @@ def _rounded(value: float, margin: float) -> float:
     return value
 
 
-class _PageNodes:
-    """The nodes of the page, numbered by their place in it."""
-
-    def __init__(self, tree: dict[str, Any], numbers: Sequence[int], columns: Sequence[_Column]) -> None:
-        self._tree = tree
-        self._numbers = numbers
-        self._columns = columns
-        self._places = {number: place for place, number in enumerate(numbers)}
-        self._splits = SplitText(tree["nodes"], _DIGITS)
-        self._values = NodeText(tree, list(numbers), _DIGITS)
-        self._colours = NodeColours(tree, [tree["nodes"][number] for number in numbers])
-
-    def described(self) -> list[dict[str, Any]]:
-        return [self._node(number) for number in self._numbers]
-
-    def class_colours(self) -> list[str] | None:
-        """Return the colour of each class; None in regression."""
-        classes = self._tree["classes"]
-        return None if classes is None else [self._colours.of_class(k) for k in range(len(classes))]
-
-    def used_columns(self) -> list[int]:
-        """Return the columns that splits and surrogates use, in the order of their first use."""
-        found: dict[int, None] = {}
-        for number in self._numbers:
-            split = self._tree["nodes"][number]["split"]
-            if split is not None:
-                found |= dict.fromkeys([split["column"], *(s["column"] for s in split["surrogates"])])
-        return list(found)
-
-    def _node(self, number: int) -> dict[str, Any]:
-        node = self._tree["nodes"][number]
-        kept = {key: node[key] for key in ("depth", "rows", "weight", "loss", "value") if key in node}
-        page: dict[str, Any] = kept | {"name": str(number), "shown": self._shown(node), "split": None}
-        page["strength"] = round(self._colours.strength(node), 2)
-        page |= {
-            key: None for key in ("weight", "loss") if key in node and not isfinite(node[key])
-        }  # JSON has no number for it
-        page |= {branch: self._child(node[branch]) for branch in ("left", "right", "third")}
+def _page_nodes(
+    tree: dict[str, Any], numbers: Sequence[int], columns: Sequence[_Column], colours: NodeColours
+) -> list[dict[str, Any]]:
+    """Return the nodes of the page, with their texts."""
+    splits, values = SplitText(tree["nodes"], _DIGITS), NodeText(tree, list(numbers), _DIGITS)
+    places: dict[Any, Any] = {number: place for place, number in enumerate(numbers)}
+    places |= {None: None, "ungrown": "ungrown"}
+    nodes = []
+    for number in numbers:
+        node = tree["nodes"][number]
+        page = {key: node[key] for key in ("depth", "rows", "weight", "loss", "value") if key in node}
+        # JSON has no infinite numbers
+        page |= {key: None for key in ("weight", "loss") if key in node and not isfinite(node[key])}
+        page |= {branch: places.get(node[branch], "left out") for branch in ("left", "right", "third")}
+        best = f"{values.best(node)} {node['value'][best_class(node)]:.1%}" if tree["classes"] else ""
+        page |= {"name": str(number), "shown": best or values.mean(node), "split": None}
+        page["strength"] = round(colours.strength(node), 2)
         if node.get("distribution"):
             page["distribution"] = [round(fraction, 4) for fraction in node["distribution"]]
-        if node["split"] is not None:
-            page["split"] = self._split(node["split"])
-            page["rules"] = dict(self._splits.branches(node))
-            page["conditions"] = dict(zip(("left", "right"), self._splits.sides(node["split"]), strict=True))
-            page["full"] = dict(self._in_full(node["split"]))
-            if node["split"]["surrogates"]:
-                page["surrogates"] = self._splits.surrogates(node["split"])
-        return page
+        if (split := node["split"]) is not None:
+            page["split"] = _page_split(split, columns)
+            page["rules"] = dict(splits.branches(node))
+            page["conditions"] = dict(zip(("left", "right"), splits.sides(split), strict=True))
+            page["full"] = _in_full(split, splits)
+            if split["surrogates"]:
+                page["surrogates"] = splits.surrogates(split)
+        nodes.append(page)
+    return nodes
 
-    def _shown(self, node: dict[str, Any]) -> str:
-        if self._tree["classes"] is None:
-            return self._values.mean(node)
-        return f"{self._values.best(node)} {node['value'][best_class(node)]:.1%}"
 
-    def _child(self, child: int | str | None) -> int | str | None:
-        return self._places.get(child, "left out") if isinstance(child, int) else child
+def _page_split(split: dict[str, Any], columns: Sequence[_Column]) -> dict[str, Any]:
+    """Return a split as the page reads it: categories by number, no names."""
+    page = {key: value for key, value in split.items() if key not in ("name", "left", "right")}
+    if split["rule"] == "categories":
+        page |= {side: columns[split["column"]].places(split[side]) for side in ("left", "right")}
+    if "surrogates" in split:
+        page["surrogates"] = [_page_split(surrogate, columns) for surrogate in split["surrogates"]]
+    return page
 
-    def _split(self, split: dict[str, Any]) -> dict[str, Any]:
-        fields = (
-            "column",
-            "rule",
-            "missing_to",
-            "larger_side",
-            "left_fraction",
-            "threshold",
-            "below",
-            "gain",
-        )
-        page = {key: split[key] for key in fields if key in split}
-        if split["rule"] == "categories":
-            column = self._columns[split["column"]]
-            page |= {side: column.places(split[side]) for side in ("left", "right")}
-        if "surrogates" in split:
-            page["surrogates"] = [self._split(surrogate) for surrogate in split["surrogates"]]
-        return page
 
-    def _in_full(self, split: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield the conditions of both sides, with every category."""
-        name, conditions = str(split["name"]), self._splits.conditions(split)
-        for side, condition in zip(("left", "right"), conditions, strict=True):
-            if split["rule"] == "categories":
-                condition = "is " + ", ".join(str(label) for label in split[side])
-            yield side, f"{name} {condition}"
+def _in_full(split: dict[str, Any], splits: SplitText) -> dict[str, str]:
+    """Return the conditions of both sides, with every category."""
+    conditions = dict(zip(("left", "right"), splits.conditions(split), strict=True))
+    if split["rule"] == "categories":
+        conditions = {side: f"is {', '.join(map(str, split[side]))}" for side in conditions}
+    return {side: f"{split['name']} {condition}" for side, condition in conditions.items()}

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MAX_NODES", "Item", "Place", "arrange"]
-
-#: Default maximum number of nodes: those of a binary tree of depth 4, which fit on a screen.
-MAX_NODES = 31
+__all__ = ["Item", "Place", "arrange"]
 
 # The extent of a block: its leftmost and rightmost point per level, its top level first.
 _Outline = list[tuple[float, float]]

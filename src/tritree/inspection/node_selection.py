@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
+from tritree.validation import check_int
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -26,6 +28,8 @@ class Selection:
 
 def select_nodes(nodes: list[dict[str, Any]], max_depth: int | None, max_nodes: int | None) -> Selection:
     """Return the nodes nearest to the root, with all branches of a node or none; a third branch is one step away."""
+    check_int("max_depth", max_depth, 0, or_none="draws every depth")
+    check_int("max_nodes", max_nodes, 1, or_none="draws everything")
     selection = Selection([0], set(), set())
     queue = deque([0])
     while queue:

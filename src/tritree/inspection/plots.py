@@ -16,7 +16,6 @@ __all__ = ["draw_contributions", "draw_importance"]
 
 # distinguishable with colour blindness, on white and on black
 _UP, _DOWN, _NEUTRAL = "#4477aa", "#cc6677", "#888888"
-_WIDEST_NAME = 30
 _LINE = 0.3  # inches per column
 
 
@@ -65,7 +64,7 @@ def draw_importance(names: Sequence[str], importances: Sequence[float], ax: Any,
     ax.set_axisbelow(True)  # below: a grid, if the style has one
     bars = ax.barh(range(len(drawn)), fractions, height=0.6, color=_UP)
     ax.bar_label(bars, [as_percent(fraction) for fraction in fractions], padding=4)
-    shown = [as_name(names[column], _WIDEST_NAME) for column in drawn]
+    shown = [as_name(names[column]) for column in drawn]
     ax.set_yticks(range(len(drawn)), shown, parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(len(drawn), 1) - 0.4, -0.6)

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from tritree.columns import TypedColumn
     from tritree.encoder import ColumnEncoder, TableEncoder
 
-__all__ = ["ABSENT", "MISSING", "NEVER_SEEN", "OBSERVED", "Cell", "Rows", "read_rows"]
+__all__ = ["ABSENT", "MISSING", "OBSERVED", "UNSEEN", "Cell", "Rows", "read_rows"]
 
 #: States of a cell.
-OBSERVED, MISSING, ABSENT, NEVER_SEEN = "observed", "missing", "column absent", "never seen in training"
+OBSERVED, MISSING, ABSENT, UNSEEN = "observed", "missing", "column absent", "unseen in training"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A value of a row."""
 
-    #: "observed", "missing", "column absent" or "never seen in training".
+    #: "observed", "missing", "column absent" or "unseen in training".
     state: str
     #: The value as the user knows it; None if it is not observed.
     value: Any = None
@@ -77,5 +77,5 @@ def _cells(
         elif learned.categories is None:
             cells.append(Cell(OBSERVED, learned.value(column, row), float(value)))
         else:
-            cells.append(Cell(OBSERVED if value >= 0 else NEVER_SEEN, learned.value(column, row)))
+            cells.append(Cell(OBSERVED if value >= 0 else UNSEEN, learned.value(column, row)))
     return cells

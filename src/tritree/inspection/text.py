@@ -7,29 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.inspection.captions import (
-    NodeText,
-    SplitText,
-    headline,
-    hidden_nodes,
-    is_boosted,
-    notes,
-    omitted_nodes,
-    terms_of,
-)
-from tritree.inspection.formatting import as_name, as_percent, count, pad, width_of
+from tritree.inspection import captions
+from tritree.inspection.captions import NodeText, SplitText, is_boosted, terms_of
+from tritree.inspection.formatting import align, as_name, as_percent, count, pad, width_of
 from tritree.inspection.node_selection import Selection, select_nodes
-from tritree.validation import check_int
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = ["MAX_NODES", "draw_summary", "draw_text"]
+__all__ = ["summary_to_text", "tree_to_text"]
 
-#: Default maximum number of nodes.
-MAX_NODES = 1_000
 _MAX_COLUMNS = 10  # of a summary
 
 
@@ -42,38 +31,28 @@ class _Line:
     note: str = ""
 
 
-def draw_text(
-    tree: dict[str, Any],
-    *,
-    max_depth: int | None = None,
-    max_nodes: int | None = MAX_NODES,
-    digits: int = 4,
+def tree_to_text(
+    tree: dict[str, Any], *, max_depth: int | None = None, max_nodes: int | None = None, digits: int = 4
 ) -> str:
-    """Return the text of a tree, given its description by `describe`.
+    """Return a tree as text, given its description.
 
-    Nodes down to ``max_depth`` are drawn, and at most ``max_nodes``, those nearest to the root; None draws everything.
-    Values have ``digits`` significant digits; for thresholds see `ThresholdFormat`.
+    Nodes down to ``max_depth`` are shown, and at most ``max_nodes``, those nearest to the root; None shows everything.
     """
-    check_int("max_depth", max_depth, 0, or_none="draws every depth")
-    check_int("max_nodes", max_nodes, 1, or_none="draws everything")
-    check_int("digits", digits, 1)
-    selection = select_nodes(tree["nodes"], max_depth, max_nodes)
-    drawing = _Drawing(tree, int(digits), selection)
-    lines = drawing.lines()  # first, because the legend depends on them
-    return "\n".join([headline(tree), *drawing.legend(), "", *lines, *omitted_nodes(tree, selection)])
+    view = _TextView(tree, select_nodes(tree["nodes"], max_depth, max_nodes), digits)
+    lines = view.lines()  # first, because the legend depends on them
+    omitted = captions.omitted_nodes(tree, view.selection)
+    return "\n".join([captions.headline(tree), *view.legend(), "", *lines, *omitted])
 
 
-def draw_summary(summary: dict[str, Any], trees: Iterable[TreeArrays], names: Sequence[str]) -> str:
+def summary_to_text(summary: dict[str, Any], trees: Iterable[TreeArrays], names: Sequence[str]) -> str:
     """Return a summary of many trees: their size, and the columns with the most splits."""
     n_trees = n_nodes = n_leaves = depth = 0
     n_splits, n_used = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
     for tree in trees:
         column = tree.column[tree.column >= 0]
-        n_trees, n_nodes, n_leaves = (
-            n_trees + 1,
-            n_nodes + len(tree.column),
-            n_leaves + len(tree.column) - len(column),
-        )
+        n_trees += 1
+        n_nodes += len(tree.column)
+        n_leaves += len(tree.column) - len(column)
         depth = max(depth, int(tree.depth.max()))
         n_splits += np.bincount(column, minlength=len(names))
         n_used[np.unique(column)] += 1
@@ -86,25 +65,25 @@ def draw_summary(summary: dict[str, Any], trees: Iterable[TreeArrays], names: Se
     lines = [f"{summary['missing']} {kind}, {target}: {', '.join(parts)}", ""]
     ranked = [j for j in np.argsort(-n_splits, kind="stable").tolist() if n_splits[j]]
     table = [["", "splits", "trees"]]
-    table += [[as_name(names[j], 30), f"{n_splits[j]:,}", f"{n_used[j]:,}"] for j in ranked[:_MAX_COLUMNS]]
-    widths = [max(width_of(line[i]) for line in table) for i in range(3)]
-    lines += ["  ".join(pad(cell, widths[i], right=i > 0) for i, cell in enumerate(line)) for line in table]
+    table += [[as_name(names[j]), f"{n_splits[j]:,}", f"{n_used[j]:,}"] for j in ranked[:_MAX_COLUMNS]]
+    lines += align(table)
     if len(ranked) > _MAX_COLUMNS:
         lines.append(f"… {count(len(ranked) - _MAX_COLUMNS, 'more column')}")
     return "\n".join(lines)
 
 
-class _Drawing:
+class _TextView:
     """The lines of one tree."""
 
-    def __init__(self, tree: dict[str, Any], digits: int, selection: Selection) -> None:
-        self._tree = tree
-        self._nodes = tree["nodes"]
-        self._classes = tree["classes"]
-        self._open = selection.open
-        self._has_fractions = (
-            len(selection.drawn) > 1
-        )  # of the rows of the parent, which the root does not have
+    def __init__(self, tree: dict[str, Any], selection: Selection, digits: int) -> None:
+        self._tree, self._nodes, self._classes, self.selection = (
+            tree,
+            tree["nodes"],
+            tree["classes"],
+            selection,
+        )
+        # of the rows of the parent, which the root does not have
+        self._has_fractions = len(selection.drawn) > 1
         self._splits = SplitText(self._nodes, digits)
         self._values = NodeText(tree, selection.drawn, digits)
         self._size = "weight" if self._values.has_weights else "rows"
@@ -121,7 +100,7 @@ class _Drawing:
             symbols.append(
                 "┊ surrogates: for rows whose value is missing, the first that is observed decides"
             )
-        return ["   ".join(symbols), *notes(self._tree, self._values, self._splits)]
+        return ["   ".join(symbols), *captions.notes(self._tree, self._values, self._splits)]
 
     def lines(self) -> list[str]:
         """Return the lines, with numbers aligned under their headings."""
@@ -155,8 +134,8 @@ class _Drawing:
             lines.append(_Line(branch + rule, self._cells(node, parent), "●" if split is None else ""))
             if split is None:
                 continue
-            if number not in self._open:
-                lines[-1].note = hidden_nodes(self._nodes, number)
+            if number not in self.selection.open:
+                lines[-1].note = captions.hidden_nodes(self._nodes, number)
                 continue
             if split["surrogates"]:
                 lines.append(_Line(indent + "┊  " + self._splits.surrogates(split)))
@@ -180,7 +159,7 @@ class _Drawing:
 
     def _cells(self, node: dict[str, Any], parent: dict[str, Any]) -> list[str]:
         values = self._values
-        cells = [values.rows(node)]
+        cells = [f"{node['rows']:,}"]
         if values.has_weights:
             cells.append(values.weight(node))
         if self._has_fractions:

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
     TreeArrays: TypeAlias = _core.Tree
 
-__all__ = ["UNGROWN", "Branch", "TreeArrays", "parents"]
+__all__ = ["UNGROWN", "Branch", "TreeArrays", "missing_branch", "unseen_branch"]
 
 UNGROWN = -2  # a child that has not been grown
 
 
 class Branch(IntEnum):
-    """Where a split sends rows whose value is missing, numbered as in the core."""
+    """Where a split sends rows, numbered as in the core; ``NONE`` in a leaf."""
 
+    NONE = -1
     LEFT = 0
     RIGHT = 1
     THIRD = 2
@@ -34,10 +35,18 @@ class Branch(IntEnum):
         return self.name.lower()
 
 
-def parents(tree: TreeArrays) -> NDArray[np.int32]:
-    """Return the parent of each node, -1 for the root."""
-    parent = np.full(len(tree.column), -1, dtype=np.int32)
-    for branch in (tree.left, tree.right, tree.third):
-        grown = np.flatnonzero(branch >= 0)
-        parent[branch[grown]] = grown
-    return parent
+# The core decides where rows go (cpp/split/routing.hpp). These two are all that Python says about it: descriptions
+# have their results, from which captions, the page and ONNX models are made. Tests compare them with decision paths.
+
+
+def missing_branch(tree: TreeArrays) -> NDArray[np.int8]:
+    """Return the branch of each node for missing values."""
+    has_no_surrogate = np.diff(tree.surrogate_begin) == 0
+    is_undecided = (tree.missing_to == Branch.SURROGATES) & has_no_surrogate
+    return np.where(is_undecided, tree.larger_side, tree.missing_to)
+
+
+def unseen_branch(tree: TreeArrays) -> NDArray[np.int8]:
+    """Return the branch of each node for categories not seen in it: never the side chosen for missing values."""
+    joins_side = (tree.missing_to == Branch.LEFT) | (tree.missing_to == Branch.RIGHT)
+    return np.where(joins_side, tree.larger_side, missing_branch(tree))

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 from matplotlib.path import Path
 
+from tritree.inspection import captions
 from tritree.inspection.axes import plt
-from tritree.inspection.captions import WIDEST_LABEL, headline, notes, omitted_nodes
 from tritree.inspection.colours import OTHER_CLASS, NodeColours
 from tritree.inspection.figure.boxes import PAD, BoxMaker
 from tritree.inspection.figure.fitted_text import LARGE, LINE, SMALL_LINE, ScaledText, width_of, wrap
 from tritree.inspection.figure.target_plot import INK, TRACE, TargetPlot, line_to
 from tritree.inspection.formatting import as_label, count
-from tritree.inspection.layout import MAX_NODES, arrange
-from tritree.inspection.node_selection import select_nodes
-from tritree.validation import check_int
+from tritree.inspection.layout import arrange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,22 +36,13 @@ _SAFE = 0.92  # of the width for a caption line: small hinted glyphs are wider t
 
 
 def draw_tree(
-    tree: dict[str, Any],
-    ax: Any = None,
-    *,
-    max_depth: int | None = None,
-    max_nodes: int | None = MAX_NODES,
-    digits: int = 4,
-    caption: bool = True,
+    tree: dict[str, Any], selection: Selection, ax: Any = None, *, digits: int = 4, caption: bool = True
 ) -> Any:
-    """Draw a tree, given its description, and return the ``Axes``.
+    """Draw some nodes of a tree, given its description, and return the ``Axes``.
 
-    The options are those of `draw_text`. Nodes show the distribution of the target if `add_distribution` has added it.
+    Nodes show the distribution of the target if `add_distribution` has added it.
     """
-    check_int("max_depth", max_depth, 0, or_none="draws every depth")
-    check_int("max_nodes", max_nodes, 1, or_none="draws everything")
-    check_int("digits", digits, 1)
-    drawing = _Drawing(tree, select_nodes(tree["nodes"], max_depth, max_nodes), int(digits), caption)
+    drawing = _Drawing(tree, selection, digits, caption)
     if ax is None:
         scale = min(1.0, _MAX_INCHES / drawing.width, _MAX_INCHES / drawing.height)
         size = scale * drawing.width, scale * drawing.height
@@ -83,8 +72,8 @@ class _Drawing:
         self._tops, self._bends = self._levels()
         self._keys = self._class_keys()
         width = (self.width - 2 * _GAP) * _SAFE
-        notes = self._notes(digits) if caption else ()
-        self._caption = [line for text in notes for line in wrap(text, width)]
+        texts = self._notes(digits) if caption else ()
+        self._caption = [line for text in texts for line in wrap(text, width)]
         self.height = self._tops[-1] + SMALL_LINE * (len(self._keys) + len(self._caption)) + _GAP
 
     def artists(self) -> Iterator[Any]:
@@ -177,9 +166,7 @@ class _Drawing:
 
     def _class_keys(self) -> list[list[tuple[float, str, str]]]:
         """Return the legend of the classes: lines of a position, a colour and a class."""
-        keys = [
-            (c, as_label(self._tree["classes"][k], WIDEST_LABEL)) for k, c in self._colours.classes.items()
-        ]
+        keys = [(c, as_label(self._tree["classes"][k])) for k, c in self._colours.classes.items()]
         n_rest = len(self._tree["classes"] or ()) - len(keys)
         if n_rest:
             keys.append((OTHER_CLASS, count(n_rest, "other class", "other classes")))
@@ -196,15 +183,15 @@ class _Drawing:
 
     def _notes(self, digits: int) -> Iterator[str]:
         """Yield the notes below the tree."""
-        yield headline(self._tree)
+        yield captions.headline(self._tree)
         if not self._colours.classes:
             yield self._target.caption(digits)
         if any(box.beside for box in self._boxes):
             yield f"dotted: third branch, {self._maker.terms.third}"
         if any(box.surrogates for box in self._boxes):
             yield "or: surrogates; where the value is missing, the first that is observed decides"
-        yield from notes(self._tree, self._maker.values, self._maker.splits)
-        yield from omitted_nodes(self._tree, self._selection)
+        yield from captions.notes(self._tree, self._maker.values, self._maker.splits)
+        yield from captions.omitted_nodes(self._tree, self._selection)
 
     def _draw_caption(self, y: float) -> Iterator[Any]:
         y += SMALL_LINE / 2

@@ -18,7 +18,7 @@ class Panel {
     this.tree = tree;
     this.on = on; // what to call: change(row), focus(node)
     this.decimals = (tree.nodes[0].shown.split(".")[1] || "").replace(/\D.*/, "").length;
-    this.starts = [{ name: "typical values", cells: tree.typical }, ...tree.rows];
+    this.starts = [{ name: "typical values", cells: tree.columns.map(({ typical }) => typical) }, ...tree.rows];
     this.cells = new Map();
     this.makeCells();
     this.makePicker();
@@ -84,7 +84,7 @@ class Panel {
     const column = this.tree.columns[j];
     const options = column.labels.map((label, k) => html("option", { value: k, textContent: label }));
     options.unshift(html("option", { value: "", textContent: "(missing)" }));
-    if (column.kind === "categories") options.push(html("option", { value: NEVER_SEEN, textContent: "(never seen in training)" }));
+    if (column.kind === "categories") options.push(html("option", { value: UNSEEN, textContent: "(unseen in training)" }));
     return html("select", { id }, ...options);
   }
 
@@ -211,7 +211,7 @@ class Panel {
     const { nodes, columns } = this.tree, node = nodes[step.node], { split } = node;
     const name = columns[split.column].shown, cell = this.row[split.column];
     if (step.observed) return split.rule === "missing" ? `${name} is observed` : `${name} = ${this.shown(split.column)}: ${node.conditions[step.branch]}`;
-    const lacking = cell === null ? `${name} is missing` : cell === NEVER_SEEN ? `${name} was never seen in training` : `${name} = ${this.shown(split.column)}, never seen in this node`;
+    const lacking = cell === null ? `${name} is missing` : cell === UNSEEN ? `${name} is unseen in training` : `${name} = ${this.shown(split.column)}, unseen in this node`;
     if (step.branch === "third") return `${lacking}: third branch, ${this.nextSplit(step.to)}`;
     if (split.missing_to === "both") return `${lacking}: ${step.branch} (${node.conditions[step.branch]})`;
     if (step.by !== split.column) return `${lacking}: ${step.branch} by surrogate ${columns[step.by].shown} = ${this.shown(step.by)}`;
@@ -227,6 +227,6 @@ class Panel {
 
   shown(j) {
     const { labels } = this.tree.columns[j];
-    return labels ? labels[this.row[j]] ?? "(never seen in training)" : String(Number(this.row[j].toPrecision(Number.isInteger(this.row[j]) ? 17 : 8)));
+    return labels ? labels[this.row[j]] ?? "(unseen in training)" : String(Number(this.row[j].toPrecision(Number.isInteger(this.row[j]) ? 17 : 8)));
   }
 }

@@ -1,8 +1,7 @@
-// Traversal: the path of a row through the tree, as in the core. A cell is null (missing), NEVER_SEEN (a
-// category that was not seen in training), or a number: the value itself, the position of an ordered category, or the
-// number of a category.
+// Traversal: the path of a row through the tree, as in the core. A cell is null (missing), UNSEEN (a category unseen in
+// training), or a number: the value itself, the position of an ordered category, or the number of a category.
 
-const NEVER_SEEN = -2;
+const UNSEEN = -2;
 const BRANCHES = ["left", "right", "third"];
 const otherSide = (side) => (side === "left" ? "right" : "left");
 
@@ -34,13 +33,11 @@ function branchesTaken(split, row) {
   const take = (branch, fraction = 1, by = split.column, observed = false) => ({ branch, fraction, by, observed });
   const side = sideOf(split, cell);
   if (side !== null) return [take(side, 1, split.column, true)];
-  if (split.missing_to === "third") return [take("third")];
-  if (split.missing_to === "both") return [take("left", split.left_fraction), take("right", 1 - split.left_fraction)];
-  if (split.missing_to === "surrogates") {
-    const found = askSurrogates(split, row);
-    return [found ? take(found.branch, 1, found.by) : take(split.larger_side)];
-  }
-  return [take(cell === null ? split.missing_to : split.larger_side)];
+  const branch = cell === null ? split.missing_branch : split.unseen_branch;
+  if (branch === "both") return [take("left", split.left_fraction), take("right", 1 - split.left_fraction)];
+  if (branch !== "surrogates") return [take(branch)];
+  const found = askSurrogates(split, row);
+  return [found ? take(found.branch, 1, found.by) : take(split.larger_side)];
 }
 
 /** Return the steps of a row, the nodes where it ends (each with the fraction of the row), and its value. */

@@ -1,30 +1,33 @@
-"""The views of one tree, whoever fitted it: text, matplotlib, Graphviz, HTML, plain data and explanations."""
+"""The views of one tree: of a single tree, or of one of a forest or of boosting."""
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from tritree.inspection import dot
-from tritree.inspection.captions import SplitText
-from tritree.inspection.explain import Explanation, explain_path
-from tritree.inspection.html import MAX_NODES as PAGE_NODES
-from tritree.inspection.html import draw_html, name_rows
-from tritree.inspection.layout import MAX_NODES as FIGURE_NODES
-from tritree.inspection.node_selection import select_by_missing, select_nodes
-from tritree.inspection.text import MAX_NODES, draw_text
-from tritree.inspection.traversal import end_nodes, paths
+from tritree.encoder import column_errors
+from tritree.errors import GrowthLimitError
+from tritree.estimators.views import EstimatorViews
 from tritree.table import read_table
-from tritree.validation import check_int
+from tritree.validation import check_int, count_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from onnx import ModelProto
+
+    from tritree.estimators.growing_model import GrowingModel
+    from tritree.inspection.explain import Explanation
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = ["OneTreeViews"]
+__all__ = ["OneTreeViews", "TreeViews"]
+
+NOTEBOOK_TREE = 50_000  # nodes up to which a notebook shows the tree
 
 
 class OneTreeViews:
@@ -42,7 +45,7 @@ class OneTreeViews:
         """Add the distribution of the target in some nodes to a description."""
         raise NotImplementedError
 
-    def _page_source(self) -> tuple[Any, str]:
+    def _estimator_and_loss(self) -> tuple[Any, str]:
         """Return the estimator that has the tree, and the name of the loss."""
         raise NotImplementedError
 
@@ -84,9 +87,7 @@ class OneTreeViews:
             self._add_distribution(tree, range(len(tree["nodes"])))
         return tree
 
-    def to_text(
-        self, *, max_depth: int | None = None, max_nodes: int | None = MAX_NODES, digits: int = 4
-    ) -> str:
+    def to_text(self, *, max_depth: int | None = None, max_nodes: int | None = 1_000, digits: int = 4) -> str:
         """Return the tree as text, with its third branches, as far as it is grown.
 
         Parameters
@@ -118,21 +119,17 @@ class OneTreeViews:
            ├─ x1 ≥ 3.5         60       60%  1.000  ●
            ╰┄ x1 missing     not grown yet
         """
-        return draw_text(self.to_dict(), max_depth=max_depth, max_nodes=max_nodes, digits=digits)
+        from tritree.inspection.text import tree_to_text
 
-    def to_dot(
-        self, *, max_depth: int | None = None, max_nodes: int | None = dot.MAX_NODES, digits: int = 4
-    ) -> str:
+        return tree_to_text(self.to_dict(), max_depth=max_depth, max_nodes=max_nodes, digits=digits)
+
+    def to_dot(self, *, max_depth: int | None = None, max_nodes: int | None = 200, digits: int = 4) -> str:
         r"""Return the tree in the DOT language of Graphviz, with third branches dotted, as far as it is grown.
 
         Parameters
         ----------
-        max_depth : int or None, default=None
-            Maximum depth of the nodes drawn.
-        max_nodes : int or None, default=200
-            Maximum number of nodes drawn, those nearest to the root. If None, all nodes are drawn.
-        digits : int, default=4
-            Significant digits of values, and of thresholds that are not integers, half-integers or short decimals.
+        max_depth, max_nodes, digits
+            As in `to_text`; ``max_nodes`` is 200 by default.
 
         Returns
         -------
@@ -157,14 +154,16 @@ class OneTreeViews:
         }
         <BLANKLINE>
         """
-        return dot.draw_dot(self.to_dict(), max_depth=max_depth, max_nodes=max_nodes, digits=digits)
+        from tritree.inspection.dot import tree_to_dot
+
+        return tree_to_dot(self.to_dict(), max_depth=max_depth, max_nodes=max_nodes, digits=digits)
 
     def plot(
         self,
         ax: Any = None,
         *,
         max_depth: int | None = None,
-        max_nodes: int | None = FIGURE_NODES,
+        max_nodes: int | None = 31,
         digits: int = 4,
         caption: bool = True,
     ) -> Any:
@@ -177,12 +176,8 @@ class OneTreeViews:
         ----------
         ax : matplotlib.axes.Axes or None, default=None
             Axes to draw on; the text is scaled to fit. If None, a figure is created that is large enough to be read.
-        max_depth : int or None, default=None
-            Maximum depth of the nodes drawn.
-        max_nodes : int or None, default=31
-            Maximum number of nodes drawn, those nearest to the root. If None, all nodes are drawn.
-        digits : int, default=4
-            Significant digits of values, and of thresholds that are not integers, half-integers or short decimals.
+        max_depth, max_nodes, digits
+            As in `to_text`; ``max_nodes`` is 31 by default.
         caption : bool, default=True
             Whether to add a caption that says what is drawn, and what is not.
 
@@ -209,15 +204,15 @@ class OneTreeViews:
         """
         from tritree.inspection.axes import check_axes
         from tritree.inspection.figure import draw_tree
+        from tritree.inspection.node_selection import select_nodes
 
         check_axes(ax)
-        check_int("max_depth", max_depth, 0, or_none="draws every depth")
-        check_int("max_nodes", max_nodes, 1, or_none="draws everything")
         tree = self.to_dict()
-        self._add_distribution(tree, select_nodes(tree["nodes"], max_depth, max_nodes).drawn)
-        return draw_tree(tree, ax, max_depth=max_depth, max_nodes=max_nodes, digits=digits, caption=caption)
+        selection = select_nodes(tree["nodes"], max_depth, max_nodes)
+        self._add_distribution(tree, selection.drawn)
+        return draw_tree(tree, selection, ax, digits=digits, caption=caption)
 
-    def to_html(self, path: Any = None, rows: Any = None, *, max_nodes: int = PAGE_NODES) -> str | None:
+    def to_html(self, path: Any = None, rows: Any = None, *, max_nodes: int = 2_000) -> str | None:
         """Return the tree as an interactive page, or write it to a file.
 
         The page is one file that needs no network. The tree can be moved, zoomed, folded and searched. A panel has the
@@ -250,25 +245,28 @@ class OneTreeViews:
         >>> page.startswith("<!DOCTYPE html>")
         True
         """
+        from tritree.inspection.html import name_rows
         from tritree.output_files import check_output_path, write_atomically
 
-        estimator, _ = self._page_source()
+        estimator, _ = self._estimator_and_loss()
         check_is_fitted(estimator)
         check_int("max_nodes", max_nodes, 1)
         place = None if path is None else check_output_path(path, "the page")  # before the work is done
         names = [] if rows is None else name_rows(rows, read_table(rows).n_rows)
         cells = None if rows is None else estimator._read_cells(rows)
-        page = self._grown_copy(cells, max_nodes)._draw_page(names, cells, max_nodes=max_nodes)
+        page = self._grown_copy(cells, max_nodes)._to_page(names, cells, max_nodes=max_nodes)
         if place is None:
             return page
         write_atomically(place, page.encode())
         return None
 
-    def _draw_page(
+    def _to_page(
         self, names: Sequence[str] = (), rows: Rows | None = None, *, max_nodes: int, compact: bool = False
     ) -> str:
         """Return the page of the tree as it is now."""
-        from tritree import __version__
+        from tritree.inspection.html import tree_to_html
+        from tritree.inspection.node_selection import select_by_missing
+        from tritree.inspection.traversal import end_nodes
 
         arrays = self._arrays_now()
         tree = self._describe(arrays)
@@ -276,15 +274,169 @@ class OneTreeViews:
         numbers = select_by_missing(tree["nodes"], max_nodes, ends)
         self._add_distribution(tree, numbers)
         named = [] if rows is None else list(zip(names, rows.cells, strict=True))
-        _, loss = self._page_source()
-        return draw_html(tree, numbers, rows=named, loss=loss, version=__version__, compact=compact)
+        return tree_to_html(tree, numbers, rows=named, loss=self._estimator_and_loss()[1], compact=compact)
 
-    def _explain_rows(self, rows: Rows) -> list[Explanation]:
+    def _to_notebook(self) -> str:
+        """Return the tree as the output of a notebook."""
+        from tritree.inspection.html import NOTEBOOK_NODES, in_frame
+
+        return in_frame(self._to_page(max_nodes=NOTEBOOK_NODES, compact=True), repr(self))
+
+    def _explain_paths(self, rows: Rows) -> list[Explanation]:
         """Return the explanations of rows, given that the tree is grown as far as they need."""
+        from tritree.inspection.explain import explain_paths
+
         arrays = self._arrays_now()
-        tree = self._describe(arrays)
-        splits = SplitText(tree["nodes"], digits=4)
-        return [
-            explain_path(tree, splits, cells, path)
-            for cells, path in zip(rows.cells, paths(arrays, rows.columns, rows.n_rows), strict=True)
-        ]
+        return explain_paths(self._describe(arrays), arrays, rows)
+
+
+class TreeViews(OneTreeViews, EstimatorViews):
+    """The views of a single tree, or of one of a forest."""
+
+    _model: GrowingModel
+
+    def _arrays_now(self) -> TreeArrays:
+        check_is_fitted(self)
+        return self._model.arrays()
+
+    def _describe(self, arrays: TreeArrays) -> dict[str, Any]:
+        core = self._model.core
+        tree = self._describe_arrays(arrays, self._labels(), n_grown=core.n_grown, detached=core.is_detached)
+        if self._model.position is not None:
+            number, n_trees = self._model.position
+            tree["ensemble"] = {"tree": number, "n_trees": n_trees}
+        return tree
+
+    def _add_distribution(self, tree: dict[str, Any], numbers: Sequence[int]) -> None:
+        from tritree.inspection.describe import add_distribution
+
+        bins = self._model.core.target_distribution(0, np.asarray(numbers, dtype=np.int32))
+        add_distribution(tree, numbers, bins)
+
+    def _estimator_and_loss(self) -> tuple[Any, str]:
+        return self, self.criterion
+
+    def _copy(self) -> Self:
+        """Return a copy that grows by itself."""
+        copied = copy(self)
+        copied._model = self._model.copy()
+        return copied
+
+    def _grown_copy(self, rows: Rows | None, max_nodes: int) -> Self:
+        grown, n_threads = self._copy(), count_threads(self.n_jobs)
+        if rows is not None:
+            with column_errors(self._encoder):
+                grown._model.apply(rows.columns, rows.n_rows, n_threads)
+        grown._model.grow_by_missing(max_nodes, n_threads)
+        return grown
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
+
+    def _repr_html_inner(self) -> str:
+        """Return what a notebook shows: scikit-learn's diagram before fitting, the tree after it."""
+        if not self.__sklearn_is_fitted__() or self.n_nodes_ > NOTEBOOK_TREE:
+            return str(estimator_html_repr(self))
+        return self._to_notebook()
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """Explain the prediction of each row by its path through the tree.
+
+        Branches that the rows need are grown, as in ``predict``.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features_in_)
+            Rows, with or without missing values.
+
+        Returns
+        -------
+        list of Explanation
+            One per row. ``print`` shows the path in words; ``path`` has its steps, ``contributions`` the contribution
+            of each column: with ``base_value``, the value of the root, they sum to the prediction.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X = np.column_stack([np.arange(100.0), np.arange(100) // 10])
+        >>> tree = TrinaryTreeRegressor(max_depth=1).fit(X, X[:, 0] >= 35)
+        >>> [explanation] = tree.explain([[np.nan, 9.0]])
+        >>> print(explanation)
+        predicts 1.000
+        <BLANKLINE>
+                                              rows   mean  contribution
+        all rows                               100  0.650
+        x0 is missing: third branch, then x1   100  0.650
+        x1 = 9 ≥ 3.5                            60  1.000        +0.350
+        <BLANKLINE>
+        0.650 at the root, x1 +0.350: 1.000
+        """
+        rows = self._read_cells(X)
+        with column_errors(self._encoder):
+            self._model.apply(rows.columns, rows.n_rows, count_threads(self.n_jobs))  # grow what they need
+        self._warn_of_ungrown()
+        return self._explain_paths(rows)
+
+    def to_onnx(self, *, max_nodes: int = 100_000) -> ModelProto:
+        """Return the tree as an ONNX model, which onnxruntime and others run without Python.
+
+        A copy of the tree is grown in full first. If no column holds text, the model has one input ``X``, an array of
+        float64 with NaN for missing values; else one input per column, named as the column: float64 or text of shape
+        (rows, 1). ONNX has no missing text: an empty string stands for it, or ``_`` if the empty string is a category;
+        the description of the input says which. Outputs are ``prediction``, or ``label`` and ``probabilities``. Needs
+        the package onnx (``pip install tritree[onnx]``).
+
+        Parameters
+        ----------
+        max_nodes : int, default=100_000
+            Maximum number of nodes.
+
+        Returns
+        -------
+        onnx.ModelProto
+            The model. ``onnx.save`` writes it to a file.
+
+        Raises
+        ------
+        GrowthLimitError
+            If the fully grown tree has more than ``max_nodes`` nodes.
+        ValueError
+            If ONNX cannot express the tree: with ``missing="fractional"``, with paths of more than 1,000 comparisons,
+            or with integers from 2**63 on as classes.
+
+        Notes
+        -----
+        A detached tree is exported as it is. A label that is not a category of an ordered column, which ``predict``
+        refuses, is missing to the model, and ``unknown_category="error"`` cannot be expressed: unseen categories carry
+        no information. onnxruntime turns None into the text "None"; pass the text for missing values instead.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryTreeRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = TrinaryTreeRegressor(max_depth=2).fit(X, y).to_onnx()  # doctest: +SKIP
+        >>> onnx.save(model, "diabetes.onnx")  # doctest: +SKIP
+        """
+        from tritree.inspection.onnx import tree_to_onnx
+
+        check_is_fitted(self)
+        check_int("max_nodes", max_nodes, 1)
+        grown = self
+        if not self._model.is_detached and self._model.n_ungrown:
+            grown = self._copy()
+            try:
+                grown.grow_all(max_nodes)
+            except GrowthLimitError as error:
+                error.remedy = (
+                    "raise max_nodes, lower max_depth, export what the rows you expect need (predict them, then "
+                    "detach()), or fit with missing='mia', 'majority' or 'surrogate', whose trees are small"
+                )
+                raise
+        if grown.n_nodes_ > max_nodes:
+            raise GrowthLimitError(
+                grown.n_nodes_, max_nodes, "raise max_nodes, or fit a smaller tree with a lower max_depth"
+            )
+        return tree_to_onnx(grown.to_dict())
