@@ -109,8 +109,8 @@ def small_tree() -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(400, 3)), columns=["height", "width", "depth"])
     table["colour"] = rng.choice(["red", "green", "blue"], 400)
-    response = 2 * table["height"] + table["width"] + 1.5 * (table["colour"] == "red")
-    tree = TrinaryTreeRegressor(max_depth=3, min_samples_leaf=5).fit(table, response)
+    target = 2 * table["height"] + table["width"] + 1.5 * (table["colour"] == "red")
+    tree = TrinaryTreeRegressor(max_depth=3, min_samples_leaf=5).fit(table, target)
     return tree.grow_all(), table.head(5)
 
 
@@ -120,6 +120,12 @@ def small_source(small_tree: tuple[Any, Any]) -> str:
     tree, rows = small_tree
     source: str = tree.to_html(rows=rows)
     return source
+
+
+@pytest.fixture
+def page(open_page: Callable[..., Page], small_source: str) -> Page:
+    """Return the page of the small tree, opened."""
+    return open_page(small_source)
 
 
 class Page:
@@ -151,9 +157,9 @@ class Page:
         self.command("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
 
     def command(self, name: str, options: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the answer to a command of the DevTools protocol."""
-        answer: dict[str, Any] = self.driver.execute_cdp_cmd(name, options or {})
-        return answer
+        """Return the result of a command of the DevTools protocol."""
+        found: dict[str, Any] = self.driver.execute_cdp_cmd(name, options or {})
+        return found
 
     def settle(self, frames: int = 1) -> None:
         """Wait until the page has painted."""
@@ -165,7 +171,7 @@ class Page:
         return [message for message in severe if not any(part in message for part in self.expected)]
 
     def requests(self) -> list[str]:
-        """Return the addresses that were asked for since the page was opened."""
+        """Return the addresses that were requested since the page was opened."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [
             event["params"]["request"]["url"]
@@ -197,14 +203,32 @@ class Page:
         return found
 
     def value(self) -> list[float]:
-        """Return what the row is predicted: one number, or the shares of the classes."""
+        """Return what the row is predicted: one number, or the probabilities of the classes."""
         return [float(number) for number in json.loads(self.one("#prediction").get_attribute("data-value"))]
 
     def data(self) -> dict[str, Any]:
-        """Return what the page knows."""
+        """Return the data of the page."""
         if self.known is None:
             self.known = json.loads(self.text("#data"))
         return self.known
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Return the nodes of the page."""
+        nodes: list[dict[str, Any]] = self.data()["nodes"]
+        return nodes
+
+    def third(self, number: int = 0) -> Any:
+        """Return the third branch of a node."""
+        return self.nodes()[number]["third"]
+
+    def is_on_path(self, key: int | str) -> bool:
+        """Return whether a node is on the path of the row."""
+        return "on" in self.node(key).get_attribute("class").split()
+
+    def off_path(self) -> int:
+        """Return the child of the root that the row does not go to; it has children itself."""
+        children: list[int] = [self.nodes()[0][side] for side in ("left", "right")]
+        return next(child for child in children if not self.is_on_path(child))
 
     def shown(self) -> set[str]:
         """Return the keys of the nodes in the document: those in sight."""
@@ -271,12 +295,16 @@ class Page:
         field.send_keys(*[Keys.ENTER] * times)
         self.settle()
 
+    def focus_tree(self) -> None:
+        """Put the focus into the tree as the tab key does."""
+        self.run("document.querySelector('g.node[tabindex=\"0\"]').focus()")
+
     def cell(self, column: int) -> Any:
         """Return the cell of a column in the panel."""
         return self.one(f'.cell[data-column="{column}"]')
 
     def open_unused(self) -> None:
-        """Show the inputs of the columns that the tree never asks for, if there are such."""
+        """Show the inputs of the columns that the tree does not use, if there are any."""
         self.run("document.getElementById('unused').open = true")
         self.settle()
 

@@ -14,7 +14,7 @@ SIZES = {390: 844, 768: 1024, 1400: 900}
 
 
 def diabetes():
-    """A regression tree with names of several words and a category, and rows with holes."""
+    """A regression tree with names of several words and a category, and rows with missing values."""
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     X = X[["age", "sex", "bmi", "bp", "s5", "s6"]].rename(
         columns={"s5": "log triglycerides", "s6": "blood sugar"}

@@ -78,7 +78,7 @@ def test_two_outputs_do_not_disturb_one_another(open_page):
     assert page.value() == before
 
 
-def test_frame_asks_for_nothing(open_page):
+def test_frame_makes_no_requests(open_page):
     page = open_page(PAGE.format(fitted()._repr_html_()))
     enter(page)
     page.click("#all-missing")

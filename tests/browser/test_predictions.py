@@ -15,16 +15,16 @@ CITIES = ["Athens", "Bern", "Cork", "Delft", "Évora"]
 COLUMNS = ["number", "level", "city", "member", "zone", "gap"]
 UNSEEN = -2  # the option for a category that training never saw
 
-# gives every cell of a row its value and then presses "missing" where there is a hole; returns what the page says
+# gives every cell of a row its value and then presses "missing" where a value is missing; returns what the page says
 GIVE = """
 const cells = new Map([...document.querySelectorAll(".cell")].map((cell) => [Number(cell.dataset.column), cell]));
 const input = (j) => cells.get(j).querySelector("select, input:not([type=range])");
-return arguments[0].map(([row, holes]) => {
+return arguments[0].map(([row, missing]) => {
   row.forEach((value, j) => {
     input(j).value = value;
     input(j).dispatchEvent(new Event("input", { bubbles: true }));
   });
-  for (const j of holes) cells.get(j).querySelector("button").click();
+  for (const j of missing) cells.get(j).querySelector("button").click();
   const box = document.getElementById("prediction");
   return [box.dataset.value, ...[...box.children].slice(1, 3).map((line) => line.textContent)];
 });
@@ -32,7 +32,7 @@ return arguments[0].map(([row, holes]) => {
 
 
 def mixed(n_rows, seed):
-    """A table of all kinds of columns, and a response to which each of them matters, as do the holes of the last."""
+    """A table of all kinds of columns, and a target that depends on each of them, and on missing values of the last."""
     rng = np.random.default_rng(seed)
     number = rng.normal(size=n_rows)
     table = pd.DataFrame(
@@ -45,7 +45,7 @@ def mixed(n_rows, seed):
             "gap": number + rng.normal(0, 1.0, n_rows),
         }
     )
-    hole = rng.random(n_rows) < 0.3
+    missing = rng.random(n_rows) < 0.3
     effects = pd.DataFrame(
         {
             "number": 2 * number,
@@ -53,15 +53,15 @@ def mixed(n_rows, seed):
             "city": table["city"].map({"Athens": 0, "Bern": 3, "Cork": 1, "Delft": 2, "Évora": 4}),
             "member": table["member"] * 1.5,
             "zone": table["zone"].astype(int) % 5,
-            "gap": 8.0 * hole,
+            "gap": 8.0 * missing,
         }
     )
-    table.loc[hole, "gap"] = np.nan
+    table.loc[missing, "gap"] = np.nan
     return table, 50 + effects.sum(axis=1).to_numpy() + rng.normal(0, 0.5, n_rows)
 
 
-def with_holes(table, seed):
-    """The table with holes in all columns."""
+def table_with_missing(table, seed):
+    """The table with missing values in all columns."""
     return table.mask(np.random.default_rng(seed).random(table.shape) < 0.1)
 
 
@@ -69,12 +69,10 @@ def grown_tree(task, missing):
     """A tree on the mixed table, with every branch that it can have."""
     table, signal = mixed(600, seed=0)
     labels = np.array(["lo", "null", "hi"])  # "null" is shown in quotes: it is none
-    response = (
-        signal if task == "regression" else labels[np.digitize(signal, np.quantile(signal, [0.4, 0.7]))]
-    )
+    target = signal if task == "regression" else labels[np.digitize(signal, np.quantile(signal, [0.4, 0.7]))]
     depth = {"trinary": 3, "trinary_mia": 4}.get(missing, 6)  # in full, trees with third branches are large
     model = estimator(task, missing=missing, max_depth=depth, min_samples_leaf=5)
-    model.fit(with_holes(table, seed=1), response)
+    model.fit(table_with_missing(table, seed=1), target)
     return model.grow_all() if missing in WITH_THIRD_BRANCHES else model
 
 
@@ -97,9 +95,9 @@ def random_rows(n_rows, seed):
         for name, stranger in (("city", "Atlantis"), ("zone", 99)):
             if rng.random() < 0.15:
                 row[name], cells[COLUMNS.index(name)] = stranger, UNSEEN
-        holes = np.flatnonzero(rng.random(len(COLUMNS)) < rng.choice([0.0, 0.3, 0.6])).tolist()
-        rows.append([None if j in holes else row[name] for j, name in enumerate(COLUMNS)])
-        given.append((cells, holes))
+        missing = np.flatnonzero(rng.random(len(COLUMNS)) < rng.choice([0.0, 0.3, 0.6])).tolist()
+        rows.append([None if j in missing else row[name] for j, name in enumerate(COLUMNS)])
+        given.append((cells, missing))
     table = pd.DataFrame(rows, columns=COLUMNS, dtype=object)
     return table.astype({"number": float, "gap": float, "zone": float}), given
 
@@ -109,7 +107,7 @@ def splits_of(model):
 
 
 def assert_shown(model, text, value, table_row):
-    """The answer that a reader sees is the prediction, as far as it has digits."""
+    """The prediction that a reader sees is the prediction, as far as it has digits."""
     if hasattr(model, "classes_"):
         if np.diff(np.sort(value)[-2:]) > 1e-9:
             assert text == as_label(model.predict(table_row)[0], 20)
@@ -130,10 +128,10 @@ def test_row_given_in_the_page_gets_the_prediction_of_the_tree(open_page, task, 
     page = open_page(model, max_nodes=1_000_000)
     assert len(page.data()["nodes"]) == model.n_nodes_
     page.open_unused()
-    said = page.run(GIVE, given)
+    shown = page.run(GIVE, given)
     ends = model.apply(table)
-    for i, (value, text, behind) in enumerate(said):
-        found = np.array([float(share) for share in value.strip("[]").split(",")])
+    for i, (value, text, behind) in enumerate(shown):
+        found = np.array([float(probability) for probability in value.strip("[]").split(",")])
         np.testing.assert_allclose(
             found, expected[i], rtol=1e-12, atol=0, err_msg=str(table.iloc[i].to_dict())
         )
@@ -151,7 +149,7 @@ def test_some_of_the_rows_meet_each_way_of_a_missing_value():
         for task in TASKS:
             model = grown_tree(task, missing)
             table, _ = random_rows(ROWS_PER_TREE, 100 + 10 * STRATEGIES.index(missing) + TASKS.index(task))
-            reasons += [turn.reason for why in model.explain(table) for turn in why.path]
+            reasons += [step.reason for why in model.explain(table) for step in why.path]
         words = {
             "majority": ["the default direction", "unseen in training"],
             "mia": ["the default direction", "is observed"],
@@ -173,7 +171,7 @@ def test_cells_given_by_mouse_and_keys_move_the_prediction(open_page):
     page.open_unused()
     columns = page.data()["columns"]
     for seed in (4, 6):
-        table, [(cells, holes)] = random_rows(1, seed)
+        table, [(cells, missing)] = random_rows(1, seed)
         for j, value in enumerate(cells):
             if columns[j]["labels"] is None:
                 field = page.cell(j).find_element("css selector", "input")
@@ -181,13 +179,13 @@ def test_cells_given_by_mouse_and_keys_move_the_prediction(open_page):
                 field.send_keys(value)
             else:
                 Select(page.cell(j).find_element("css selector", "select")).select_by_value(str(value))
-        for j in holes:
+        for j in missing:
             page.click(page.cell(j).find_element("css selector", "button"))
         assert page.value() == pytest.approx(predictions(model, table).tolist(), rel=1e-12)
 
 
 def two_columns():
-    """A tree that first asks for x0, and for x1 where that is missing."""
+    """A tree that splits on x0, and on x1 where that is missing."""
     X = np.random.default_rng(0).uniform(-100, 100, size=(300, 2))
     return estimator("regression", max_depth=4, min_samples_leaf=5).fit(X, X[:, 0] + X[:, 1] / 10), X
 
@@ -243,11 +241,11 @@ def test_missing_button_takes_a_value_away_and_brings_it_back(open_page):
     assert page.value() == before
 
 
-def test_missing_button_of_a_column_without_a_known_value_asks_for_one(open_page):
+def test_missing_button_of_a_column_without_a_known_value_focuses_its_input(open_page):
     model, X = two_columns()
     X = np.column_stack([X, np.random.default_rng(1).normal(size=len(X))])
     model = estimator("regression", missing="majority", max_depth=1).fit(X, X[:, 0])
-    page = open_page(model)  # which never asks for x1 and x2, and so knows no typical value of them
+    page = open_page(model)  # which does not use x1 and x2, and so has no typical value of them
     page.open_unused()
     page.click(page.cell(2).find_element("css selector", "button"))
     assert page.run("return document.activeElement.id") == "cell-2"
@@ -269,7 +267,7 @@ def test_slider_moves_the_value_and_the_prediction(open_page):
     assert len(seen) == 2
 
 
-def test_slider_tells_large_numbers_that_lie_close_apart(open_page):
+def test_slider_distinguishes_large_numbers_that_lie_close(open_page):
     """Their first digits are all the same."""
     from selenium.webdriver import Keys
 
@@ -315,7 +313,7 @@ def test_reset_brings_the_picked_row_back(open_page):
     assert page.value() == pytest.approx(model.predict(X[2:3]).tolist(), rel=1e-12)
 
 
-def test_path_tells_the_turns_that_explain_tells(open_page):
+def test_path_has_the_steps_of_explain(open_page):
     model, X = two_columns()
     X = X[:8].copy()
     X[::2, 0] = np.nan
@@ -326,9 +324,9 @@ def test_path_tells_the_turns_that_explain_tells(open_page):
             "rows.dispatchEvent(new Event('change'))",
             i + 1,
         )
-        turns = page.texts("#path li button")
-        assert len(turns) == len(why.path)
-        for text, turn in zip(turns, why.path, strict=True):
-            assert text.startswith(turn.column)
-            assert ("missing" in text) == (turn.state == "missing")
-            assert ("third branch" in text) == (turn.branch == "third")
+        steps = page.texts("#path li button")
+        assert len(steps) == len(why.path)
+        for text, step in zip(steps, why.path, strict=True):
+            assert text.startswith(step.column)
+            assert ("missing" in text) == (step.state == "missing")
+            assert ("third branch" in text) == (step.branch == "third")

@@ -67,13 +67,13 @@ def test_single_node_says_that_every_row_gets_the_same(open_page):
     assert page.text("#card h2") == "Leaf 0"
 
 
-def test_single_class_has_the_whole_share(open_page):
+def test_single_class_has_the_whole_probability(open_page):
     page = open_page(TrinaryTreeClassifier().fit(STEP[:, None], np.zeros(N, dtype=int)))
     assert page.value() == [1.0]
     assert page.text("#prediction .value") == "0"
 
 
-def test_twelve_classes_are_told_apart_or_counted(open_page):
+def test_twelve_classes_have_distinct_colours_or_are_counted(open_page):
     labels = np.array([f"class {k:02d}" for k in range(12)])
     y = labels[np.minimum(STEP // 30, 11).astype(int)]
     model = TrinaryTreeClassifier(max_depth=4, min_samples_leaf=5).fit(np.column_stack([STEP, STEP % 7]), y)
@@ -81,9 +81,11 @@ def test_twelve_classes_are_told_apart_or_counted(open_page):
     assert len(page.value()) == 12
     page.click_box(0)
     for place in ("#prediction", "#card"):
-        names, shares = page.texts(f"{place} .name"), page.texts(f"{place} .number")
+        names, probabilities = page.texts(f"{place} .name"), page.texts(f"{place} .number")
         assert page.text(f"{place} .rest") == f"{12 - len(names)} other classes"
-        assert sum(float(share.rstrip("%")) for share in shares) == pytest.approx(100, abs=1)
+        assert sum(float(probability.rstrip("%")) for probability in probabilities) == pytest.approx(
+            100, abs=1
+        )
     expected = model.predict_proba(np.array([[17.0, 3.0]]))[0]
     type_into(page, 0, "17")
     type_into(page, 1, "3")
@@ -114,13 +116,13 @@ def test_forty_long_categories_stay_in_their_boxes(open_page):
         assert page.value() == pytest.approx(model.predict(row).tolist(), rel=1e-12)
 
 
-def test_three_hundred_columns_make_a_page_that_asks_few(open_page):
+def test_three_hundred_columns_make_a_page_with_few_inputs(open_page):
     X = rng.normal(size=(N, 300))
     model = TrinaryTreeRegressor(max_depth=3).fit(X, X[:, :5] @ np.arange(1.0, 6.0))
     page = open_page(model, rows=X[:2])
-    asked = len(page.all("#cells .cell"))
-    assert asked == len(page.data()["used"])
-    unused = 300 - asked
+    n_shown = len(page.all("#cells .cell"))
+    assert n_shown == len(page.data()["used"])
+    unused = 300 - n_shown
     if unused:
         assert page.text("#unused summary").startswith(f"{unused} column")
         page.click("#unused summary")
@@ -143,7 +145,7 @@ def test_values_far_from_one_can_be_given(open_page, size):
     "size",
     [1e-300, 1e12, 1e300],
 )
-def test_responses_far_from_one_are_shown(open_page, size):
+def test_targets_far_from_one_are_shown(open_page, size):
     y = (STEP - 199.5) * size
     model = TrinaryTreeRegressor(missing="fractional", max_depth=3).fit(STEP[:, None], y)
     page = open_page(model)
@@ -160,10 +162,10 @@ def test_responses_far_from_one_are_shown(open_page, size):
     colours = page.run(
         "return [...document.querySelectorAll('rect.box')].map((box) => getComputedStyle(box).fill)"
     )
-    assert "rgb(0, 0, 0)" not in colours  # the colour of a box whose colour could not be told
+    assert "rgb(0, 0, 0)" not in colours  # the colour of a box whose colour could not be computed
 
 
-def test_weights_are_told(open_page):
+def test_weights_are_shown(open_page):
     weight = rng.uniform(0.5, 1.5, N)
     X = np.column_stack([STEP, rng.normal(size=N)])
     model = TrinaryTreeRegressor(max_depth=2).fit(X, STEP % 50, sample_weight=weight)
@@ -202,7 +204,7 @@ def test_conditions_do_not_run_into_one_another(open_page, missing):
     page = open_page(
         TrinaryTreeRegressor(missing=missing, max_depth=3, min_samples_leaf=5).fit(frame, codes % 5)
     )
-    page.click("#all-missing")  # under "fractional" every node is on the way, and written in bold
+    page.click("#all-missing")  # under "fractional" every node is on the path, and written in bold
     assert overlapping(page, "text.condition") == 0
 
 
@@ -229,7 +231,7 @@ def test_column_without_values_and_column_names_that_are_numbers_are_taken(open_
     page = open_page(model, rows=frame.head(2))
     page.open_unused()
     assert page.value() == pytest.approx(model.predict(frame.head(1)).tolist(), rel=1e-12)
-    type_into(page, 0, "3")  # which tells nothing
+    type_into(page, 0, "3")  # which changes nothing
     assert page.value() == pytest.approx(model.predict(frame.head(1)).tolist(), rel=1e-12)
 
 

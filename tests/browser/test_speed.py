@@ -34,8 +34,8 @@ function step(now) {
     done(times);
     return;
   }
-  const turn = (2 * Math.PI * n) / (wanted - 1); // round and back to where it began
-  if (what === "pan") pointer("pointermove", 500 + 300 * Math.sin(turn), 400 + 100 * Math.sin(turn));
+  const angle = (2 * Math.PI * n) / (wanted - 1); // round and back to where it began
+  if (what === "pan") pointer("pointermove", 500 + 300 * Math.sin(angle), 400 + 100 * Math.sin(angle));
   else wheel(n < wanted / 2 ? 60 : -60, 400 + 3 * n, 300);
   requestAnimationFrame(step);
 }
@@ -84,7 +84,7 @@ def test_large_page_moves_smoothly(open_page, source, what, distance):
 
 
 def skip_if_busy():
-    """Skip if so much else is going on that time tells nothing."""
+    """Skip if so much else is going on that times mean nothing."""
     if not hasattr(os, "getloadavg"):
         return
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
@@ -92,7 +92,7 @@ def skip_if_busy():
         pytest.skip(f"the machine is too busy to tell: a load of {load:.1f} on {cores} cores")
 
 
-def test_large_page_answers_a_cell_at_once(open_page, source):
+def test_large_page_follows_a_cell_at_once(open_page, source):
     """With everything unfolded, a key in a cell takes no longer than one notices."""
     page = open_page(source)
     page.press("M", "U")

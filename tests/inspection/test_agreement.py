@@ -32,7 +32,7 @@ class Seen:
     rule: str = ""
     rows: str = ""
     weight: str = ""
-    #: The mean; or the class and the shares.
+    #: The mean; or the class and the probabilities.
     values: list[str] = field(default_factory=list)
     surrogates: str = ""
     #: What stands in the place of branches, or of the node itself.
@@ -78,7 +78,7 @@ def _cells(text: str, headings: list[str]) -> Seen:
     seen.rows = cells.pop(0)
     if "weight" in headings:
         seen.weight = cells.pop(0)
-    if seen.rule:  # the root has no share of what is above
+    if seen.rule:  # the root is no fraction of a parent
         cells.pop(0)
     seen.values = cells
     return seen
@@ -114,8 +114,8 @@ def _node(lines: list[str], rule: str) -> Seen:
     if values[0].startswith("mean "):
         values = [values[0].removeprefix("mean ")]
     else:
-        label, *shares = values
-        values = [label.removeprefix("class "), *(share.split()[-1] for share in shares)]
+        label, *probabilities = values
+        values = [label.removeprefix("class "), *(probability.split()[-1] for probability in probabilities)]
     return Seen(rule, rows.split()[0], weight, values)
 
 
@@ -161,7 +161,7 @@ def classes_of(y: Any, n_classes: int) -> Any:
 
 
 def grown(n_classes: int = 0, *, weights: bool = False, demand: bool = True, **parameters: Any) -> Any:
-    """A tree of two levels on a table with holes, which has met other rows with holes."""
+    """A tree of two levels on a table with missing values, which has met other rows with missing values."""
     X, y = simulated(N, 4, missing=0.1)
     kind: Any = TrinaryTreeClassifier if n_classes else TrinaryTreeRegressor
     tree = kind(**({"max_depth": 2} | parameters))
@@ -236,8 +236,8 @@ def test_page_says_what_the_text_does(tree: Any) -> None:
         if len(seen.values) == 1:
             assert page[path]["shown"] == seen.values[0]
         else:
-            label, *shares = seen.values
-            best = max(shares, key=lambda share: float(share.rstrip("%")))
+            label, *probabilities = seen.values
+            best = max(probabilities, key=lambda probability: float(probability.rstrip("%")))
             assert page[path]["shown"] == f"{label} {best}"
 
 
@@ -266,10 +266,10 @@ def same_split(shown: dict[str, Any], split: dict[str, Any], labels: list[list[A
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_view_shows_the_nodes_and_branches_that_there_are(tree: Any, view: str) -> None:
-    seen, told = VIEWS[view](tree, max_nodes=None), read_description(tree)
-    assert set(seen) == set(told)
-    assert sum(node != "ungrown" for node in told.values()) == tree.n_nodes_
-    for path, node in told.items():
+    seen, expected = VIEWS[view](tree, max_nodes=None), read_description(tree)
+    assert set(seen) == set(expected)
+    assert sum(node != "ungrown" for node in expected.values()) == tree.n_nodes_
+    for path, node in expected.items():
         assert seen[path].note.startswith("not grown") == (node == "ungrown")
 
 
@@ -287,11 +287,13 @@ def test_view_shows_the_counts_and_values_that_there_are(tree: Any, view: str) -
             assert shows(value, node["value"][0])
             continue
         best = int(np.argmax(node["value"]))
-        label, *shares = shown.values
+        label, *probabilities = shown.values
         assert label == classes[best]
-        expected = node["value"] if len(shares) > 1 else [node["value"][best]]
-        assert len(shares) in (1, len(classes))
-        assert all(shows(share, value) for share, value in zip(shares, expected, strict=True))
+        expected = node["value"] if len(probabilities) > 1 else [node["value"][best]]
+        assert len(probabilities) in (1, len(classes))
+        assert all(
+            shows(probability, value) for probability, value in zip(probabilities, expected, strict=True)
+        )
 
 
 def shows(text: str, value: float) -> bool:

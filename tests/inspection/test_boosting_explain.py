@@ -1,4 +1,4 @@
-"""What columns have moved adds up to the sum over trees, to the last bit, and is what the trees really do."""
+"""The contributions of columns add up to the sum over trees, to the last bit, and are those of the trees."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def explained_sums(model: Any, explained: list[Any], rows: Any) -> Any:
     return raw[np.arange(len(raw)), [model.classes_.tolist().index(why.explained_class) for why in explained]]
 
 
-@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "missing values"])
 @pytest.mark.parametrize("missing", BOOSTING_STRATEGIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_terms_add_up_to_the_last_bit_in_any_order(kind: str, missing: str, training: Any) -> None:
     model = boosted(kind, training, missing=missing)
     explained = model.explain(ROWS)
     for why, value in zip(explained, explained_sums(model, explained, ROWS), strict=True):
-        moved = list(why.contributions.values())
-        random.Random(3).shuffle(moved)
-        assert total(why) == sum(moved, start=why.base_value) + why.rounding == why.value == value
-        assert abs(why.rounding) <= 1e-15 * (abs(why.base_value) + sum(map(abs, moved)) + abs(value))
+        contributions = list(why.contributions.values())
+        random.Random(3).shuffle(contributions)
+        assert total(why) == sum(contributions, start=why.base_value) + why.rounding == why.value == value
+        assert abs(why.rounding) <= 1e-15 * (abs(why.base_value) + sum(map(abs, contributions)) + abs(value))
 
 
 @pytest.mark.parametrize("loss", ["absolute_error", "quantile", "poisson", "gamma"])
@@ -55,9 +55,9 @@ def test_terms_of_every_loss_add_up(loss: str) -> None:
     for why, predicted in zip(model.explain(ROWS), model.predict(ROWS), strict=True):
         assert total(why) == why.value
         assert why.prediction == why.predicted_value == predicted
-        # of a logarithm that is open by some deviation, half its square is added
-        settled = np.exp(why.value + why.std**2 / 2) if loss in ("poisson", "gamma") else why.value
-        assert settled == (pytest.approx(predicted, rel=1e-14) if why.std else predicted)
+        # half the variance is added to a logarithm
+        adjusted = np.exp(why.value + why.std**2 / 2) if loss in ("poisson", "gamma") else why.value
+        assert adjusted == (pytest.approx(predicted, rel=1e-14) if why.std else predicted)
 
 
 @given(
@@ -82,7 +82,7 @@ def test_terms_add_up_whatever_the_numbers(powers: list[int], seed: int, max_ite
         assert total(why) == predicted
 
 
-@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "missing values"])
 @pytest.mark.parametrize("missing", BOOSTING_STRATEGIES)
 def test_contributions_are_those_of_the_trees_one_by_one(missing: str, training: Any) -> None:
     model = boosted("regression", training, missing=missing)
@@ -108,11 +108,11 @@ def test_start_is_the_same_for_every_row() -> None:
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_class_of_interest_is_explained_for_every_row(kind: str) -> None:
     model = boosted(kind)
-    shares = model.predict_proba(ROWS)
+    probabilities = model.predict_proba(ROWS)
     for number, label in enumerate(model.classes_.tolist()):
         explained = model.explain(ROWS, class_of_interest=label)
         assert {why.explained_class for why in explained} == {label}
-        assert [why.predicted_value for why in explained] == shares[:, number].tolist()
+        assert [why.predicted_value for why in explained] == probabilities[:, number].tolist()
         assert [why.prediction for why in explained] == model.predict(ROWS).tolist()
         np.testing.assert_array_equal(
             [total(why) for why in explained], explained_sums(model, explained, ROWS)
@@ -193,9 +193,9 @@ def test_user_text_is_escaped_in_a_notebook() -> None:
 
 def test_plain_data_survives_json() -> None:
     for why in boosted("two classes").explain(ROWS.head(5)):
-        told = json.loads(json.dumps(why.to_dict(), allow_nan=False))
-        assert told["contributions"] == why.contributions
-        assert set(told["states"]) == set(told["values"]) == set(told["contributions"])
+        data = json.loads(json.dumps(why.to_dict(), allow_nan=False))
+        assert data["contributions"] == why.contributions
+        assert set(data["states"]) == set(data["values"]) == set(data["contributions"])
 
 
 def test_plot_ends_at_the_sum() -> None:
@@ -204,7 +204,7 @@ def test_plot_ends_at_the_sum() -> None:
     ax = why.plot()
     shown = [label.get_text() for label in ax.get_yticklabels()]
     assert (shown[0], shown[-1]) == ("all rows", "sum over trees")
-    assert len(shown) == 2 + sum(moved != 0 for moved in why.contributions.values())
+    assert len(shown) == 2 + sum(value != 0 for value in why.contributions.values())
     assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(why.value - why.base_value)
     assert ax.get_xlabel() == why.value_name
 
@@ -212,7 +212,7 @@ def test_plot_ends_at_the_sum() -> None:
 # ------------------------------------------------------------------------------------------------------ the edges
 
 
-def test_branches_that_were_cut_short_still_add_up() -> None:
+def test_branches_that_are_not_grown_still_add_up() -> None:
     model = boosted("regression").detach()
     explained = model.explain(ROWS)
     with pytest.warns(UngrownBranchWarning):
@@ -223,7 +223,7 @@ def test_branches_that_were_cut_short_still_add_up() -> None:
     assert total(why) == model.predict(nothing)[0]
 
 
-def test_explaining_counts_no_branch_as_cut_short() -> None:
+def test_explaining_counts_no_branch_as_ungrown() -> None:
     model = boosted("regression").detach()
     model.explain(ROWS)
     assert model.n_ungrown_hits_ == 0

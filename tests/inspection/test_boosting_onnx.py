@@ -19,7 +19,7 @@ from tritree.validation import BOOSTING_STRATEGIES, REGRESSION_LOSSES
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
-from inspection.test_onnx import asked, feed, learnable, mixed_frame, response, run  # noqa: E402
+from inspection.test_onnx import feed, learnable, mixed_frame, rows_to_predict, run, target  # noqa: E402
 
 NUMBERS = np.random.default_rng(2).normal(size=(400, 4))
 SIGNAL = NUMBERS[:, 0] + NUMBERS[:, 1] * (NUMBERS[:, 2] > 0)
@@ -30,15 +30,15 @@ QUICK: dict[str, Any] = {"max_iter": 10, "max_depth": 3, "min_samples_leaf": 5, 
 
 
 def assert_same(model: Any, X: Any) -> None:
-    """Check that the exported model answers the rows as the model does."""
+    """Check that the exported model predicts the rows as the model does."""
     found = run(model.to_onnx(), X)
     if not hasattr(model, "classes_"):
         # sums are the same; an exponential is not everywhere computed to the last bit
         few = 0 if model.loss not in ("poisson", "gamma") else 1e-15
         np.testing.assert_allclose(found[0], model.predict(X), rtol=few, atol=0)
         return
-    label, shares = found
-    np.testing.assert_allclose(shares, model.predict_proba(X), rtol=1e-12, atol=1e-15)
+    label, probabilities = found
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(label, model.predict(X))
 
 
@@ -57,7 +57,7 @@ def test_classes_are_predicted_the_same(n_classes: int) -> None:
     assert_same(model.grow_for(WITH_HOLES), WITH_HOLES)
 
 
-@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "missing values"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_tables_with_text_are_predicted_the_same(kind: str, training: Any) -> None:
     assert_same(boosted(kind, training).grow_for(ROWS), ROWS)
@@ -66,20 +66,20 @@ def test_tables_with_text_are_predicted_the_same(kind: str, training: Any) -> No
 @pytest.mark.parametrize("missing", EXPORTED)
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_every_kind_of_column_and_what_training_never_saw(task: str, missing: str) -> None:
-    frame = mixed_frame(holes=0.1)
+    frame = mixed_frame(missing_rate=0.1)
     kind = TrinaryBoostingRegressor if task == "regression" else TrinaryBoostingClassifier
-    model = kind(missing=missing, **QUICK).fit(learnable(frame), response(frame, task))
-    rows = asked()
+    model = kind(missing=missing, **QUICK).fit(learnable(frame), target(frame, task))
+    rows = rows_to_predict()
     expected = learnable(rows)
     model.grow_for(expected)
     exported = model.to_onnx()
-    answer = run(exported, rows)
+    found = run(exported, rows)
     assert len(feed(exported, rows)) == rows.shape[1]
     if task == "regression":
-        np.testing.assert_array_equal(answer[0], model.predict(expected))
+        np.testing.assert_array_equal(found[0], model.predict(expected))
     else:
-        np.testing.assert_allclose(answer[1], model.predict_proba(expected), rtol=1e-12)
-        np.testing.assert_array_equal(answer[0], model.predict(expected))
+        np.testing.assert_allclose(found[1], model.predict_proba(expected), rtol=1e-12)
+        np.testing.assert_array_equal(found[0], model.predict(expected))
 
 
 def test_branch_that_is_not_grown_predicts_its_node() -> None:
@@ -128,7 +128,7 @@ def test_too_many_nodes_are_refused_with_a_remedy() -> None:
         model.to_onnx(max_nodes=20)
 
 
-def test_export_that_knows_nothing_of_holes_says_so() -> None:
+def test_export_without_third_branches_warns() -> None:
     model = TrinaryBoostingRegressor(**QUICK).fit(NUMBERS, SIGNAL)
     with pytest.warns(UngrownBranchWarning, match="no third branch has been grown so far"):
         model.to_onnx()

@@ -1,4 +1,4 @@
-"""A tree tree is shown by all views as it is, in words that are right for boosting."""
+"""A tree is shown by all views as it is, in words that are right for boosting."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def page_data(page: str) -> Any:
 # ------------------------------------------------------------------------------------------ what is described
 
 
-@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "missing values"])
 @pytest.mark.parametrize("missing", BOOSTING_STRATEGIES)
 def test_described_trees_lead_rows_where_the_core_does(missing: str, training: Any) -> None:
     model = boosted("regression", training, missing=missing)
@@ -71,7 +71,7 @@ def test_arrays_are_those_of_the_core() -> None:
         begin += n_nodes
 
 
-def test_plain_data_survives_json_and_tells_the_gain() -> None:
+def test_plain_data_survives_json_and_has_the_gain() -> None:
     model = boosted("two classes", HOLED)
     tree = json.loads(json.dumps(model.estimators_.flat[3].to_dict(), allow_nan=False))
     assert tree["task"] == "boosting"
@@ -142,7 +142,7 @@ def test_words_of_a_single_tree_stay_as_they_were() -> None:
     assert "contributions" not in text
 
 
-def test_rows_of_third_branches_have_no_share_because_they_are_a_sample() -> None:
+def test_rows_of_third_branches_have_no_fraction_because_they_are_a_sample() -> None:
     model = boosted("regression", third_rows=50)
     model.predict(ROWS)
     lines = model.estimators_.flat[0].to_text().splitlines()
@@ -164,9 +164,9 @@ def test_figure_shows_steps_and_no_deviation() -> None:
     pytest.importorskip("matplotlib")
     model = boosted("regression")
     model.predict(ROWS.head(20))
-    said = [text.get_text() for text in model.estimators_.flat[0].plot(max_nodes=9).texts]
-    assert any(text.startswith("value ") for text in said)
-    caption = " ".join(said)
+    found = [text.get_text() for text in model.estimators_.flat[0].plot(max_nodes=9).texts]
+    assert any(text.startswith("value ") for text in found)
+    caption = " ".join(found)
     assert "the value in orange" in caption
     assert "deviation" not in caption
     assert "mean" not in caption
@@ -194,7 +194,7 @@ def test_page_is_written_whole_and_too_many_rows_are_refused(tmp_path: Path) -> 
         model.estimators_.flat[0].to_html(rows=np.zeros((1001, 5)))
 
 
-def test_page_of_a_detached_model_counts_nothing_as_cut_short() -> None:
+def test_page_of_a_detached_model_counts_nothing_as_ungrown() -> None:
     model = boosted("regression").detach()
     page_data(model.estimators_.flat[0].to_html(rows=ROWS.head(10)))
     assert model.n_ungrown_hits_ == 0
@@ -219,7 +219,7 @@ def test_views_survive_files_and_pickles(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_importances_are_shares_of_the_gain_of_fitted_splits(kind: str) -> None:
+def test_importances_are_fractions_of_the_gain_of_fitted_splits(kind: str) -> None:
     model = boosted(kind, HOLED)
     expected = np.zeros(TABLE.shape[1])
     for number in range(model._model.core.n_trees):
@@ -248,7 +248,7 @@ def test_importances_are_drawn_largest_first() -> None:
 
 def test_views_of_what_is_not_fitted_say_so() -> None:
     model = TrinaryBoostingRegressor()
-    asked: list[Callable[[], Any]] = [
+    views: list[Callable[[], Any]] = [
         lambda: model.estimators_.flat[0],
         lambda: model.explain(TABLE),
         lambda: model.feature_importances_,
@@ -256,9 +256,9 @@ def test_views_of_what_is_not_fitted_say_so() -> None:
         lambda: model.missing_reliance(TABLE),
         model.to_onnx,
     ]
-    for ask in asked:
+    for view in views:
         with pytest.raises(NotFittedError):
-            ask()
+            view()
 
 
 # ---------------------------------------------------------------------------------------------------- reliance

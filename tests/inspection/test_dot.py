@@ -26,7 +26,7 @@ def grown_on_demand():
 
 
 def fitted(task, missing, **parameters):
-    """A tree of two levels that has met rows with holes."""
+    """A tree of two levels that has met rows with missing values."""
     X, y = simulated(N, 4, missing=0.1, task=task)
     kind = TrinaryTreeRegressor if task == "regression" else TrinaryTreeClassifier
     tree = kind(**({"missing": missing, "max_depth": 2} | parameters)).fit(X, y)
@@ -56,7 +56,7 @@ def test_graph_has_nodes_rules_and_third_branches():
     assert graph.dotted == graph.same_height == {("n0", "n3"), ("n3", "n3_third")}
 
 
-def test_title_tells_what_the_tree_is_and_how_to_grow_the_rest():
+def test_title_says_what_the_tree_is_and_how_to_grow_the_rest():
     title = read_dot(grown_on_demand().to_dot()).title
     assert title[0].startswith("trinary tree, regression: 5 nodes")
     assert "dotted: third branch" in title[1]
@@ -69,7 +69,7 @@ def test_ungrown_branches_are_dashed_and_tell_what_they_predict_once_detached():
     assert tree.to_dot().count("style=dashed") == 2
 
 
-def test_classes_show_the_best_and_all_shares():
+def test_classes_show_the_best_and_all_probabilities():
     tree = TrinaryTreeClassifier(max_depth=1).fit(TWO_COLUMNS, np.where(STEP < 80, "low", "high"))
     assert read_dot(tree.to_dot()).nodes["n0"] == ["200 rows", "class high", "high 60.0%", "low 40.0%"]
 
@@ -101,7 +101,7 @@ def test_surrogates_hang_beside_their_node():
         ({"max_depth": 1}, "a larger max_depth draws more"),
     ],
 )
-def test_what_is_left_out_is_told_at_its_node_and_in_the_title(options, remedy):
+def test_what_is_left_out_is_mentioned_at_its_node_and_in_the_title(options, remedy):
     X, y = simulated(N, 3)
     tree = TrinaryTreeRegressor(missing="mia", min_samples_leaf=5).fit(X, y)
     graph = read_dot(tree.to_dot(**options))
@@ -133,11 +133,11 @@ def test_larger_means_and_surer_classes_have_a_stronger_fill():
 
 
 @pytest.mark.parametrize(
-    "response", [STEP * 1e300, np.zeros(N), STEP * 1e-300], ids=["huge", "constant", "tiny"]
+    "target", [STEP * 1e300, np.zeros(N), STEP * 1e-300], ids=["huge", "constant", "tiny"]
 )
-def test_any_response_has_a_fill(response):
-    assert read_dot(TrinaryTreeRegressor(max_depth=2).fit(TWO_COLUMNS, response).to_dot())
-    centred = TrinaryTreeRegressor(max_depth=2).fit(TWO_COLUMNS, response - response.mean())
+def test_any_target_has_a_fill(target):
+    assert read_dot(TrinaryTreeRegressor(max_depth=2).fit(TWO_COLUMNS, target).to_dot())
+    centred = TrinaryTreeRegressor(max_depth=2).fit(TWO_COLUMNS, target - target.mean())
     assert "nan" not in centred.to_dot()
 
 
@@ -173,7 +173,7 @@ def test_graphviz_draws_every_label_as_it_was_meant(task, missing):
 
 @needs_dot
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_daughters_are_below_left_before_right_and_the_third_is_to_the_right_at_the_same_height(missing):
+def test_children_are_below_left_before_right_and_the_third_is_to_the_right_at_the_same_height(missing):
     text = fitted("regression", missing, max_depth=3, min_samples_leaf=5).to_dot()
     graph, at = read_dot(text), positions(text)
     for tail, head in graph.same_height:

@@ -1,4 +1,4 @@
-"""An explanation tells the path that a row really takes, and its terms add up to the prediction."""
+"""An explanation shows the path that a row really takes, and its terms add up to the prediction."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ RESPONSE = (
     + TABLE["size"].cat.codes
     + 2 * (TABLE["code"] == 7)
 )
-HOLED = TABLE.mask(rng.random(TABLE.shape) < 0.3)
-HOLED["city"] = HOLED["city"].where(rng.random(N) < 0.9, "Nowhere")
+INCOMPLETE = TABLE.mask(rng.random(TABLE.shape) < 0.3)
+INCOMPLETE["city"] = INCOMPLETE["city"].where(rng.random(N) < 0.9, "Nowhere")
 
 
 def fitted(task: str, table: Any = TABLE, **parameters: Any) -> Any:
@@ -45,26 +45,26 @@ def predicted(model: Any, rows: Any) -> Any:
     return model.predict_proba(rows) if hasattr(model, "predict_proba") else model.predict(rows)[:, None]
 
 
-@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("training", [TABLE, INCOMPLETE], ids=["complete", "missing values"])
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("task", TASKS)
 def test_terms_add_up_to_the_prediction(task: str, missing: str, training: Any) -> None:
     model = fitted(task, training, missing=missing)
-    rows = HOLED.head(150)
+    rows = INCOMPLETE.head(150)
     explained = model.explain(rows)
     expected = predicted(model, rows)
-    for why, value, answer in zip(explained, expected, model.predict(rows), strict=True):
+    for why, value, found in zip(explained, expected, model.predict(rows), strict=True):
         np.testing.assert_allclose(why.value, value, rtol=0, atol=1e-12)
         total = np.array(why.base_value) + np.sum([*why.contributions.values(), 0 * value], axis=0)
         np.testing.assert_allclose(total, value, rtol=0, atol=1e-12)
-        assert why.prediction == answer or task == "regression"
+        assert why.prediction == found or task == "regression"
 
 
 @pytest.mark.parametrize("missing", [s for s in STRATEGIES if s != "fractional"])
 @pytest.mark.parametrize("task", TASKS)
 def test_path_leads_from_the_root_to_the_leaf_of_the_row(task: str, missing: str) -> None:
-    model = fitted(task, HOLED, missing=missing)
-    rows = HOLED.head(100)
+    model = fitted(task, INCOMPLETE, missing=missing)
+    rows = INCOMPLETE.head(100)
     for why, leaf in zip(model.explain(rows), model.apply(rows), strict=True):
         stops = [step.node for step in why.path] + [why.path[-1].to]
         assert stops[0] == 0
@@ -73,7 +73,7 @@ def test_path_leads_from_the_root_to_the_leaf_of_the_row(task: str, missing: str
 
 
 def test_fractional_row_goes_both_ways_and_all_of_it_arrives() -> None:
-    model = fitted("regression", HOLED, missing="fractional")
+    model = fitted("regression", INCOMPLETE, missing="fractional")
     [why] = model.explain(pd.DataFrame({name: [None] for name in TABLE}))
     arrived = {step.to: step.fraction for step in why.path}
     inner = {step.node for step in why.path}
@@ -81,7 +81,7 @@ def test_fractional_row_goes_both_ways_and_all_of_it_arrives() -> None:
     assert "of the row" in str(why)
 
 
-def test_missing_value_tells_which_column_comes_next() -> None:
+def test_missing_value_says_which_column_comes_next() -> None:
     [why] = fitted("regression").explain(TABLE.head(1).assign(number=np.nan))
     first, second = why.path[:2]
     assert (first.column, first.state, first.branch) == ("number", "missing", "third")
@@ -100,13 +100,13 @@ def test_absent_column_and_unseen_category_are_named_as_such() -> None:
 
 
 def test_surrogate_that_decided_is_named_and_gets_the_term() -> None:
-    table = pd.DataFrame({"main": np.arange(N, dtype=float), "twin": -np.arange(N, dtype=float)})
+    table = pd.DataFrame({"main": np.arange(N, dtype=float), "mirrored": -np.arange(N, dtype=float)})
     model = TrinaryTreeRegressor(missing="surrogate", max_depth=1).fit(table, table["main"] > 300)
-    [why] = model.explain(pd.DataFrame({"main": [np.nan], "twin": [-10.0]}))
+    [why] = model.explain(pd.DataFrame({"main": [np.nan], "mirrored": [-10.0]}))
     [step] = why.path
-    assert (step.column, step.decided_by, step.branch) == ("main", "twin", "left")
-    assert set(why.contributions) == {"twin"}
-    assert "left by surrogate twin = " in step.reason
+    assert (step.column, step.decided_by, step.branch) == ("main", "mirrored", "left")
+    assert set(why.contributions) == {"mirrored"}
+    assert "left by surrogate mirrored = " in step.reason
 
 
 def test_branch_that_a_detached_tree_cannot_grow_is_reported() -> None:
@@ -142,7 +142,7 @@ def test_single_leaf_is_explained_by_its_root() -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_plain_data_of_an_explanation_is_json(task: str) -> None:
-    why = fitted(task).explain(HOLED.head(3))[1]
+    why = fitted(task).explain(INCOMPLETE.head(3))[1]
     assert json.loads(json.dumps(why.to_dict()))["path"][0]["node"] == 0
 
 
@@ -153,7 +153,7 @@ def test_names_and_values_cannot_bring_markup_into_the_page() -> None:
     assert "<script>" not in model.explain(table.head(1))[0]._repr_html_()
 
 
-def test_unknown_category_is_an_error_where_it_is_asked_to_be() -> None:
+def test_unknown_category_is_an_error_if_so_configured() -> None:
     model = fitted("regression", unknown_category="error")
     with pytest.raises(ColumnError, match="not seen in training"):
         model.explain(TABLE.head(1).assign(city="Nowhere"))
@@ -165,18 +165,18 @@ def test_plot_has_a_bar_per_column_that_with_a_contribution(task: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    why = fitted(task).explain(HOLED.head(1))[0]
+    why = fitted(task).explain(INCOMPLETE.head(1))[0]
     figure, ax = plt.subplots()
     assert why.plot(ax) is ax
     best = 0 if why.classes is None else why.classes.index(why.prediction)
-    assert len(ax.patches) == sum(moved[best] != 0 for moved in why.contributions.values())
+    assert len(ax.patches) == sum(values[best] != 0 for values in why.contributions.values())
     plt.close(figure)
 
 
-def test_branch_that_was_never_grown_is_not_said_to_be_without_a_split() -> None:
+def test_branch_that_was_never_grown_is_not_called_without_a_split() -> None:
     model = fitted("regression").detach()
-    asked = model.to_dict()["nodes"][0]["split"]["name"]
+    column = model.to_dict()["nodes"][0]["split"]["name"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        [why] = model.explain(TABLE.head(1).assign(**{asked: None}))
-    assert why.path[0].reason == f"{asked} is missing: third branch, not grown: the node predicts"
+        [why] = model.explain(TABLE.head(1).assign(**{column: None}))
+    assert why.path[0].reason == f"{column} is missing: third branch, not grown: the node predicts"

@@ -1,4 +1,4 @@
-"""What columns have moved adds up to the mean over trees, to the last bit, and is what the trees really do."""
+"""The contributions of columns add up to the mean over trees, to the last bit, and are those of the trees."""
 
 from __future__ import annotations
 
@@ -29,17 +29,23 @@ def place_of(model: Any, why: Any) -> int:
     return model.classes_.tolist().index(why.explained_class) if hasattr(model, "classes_") else 0
 
 
-@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "missing values"])
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_terms_add_up_to_the_last_bit_in_any_order(kind: str, missing: str, training: Any) -> None:
     forest = grown(kind, training, missing=missing)
-    for why, said in zip(forest.explain(ROWS), predictions(forest, ROWS), strict=True):
-        moved = list(why.contributions.values())
-        random.Random(3).shuffle(moved)
-        assert total(why) == sum(moved, start=why.base_value) + why.rounding == said[place_of(forest, why)]
+    for why, found in zip(forest.explain(ROWS), predictions(forest, ROWS), strict=True):
+        contributions = list(why.contributions.values())
+        random.Random(3).shuffle(contributions)
+        assert (
+            total(why)
+            == sum(contributions, start=why.base_value) + why.rounding
+            == found[place_of(forest, why)]
+        )
         assert why.value == why.predicted_value == total(why)
-        assert abs(why.rounding) <= 1e-15 * (abs(why.base_value) + sum(map(abs, moved)) + abs(why.value))
+        assert abs(why.rounding) <= 1e-15 * (
+            abs(why.base_value) + sum(map(abs, contributions)) + abs(why.value)
+        )
 
 
 @given(
@@ -60,34 +66,34 @@ def test_terms_add_up_whatever_the_numbers(powers: list[int], seed: int, missing
 
 
 def averaged(forest: Any, number: int, rows: Any) -> tuple[list[dict[str, float]], float]:
-    """Return what the trees say one by one of an output: what columns have moved, row by row, and the start."""
-    moved: list[dict[str, float]] = [{} for _ in range(len(rows))]
+    """Return from the trees one by one, for an output: contributions of columns, row by row, and the base value."""
+    contributions: list[dict[str, float]] = [{} for _ in range(len(rows))]
     start = 0.0
     for i in range(forest.n_trees_):
-        for found, why in zip(moved, forest.estimators_[i].explain(rows), strict=True):
-            for column, shares in why.contributions.items():
-                found[column] = found.get(column, 0.0) + shares[number] / forest.n_trees_
+        for found, why in zip(contributions, forest.estimators_[i].explain(rows), strict=True):
+            for column, values in why.contributions.items():
+                found[column] = found.get(column, 0.0) + values[number] / forest.n_trees_
         start += why.base_value[number] / forest.n_trees_
-    return moved, start
+    return contributions, start
 
 
-@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "missing values"])
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("kind", ["regression", "three classes"])
 def test_contributions_are_those_of_the_trees_one_by_one(kind: str, missing: str, training: Any) -> None:
     forest, rows = grown(kind, training, missing=missing, n_estimators=4), ROWS.head(60)
     label = None if kind == "regression" else "middle"
     explained = forest.explain(rows, class_of_interest=label)
-    moved, start = averaged(forest, place_of(forest, explained[0]), rows)
-    for why, expected in zip(explained, moved, strict=True):
-        # a column that was missing and had a surrogate has moved nothing, and is named
+    contributions, start = averaged(forest, place_of(forest, explained[0]), rows)
+    for why, expected in zip(explained, contributions, strict=True):
+        # a column that was missing and had a surrogate has no contribution, and is named
         found = {column: step for column, step in why.contributions.items() if column in expected}
         assert found == pytest.approx(expected, abs=1e-12)
         assert all(why.contributions[column] == 0 for column in set(why.contributions) - set(expected))
         assert why.base_value == pytest.approx(start, abs=1e-12)
 
 
-def test_rows_in_parts_may_be_led_down_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_in_parts_may_be_traversed_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     forest = grown("regression", HOLED, missing="fractional")
     expected = [why.contributions for why in forest.explain(ROWS)]
     blocks = Traversal.blocks
@@ -101,25 +107,25 @@ def test_start_is_the_same_for_every_row() -> None:
 
 def test_trees_that_asked_are_counted() -> None:
     forest = grown("regression", HOLED)
-    asked: dict[str, int] = {}
+    n_used: dict[str, int] = {}
     for number in range(forest.n_trees_):
         [why] = forest.estimators_[number].explain(ROWS.head(1))
         for column in {step.column for step in why.path}:
-            asked[column] = asked.get(column, 0) + 1
+            n_used[column] = n_used.get(column, 0) + 1
     [why] = forest.explain(ROWS.head(1))
-    assert why.n_trees_used == asked
+    assert why.n_trees_used == n_used
     assert why.n_trees == forest.n_trees_
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_class_of_interest_is_explained_for_every_row(kind: str) -> None:
     forest = grown(kind, HOLED, class_weight="balanced")
-    shares, predicted = forest.predict_proba(ROWS), forest.predict(ROWS).tolist()
+    probabilities, predicted = forest.predict_proba(ROWS), forest.predict(ROWS).tolist()
     assert [why.explained_class for why in forest.explain(ROWS)] == predicted
     for number, label in enumerate(forest.classes_.tolist()):
         explained = forest.explain(ROWS, class_of_interest=label)
         assert {why.explained_class for why in explained} == {label}
-        assert [total(why) for why in explained] == shares[:, number].tolist()
+        assert [total(why) for why in explained] == probabilities[:, number].tolist()
         assert [why.prediction for why in explained] == predicted
 
 
@@ -172,8 +178,8 @@ def test_words_are_those_of_a_mean() -> None:
 
 def test_plain_data_survives_json() -> None:
     for why in grown("two classes").explain(ROWS.head(5)):
-        told = json.loads(json.dumps(why.to_dict(), allow_nan=False))
-        assert (told["contributions"], told["aggregation"]) == (why.contributions, "mean")
+        data = json.loads(json.dumps(why.to_dict(), allow_nan=False))
+        assert (data["contributions"], data["aggregation"]) == (why.contributions, "mean")
 
 
 def test_plot_ends_at_the_mean() -> None:
@@ -190,7 +196,7 @@ def test_plot_ends_at_the_mean() -> None:
 
 
 @pytest.mark.parametrize("missing", ["trinary", "trinary_mia"])
-def test_branches_that_were_cut_short_still_add_up(missing: str) -> None:
+def test_branches_that_are_not_grown_still_add_up(missing: str) -> None:
     for forest in (
         grown("regression", HOLED, missing=missing).detach(),
         grown("regression", HOLED, missing=missing, max_third_nodes=9),

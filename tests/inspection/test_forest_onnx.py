@@ -19,7 +19,7 @@ from tritree import (
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
-from inspection.test_onnx import EXPORTED, asked, feed, learnable, mixed_frame, response, run  # noqa: E402
+from inspection.test_onnx import EXPORTED, feed, learnable, mixed_frame, rows_to_predict, run, target  # noqa: E402
 
 NUMBERS = np.random.default_rng(2).normal(size=(400, 4))
 SIGNAL = NUMBERS[:, 0] + NUMBERS[:, 1] * (NUMBERS[:, 2] > 0)
@@ -28,19 +28,19 @@ QUICK: dict[str, Any] = {"n_estimators": 7, "random_state": 0, "n_jobs": 1}
 
 
 def assert_same(forest: Any, X: Any) -> None:
-    """Check that the exported model answers the rows as the forest does."""
+    """Check that the exported model predicts the rows as the forest does."""
     found = run(forest.to_onnx(), X)
     if not hasattr(forest, "classes_"):
         np.testing.assert_array_equal(found[0], forest.predict(X))
         return
-    label, shares = found
-    np.testing.assert_array_equal(shares, forest.predict_proba(X))
+    label, probabilities = found
+    np.testing.assert_array_equal(probabilities, forest.predict_proba(X))
     np.testing.assert_array_equal(label, forest.predict(X))
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3, 5])
 @pytest.mark.parametrize("missing", EXPORTED)
-def test_numbers_are_answered_the_same(missing: str, n_classes: int) -> None:
+def test_numbers_are_predicted_the_same(missing: str, n_classes: int) -> None:
     if n_classes:
         y = np.digitize(SIGNAL, np.quantile(SIGNAL, np.arange(1, n_classes) / n_classes))
         forest: Any = TrinaryForestClassifier(missing=missing, **QUICK).fit(WITH_HOLES, y)
@@ -49,28 +49,28 @@ def test_numbers_are_answered_the_same(missing: str, n_classes: int) -> None:
     assert_same(forest.grow_for(WITH_HOLES), WITH_HOLES)
 
 
-@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "missing values"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_tables_with_text_are_answered_the_same(kind: str, training: Any) -> None:
+def test_tables_with_text_are_predicted_the_same(kind: str, training: Any) -> None:
     assert_same(grown(kind, training).grow_for(ROWS), ROWS)
 
 
 @pytest.mark.parametrize("missing", EXPORTED)
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_every_kind_of_column_and_what_training_never_saw(task: str, missing: str) -> None:
-    frame = mixed_frame(holes=0.1)
+    frame = mixed_frame(missing_rate=0.1)
     kind: Any = TrinaryForestRegressor if task == "regression" else TrinaryForestClassifier
-    forest = kind(missing=missing, max_depth=4, **QUICK).fit(learnable(frame), response(frame, task))
-    rows = asked()
+    forest = kind(missing=missing, max_depth=4, **QUICK).fit(learnable(frame), target(frame, task))
+    rows = rows_to_predict()
     expected = learnable(rows)
     exported = forest.grow_for(expected).to_onnx()
-    answer = run(exported, rows)
+    found = run(exported, rows)
     assert len(feed(exported, rows)) == rows.shape[1]
     if task == "regression":
-        np.testing.assert_array_equal(answer[0], forest.predict(expected))
+        np.testing.assert_array_equal(found[0], forest.predict(expected))
     else:
-        np.testing.assert_array_equal(answer[1], forest.predict_proba(expected))
-        np.testing.assert_array_equal(answer[0], forest.predict(expected))
+        np.testing.assert_array_equal(found[1], forest.predict_proba(expected))
+        np.testing.assert_array_equal(found[0], forest.predict(expected))
 
 
 def test_branch_that_is_not_grown_predicts_its_node() -> None:
@@ -126,7 +126,7 @@ def test_fractional_is_refused_with_what_to_do() -> None:
         forest.to_onnx()
 
 
-def test_export_that_knows_nothing_of_holes_says_so() -> None:
+def test_export_without_third_branches_warns() -> None:
     forest = TrinaryForestRegressor(**QUICK).fit(NUMBERS, SIGNAL)
     with pytest.warns(UngrownBranchWarning, match="no third branch has been grown so far"):
         forest.to_onnx()

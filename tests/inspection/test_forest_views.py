@@ -1,4 +1,4 @@
-"""A tree of a forest is a single tree with all its views, and the forest tells of columns what its trees do."""
+"""A tree of a forest is a single tree with all its views, and the forest aggregates what its trees say of columns."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_tree_of_a_forest_without_rows_names_what_the_forest_can_do() -> None:
         tree.predict(ROWS)
 
 
-@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "missing values"])
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_forest_predicts_the_mean_of_its_trees(kind: str, missing: str, training: Any) -> None:
     forest = grown(kind, training, WEIGHTS, missing=missing)
     trees = trees_of(forest)
-    said = sum(predictions(tree, ROWS) for tree in trees) / len(trees)
-    np.testing.assert_array_equal(said, predictions(forest, ROWS))
+    found = sum(predictions(tree, ROWS) for tree in trees) / len(trees)
+    np.testing.assert_array_equal(found, predictions(forest, ROWS))
 
 
 def test_tree_is_a_tree_with_the_parameters_of_the_forest() -> None:
@@ -103,7 +103,7 @@ def test_what_is_done_to_a_tree_does_not_change_the_forest(change: Callable[[Any
 
 @pytest.mark.parametrize("again", [lambda tree: pickle.loads(pickle.dumps(tree)), copy.deepcopy])
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_copies_of_a_tree_answer_and_grow_alike(again: Any, missing: str) -> None:
+def test_copies_of_a_tree_predict_and_grow_alike(again: Any, missing: str) -> None:
     tree = grown("regression", HOLED, WEIGHTS, missing=missing).estimators_[2]
     tree.predict(ROWS.head(20))  # half grown
     other = again(tree)
@@ -135,8 +135,8 @@ def test_tree_keeps_to_the_limit_of_the_forest_and_says_so(missing: str) -> None
     with pytest.warns(
         UngrownBranchWarning, match="a tree has its maximum number of nodes; raise max_third_nodes"
     ):
-        said = [tree.predict(ROWS) for tree in trees]
-    np.testing.assert_array_equal(np.sum(said, axis=0) / len(said), expected)
+        found = [tree.predict(ROWS) for tree in trees]
+    np.testing.assert_array_equal(np.sum(found, axis=0) / len(found), expected)
 
 
 def test_tree_of_a_detached_forest_is_detached() -> None:
@@ -171,14 +171,14 @@ def test_words_are_those_of_a_tree() -> None:
     assert "step" not in text
 
 
-def test_page_tells_that_one_tree_predicts() -> None:
+def test_page_says_that_one_tree_predicts() -> None:
     page = grown("regression").estimators_[0].to_html(rows=ROWS.head(3))
     data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
     assert (data["terms"]["prediction"], data["terms"]["value"]) == ("Prediction of this tree", "mean")
     assert len(data["rows"]) == 3
 
 
-def test_plain_data_survives_json_and_tells_which_tree_it_is() -> None:
+def test_plain_data_survives_json_and_says_which_tree_it_is() -> None:
     tree = grown("two classes", HOLED).estimators_[3]
     tree = json.loads(json.dumps(tree.to_dict(), allow_nan=False))
     assert tree["task"] == "classification"
@@ -214,7 +214,7 @@ def test_file_without_rows_shows_what_has_grown(tmp_path: Path) -> None:
 
 def test_views_of_what_is_not_fitted_say_so() -> None:
     forest = TrinaryForestRegressor()
-    asked: list[Callable[[], Any]] = [
+    views: list[Callable[[], Any]] = [
         lambda: forest.estimators_[0],
         lambda: forest.explain(TABLE),
         lambda: forest.feature_importances_,
@@ -222,9 +222,9 @@ def test_views_of_what_is_not_fitted_say_so() -> None:
         lambda: forest.missing_reliance(TABLE),
         forest.to_onnx,
     ]
-    for ask in asked:
+    for view in views:
         with pytest.raises(NotFittedError):
-            ask()
+            view()
 
 
 # ------------------------------------------------------------------------------------------------------ importances

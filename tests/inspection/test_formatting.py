@@ -129,8 +129,14 @@ def test_numbers_of_a_column_are_written_alike(values, texts):
     assert [text(value) for value in values] == texts
 
 
-def test_shares_that_are_not_quite_nothing_or_all_say_so():
-    assert [as_percent(share) for share in (0, 0.001, 0.5, 0.999, 1)] == ["0%", "<1%", "50%", ">99%", "100%"]
+def test_fractions_that_are_not_quite_nothing_or_all_say_so():
+    assert [as_percent(fraction) for fraction in (0, 0.001, 0.5, 0.999, 1)] == [
+        "0%",
+        "<1%",
+        "50%",
+        ">99%",
+        "100%",
+    ]
 
 
 @pytest.mark.parametrize(

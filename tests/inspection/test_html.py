@@ -1,4 +1,4 @@
-"""The page holds what rows with few holes need, says what it leaves out, and trusts no text."""
+"""The page holds what rows with few missing values need, says what it leaves out, and trusts no text."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def data_of(page: str) -> dict[str, Any]:
 
 def thirds_above(tree: dict[str, Any]) -> list[int]:
     """Return for each node how many third branches lead to it."""
-    holes = [0] * len(tree["nodes"])
+    n_thirds = [0] * len(tree["nodes"])
     for number, node in enumerate(tree["nodes"]):
         for branch in ("left", "right", "third"):
             if isinstance(node[branch], int):
-                holes[node[branch]] = holes[number] + (branch == "third")
-    return holes
+                n_thirds[node[branch]] = n_thirds[number] + (branch == "third")
+    return n_thirds
 
 
 def test_page_is_written_to_a_file_or_returned(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_cells_of_rows_are_numbers_categories_or_missing() -> None:
     assert labels[2] == ["S", "M", "L"]
     first, second = (row["cells"] for row in data["rows"])
     assert first == [1.5, labels[1].index("Rome"), 2]
-    assert second == [None, -2, None]  # a hole, unseen in training, a hole
+    assert second == [None, -2, None]  # missing, unseen in training, missing
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
@@ -196,7 +196,7 @@ def test_notebook_shows_the_diagram_before_fitting_and_the_tree_after_it() -> No
     assert "sk-" in clone(model)._repr_html_()
 
 
-def test_notebook_shows_text_if_scikit_learn_is_told_to() -> None:
+def test_notebook_shows_text_if_scikit_learn_is_set_to() -> None:
     model = fitted(*simulated(100))
     with config_context(display="text"):
         assert not hasattr(model, "_repr_html_")

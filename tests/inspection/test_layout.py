@@ -16,7 +16,7 @@ WIDTHS = st.floats(0.125, 4, width=16)
 
 @st.composite
 def trees(draw):
-    """Items that grow daughters, or a third branch, one after the other."""
+    """Items that grow children, or a third branch, one after the other."""
     items = [Item(draw(WIDTHS), draw(WIDTHS))]
     for _ in range(draw(st.integers(0, 25))):
         parent = items[draw(st.integers(0, len(items) - 1))]
@@ -29,7 +29,7 @@ def trees(draw):
     return items
 
 
-def walk(items):
+def depth_first(items):
     """The numbers of the items: each with what is below it, left before right, and then with what is aside."""
     stack = [0]
     while stack:
@@ -50,7 +50,7 @@ def test_no_two_boxes_are_nearer_than_the_gap(items):
 
 
 @given(trees())
-def test_daughters_are_one_level_below_with_their_node_above_the_middle(items):
+def test_children_are_one_level_below_with_their_node_above_the_middle(items):
     places = arrange(items, GAP)
     for item, place in zip(items, places, strict=True):
         if item.below:
@@ -70,10 +70,10 @@ def test_third_branch_is_to_the_right_at_the_same_level(items):
 
 
 @given(trees())
-def test_order_on_every_level_is_that_of_a_walk_so_that_no_branches_cross(items):
+def test_order_on_every_level_is_depth_first_so_that_no_branches_cross(items):
     places = arrange(items, GAP)
     by_level: dict[int, list[float]] = {}
-    for number in walk(items):
+    for number in depth_first(items):
         by_level.setdefault(places[number].level, []).append(places[number].x)
     assert all(row == sorted(row) for row in by_level.values())
 
@@ -105,7 +105,7 @@ def test_long_ladder_is_placed_without_recursion():
     assert arrange(items, GAP)[-1].x == pytest.approx(1 + n * (2 + GAP))
 
 
-def test_long_chain_of_daughters_is_placed_without_recursion():
+def test_long_chain_of_children_is_placed_without_recursion():
     n = 1_500
     items = [Item(1, 1)]
     for _ in range(n):

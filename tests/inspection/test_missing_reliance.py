@@ -1,4 +1,4 @@
-"""What is said to pass through missing branches is what passes there, row by row."""
+"""What is counted as passing through missing branches is what passes there, row by row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ N = 500
 LETTERS = [f"{a}{b}" for a in "abcdefghij" for b in "012345678"]  # more than a word of a set holds
 
 
-def drawn(n_rows: int, holes: float, seed: int, *, more: bool = False) -> Any:
+def drawn(n_rows: int, missing_rate: float, seed: int, *, more: bool = False) -> Any:
     """A table with columns of every kind; ``more`` brings categories that training does not have."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(
@@ -32,11 +32,11 @@ def drawn(n_rows: int, holes: float, seed: int, *, more: bool = False) -> Any:
             "flag": rng.integers(0, 2, n_rows) > (-1 if more else 0),
         }
     )
-    return table.mask(rng.random(table.shape) < holes)
+    return table.mask(rng.random(table.shape) < missing_rate)
 
 
-def response(table: Any, task: str) -> Any:
-    """A response that depends on every column, and on whether some are missing."""
+def target(table: Any, task: str) -> Any:
+    """A target that depends on every column, and on whether some are missing."""
     y = (
         2 * table["number"].fillna(1).to_numpy()
         + table["single"].fillna(-1).to_numpy()
@@ -49,10 +49,10 @@ def response(table: Any, task: str) -> Any:
     return y if task == "regression" else np.array(["low", "middle", "top"])[np.digitize(y, [1.5, 4])]
 
 
-def fitted(task: str, missing: str, holes: float = 0.15, **parameters: Any) -> Any:
-    table = drawn(N, holes, seed=1)
+def fitted(task: str, missing: str, missing_rate: float = 0.15, **parameters: Any) -> Any:
+    table = drawn(N, missing_rate, seed=1)
     parameters = {"max_depth": 4, "min_samples_leaf": 15} | parameters
-    return estimator(task, missing=missing, **parameters).fit(table, response(table, task))
+    return estimator(task, missing=missing, **parameters).fit(table, target(table, task))
 
 
 ROWS = drawn(100, 0.3, seed=2, more=True)
@@ -63,8 +63,8 @@ def lacks(step: Any) -> bool:
     return step.state in ("missing", "column absent") or "unseen" in step.reason
 
 
-def twin(model: Any, rows: Any) -> Any:
-    """The same from explanations, step by step: the slow twin."""
+def reference(model: Any, rows: Any) -> Any:
+    """The same from explanations, step by step: the slow reference."""
     columns = [column["name"] for column in model.to_dict()["columns"]]
     total = np.zeros(len(columns))
     explained = model.explain(rows)
@@ -87,14 +87,14 @@ def _met_before(step: Any, above: Any) -> bool:
     return False
 
 
-@pytest.mark.parametrize("holes", [0.0, 0.15], ids=["complete", "holes"])
+@pytest.mark.parametrize("missing_rate", [0.0, 0.15], ids=["complete", "missing values"])
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("task", TASKS)
-def test_agrees_with_the_explanations(task: str, missing: str, holes: float) -> None:
-    model = fitted(task, missing, holes)
+def test_agrees_with_the_explanations(task: str, missing: str, missing_rate: float) -> None:
+    model = fitted(task, missing, missing_rate)
     found = model.missing_reliance(ROWS)
     assert found.shape == (model.n_features_in_,)
-    np.testing.assert_allclose(found, twin(model, ROWS), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, reference(model, ROWS), rtol=0, atol=1e-12)
     assert found.max() > 0.1
 
 
@@ -104,17 +104,17 @@ def test_agrees_where_a_column_is_absent(missing: str) -> None:
     rows = ROWS.drop(columns=["number", "city"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        np.testing.assert_allclose(model.missing_reliance(rows), twin(model, rows), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(model.missing_reliance(rows), reference(model, rows), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
 def test_rows_of_a_detached_tree_count_where_they_end(missing: str) -> None:
-    model = fitted("regression", missing, holes=0.0)
+    model = fitted("regression", missing, missing_rate=0.0)
     model.predict(ROWS.head(5))
     model.detach()
     with pytest.warns(UngrownBranchWarning):
         found = model.missing_reliance(ROWS)
-    np.testing.assert_allclose(found, twin(model, ROWS), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, reference(model, ROWS), rtol=0, atol=1e-12)
     assert found.sum() > 0
 
 
@@ -123,7 +123,7 @@ def test_missing_against_observed_takes_an_unseen_category_for_observed(missing:
     table = pd.DataFrame({"city": [None] * 60 + ["Rome", "Oslo"] * 30})
     model = TrinaryTreeRegressor(missing=missing, max_depth=1).fit(table, np.arange(120) < 60)
     rows = pd.DataFrame({"city": ["Nowhere", None, "Rome", "Oslo"]})
-    expected = 0.25 if "mia" in missing else twin(model, rows)[0]
+    expected = 0.25 if "mia" in missing else reference(model, rows)[0]
     assert model.missing_reliance(rows).tolist() == [expected]
 
 
@@ -158,14 +158,14 @@ def test_single_leaf_relies_on_nothing() -> None:
 def test_what_rows_need_is_grown_as_by_predicting() -> None:
     X, y = simulated(300, 4)
     rows = with_missing(X[:50])
-    asked, predicted = (TrinaryTreeRegressor(max_depth=2).fit(X, y) for _ in range(2))
-    asked.missing_reliance(rows)
+    relied, predicted = (TrinaryTreeRegressor(max_depth=2).fit(X, y) for _ in range(2))
+    relied.missing_reliance(rows)
     predicted.predict(rows)
-    assert asked.n_nodes_ == predicted.n_nodes_
+    assert relied.n_nodes_ == predicted.n_nodes_
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_rows_may_be_led_in_any_number_at_once(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_may_be_traversed_in_any_number_at_once(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = fitted("regression", missing)
     together = model.missing_reliance(ROWS)
     monkeypatch.setattr(contributions, "_MAX_MARKS", 100)
@@ -198,7 +198,7 @@ def test_infinite_value_is_refused_by_name() -> None:
         model.missing_reliance(ROWS.assign(number=np.inf))
 
 
-def test_a_hundred_thousand_rows_take_no_walk_in_python() -> None:
+def test_a_hundred_thousand_rows_are_not_traversed_in_python() -> None:
     X, y = simulated(2000, 10)
     model = TrinaryTreeRegressor(max_depth=5).fit(X, y)
     rows = with_missing(np.tile(X, (50, 1)), 0.1)

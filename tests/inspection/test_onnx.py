@@ -35,8 +35,8 @@ def feed(model: Any, X: Any) -> dict[str, Any]:
     columns = []
     for j, cells in enumerate(columns_of(X)):
         is_text = inputs[min(j, len(inputs) - 1)].type.tensor_type.elem_type == onnx.TensorProto.STRING
-        hole, kind = ("", object) if is_text else (np.nan, np.float64)
-        column = [hole if pd.isna(cell) else cell for cell in cells]
+        missing, kind = ("", object) if is_text else (np.nan, np.float64)
+        column = [missing if pd.isna(cell) else cell for cell in cells]
         columns.append(np.array(column, dtype=kind).reshape(-1, 1))
     if len(inputs) < len(columns):
         return {inputs[0].name: np.hstack(columns)}
@@ -50,7 +50,7 @@ def run(model: Any, X: Any) -> list[Any]:
 
 
 def assert_same(tree: Any, X: Any, model: Any = None) -> None:
-    """Check that the exported tree answers the rows as the tree does."""
+    """Check that the exported tree predicts the rows as the tree does."""
     found = run(model or tree.to_onnx(), X)
     if not hasattr(tree, "classes_"):
         np.testing.assert_array_equal(found[0], tree.predict(X))
@@ -61,7 +61,7 @@ def assert_same(tree: Any, X: Any, model: Any = None) -> None:
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
 
 
-def mixed_frame(n: int = 240, *, holes: float, seed: int = 0) -> pd.DataFrame:
+def mixed_frame(n: int = 240, *, missing_rate: float, seed: int = 0) -> pd.DataFrame:
     """Return a table with a column of every kind."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
@@ -80,7 +80,7 @@ def mixed_frame(n: int = 240, *, holes: float, seed: int = 0) -> pd.DataFrame:
         }
     )
     for name in frame:
-        frame[name] = frame[name].astype(object).where(rng.random(n) >= holes, None)
+        frame[name] = frame[name].astype(object).where(rng.random(n) >= missing_rate, None)
     return frame
 
 
@@ -93,8 +93,8 @@ def learnable(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype(types)
 
 
-def response(frame: pd.DataFrame, task: str) -> Any:
-    """Return a response that depends on every column that varies."""
+def target(frame: pd.DataFrame, task: str) -> Any:
+    """Return a target that depends on every column that varies."""
     signal = np.random.default_rng(5).normal(size=len(frame))
     for name in frame.columns.drop(["never", "constant"]):
         codes = pd.factorize(frame[name], sort=True)[0] if frame[name].dtype == object else frame[name]
@@ -102,9 +102,9 @@ def response(frame: pd.DataFrame, task: str) -> Any:
     return signal if task == "regression" else np.digitize(signal, np.quantile(signal, [0.3, 0.6]))
 
 
-def asked(seed: int = 1) -> pd.DataFrame:
-    """Return rows with holes and with categories that training does not know."""
-    frame = mixed_frame(holes=0.3, seed=seed)
+def rows_to_predict(seed: int = 1) -> pd.DataFrame:
+    """Return rows with missing values and with categories that training does not know."""
+    frame = mixed_frame(missing_rate=0.3, seed=seed)
     frame.loc[::5, "colour"] = "never seen"
     frame.loc[::7, "street"] = "street 7,000"
     frame.loc[::4, "code"] = 0.05
@@ -139,24 +139,26 @@ def assert_random_tree_predicts_the_same(task: str, missing: str, problem: Probl
     assert_same(tree, as_array(problem.X_test))
 
 
-@pytest.mark.parametrize("holes", [0.0, 0.2])
+@pytest.mark.parametrize("missing_rate", [0.0, 0.2])
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("missing", EXPORTED)
-def test_tree_of_columns_of_every_kind_predicts_the_same(missing: str, task: str, holes: float) -> None:
-    frame = mixed_frame(holes=holes)
+def test_tree_of_columns_of_every_kind_predicts_the_same(
+    missing: str, task: str, missing_rate: float
+) -> None:
+    frame = mixed_frame(missing_rate=missing_rate)
     tree = estimator(task, missing=missing, max_depth=3, min_samples_leaf=4)
-    tree.fit(learnable(frame), response(frame, task))
-    assert_same(tree, asked())
+    tree.fit(learnable(frame), target(frame, task))
+    assert_same(tree, rows_to_predict())
 
 
 @pytest.mark.parametrize("missing", ["mia", "trinary_mia"])
 @pytest.mark.parametrize("column", ["colour", "code", "flag", "size", "grade", "number"])
 def test_tree_that_splits_missing_from_observed_predicts_the_same(missing: str, column: str) -> None:
-    frame = mixed_frame(holes=0.4)
+    frame = mixed_frame(missing_rate=0.4)
     tree = TrinaryTreeRegressor(missing=missing, max_depth=2, min_samples_leaf=4)
     tree.fit(learnable(frame)[[column]], frame[column].isna().astype(float))
     assert tree.to_dict()["nodes"][0]["split"]["rule"] == "missing"
-    assert_same(tree, asked()[[column]])
+    assert_same(tree, rows_to_predict()[[column]])
 
 
 @pytest.mark.parametrize("missing", EXPORTED)
@@ -223,21 +225,21 @@ def test_single_leaf_predicts_the_same(only: dict[str, int], missing: str, task:
 
 
 def test_single_leaf_of_text_columns_predicts_the_same() -> None:
-    frame = mixed_frame(holes=0.1)
-    tree = TrinaryTreeRegressor(max_depth=0).fit(learnable(frame), response(frame, "regression"))
-    assert_same(tree, asked())
+    frame = mixed_frame(missing_rate=0.1)
+    tree = TrinaryTreeRegressor(max_depth=0).fit(learnable(frame), target(frame, "regression"))
+    assert_same(tree, rows_to_predict())
 
 
 @pytest.mark.parametrize("n_rows", [0, 1])
 @pytest.mark.parametrize("task", TASKS)
-def test_batch_of_no_or_one_row_is_answered(task: str, n_rows: int) -> None:
-    frame = mixed_frame(holes=0.1)
-    tree = estimator(task, max_depth=2).fit(learnable(frame), response(frame, task))
+def test_batch_of_no_or_one_row_is_predicted(task: str, n_rows: int) -> None:
+    frame = mixed_frame(missing_rate=0.1)
+    tree = estimator(task, max_depth=2).fit(learnable(frame), target(frame, task))
     model = tree.to_onnx()
-    shapes = [output.shape for output in run(model, asked()[:n_rows])]
+    shapes = [output.shape for output in run(model, rows_to_predict()[:n_rows])]
     assert shapes == ([(n_rows,)] if task == "regression" else [(n_rows,), (n_rows, 3)])
     if n_rows:
-        assert_same(tree, asked()[:n_rows], model)
+        assert_same(tree, rows_to_predict()[:n_rows], model)
 
 
 @pytest.mark.parametrize(
@@ -397,7 +399,7 @@ def test_fractional_is_refused_with_what_to_do() -> None:
         fitted(X, y, missing="fractional").to_onnx()
 
 
-def test_absent_onnx_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absent_onnx_is_an_error_that_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = simulated(50, 2)
     monkeypatch.delitem(sys.modules, "tritree.inspection.onnx", raising=False)
     monkeypatch.setitem(sys.modules, "onnx", None)
@@ -407,12 +409,12 @@ def test_absent_onnx_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("task", TASKS)
 def test_model_passes_the_full_check_and_survives_a_file(task: str, tmp_path: Any) -> None:
-    frame = mixed_frame(holes=0.1)
-    tree = estimator(task, max_depth=2).fit(learnable(frame), response(frame, task))
+    frame = mixed_frame(missing_rate=0.1)
+    tree = estimator(task, max_depth=2).fit(learnable(frame), target(frame, task))
     onnx.save(tree.to_onnx(), tmp_path / "model.onnx")
     model = onnx.load(tmp_path / "model.onnx")
     onnx.checker.check_model(model, full_check=True)
-    assert_same(tree, asked(), model)
+    assert_same(tree, rows_to_predict(), model)
 
 
 def in_single_precision(model: Any) -> Any:
@@ -435,9 +437,9 @@ def test_evaluator_of_onnx_itself_predicts_the_same(missing: str, task: str) -> 
     tree = fitted(X, y, missing=missing)
     rows = with_missing(X)
     model = tree.to_onnx()
-    found = ReferenceEvaluator(in_single_precision(model)).run(None, {"X": rows})
-    for answer, expected in zip(found, run(model, rows), strict=True):
-        np.testing.assert_array_equal(answer, expected)
+    outputs = ReferenceEvaluator(in_single_precision(model)).run(None, {"X": rows})
+    for found, expected in zip(outputs, run(model, rows), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 ALONE = """

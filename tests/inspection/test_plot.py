@@ -35,9 +35,9 @@ def _no_figure_is_left_open():
     plt.close("all")
 
 
-def tree_of(missing="trinary", task="regression", holes=0.2, **parameters):
+def tree_of(missing="trinary", task="regression", missing_rate=0.2, **parameters):
     """A tree of two levels, with some of its third branches."""
-    X, y = simulated(N, 4, missing=holes, task=task)
+    X, y = simulated(N, 4, missing=missing_rate, task=task)
     tree = fitted(X, y, missing=missing, **({"max_depth": 2} | parameters))
     tree.predict(with_missing(X[:2]))
     return tree
@@ -116,12 +116,12 @@ def test_every_node_shows_its_value_its_rows_and_its_question(task):
     found = boxes(ax)
     assert sorted(found) == list(range(len(nodes)))
     for number, node in enumerate(nodes):
-        told = inside(ax, found[number])
+        data = inside(ax, found[number])
         if task == "regression":
-            assert told[:2] == [f"mean {values.mean(node)}", f"{node['rows']} rows"]
+            assert data[:2] == [f"mean {values.mean(node)}", f"{node['rows']} rows"]
         else:
-            assert told[:2] == [values.best(node), f"{max(node['value']):.0%} of {node['rows']} rows"]
-        assert told[2:] == ([] if node["split"] is None else [node["split"]["name"]])
+            assert data[:2] == [values.best(node), f"{max(node['value']):.0%} of {node['rows']} rows"]
+        assert data[2:] == ([] if node["split"] is None else [node["split"]["name"]])
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
@@ -137,7 +137,7 @@ def test_conditions_are_above_the_nodes_they_lead_to(missing):
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_daughters_are_below_their_node_left_of_right(missing):
+def test_children_are_below_their_node_left_of_right(missing):
     tree = tree_of(missing)
     found = boxes(tree.plot())
     for number, node in enumerate(tree.to_dict()["nodes"]):
@@ -206,11 +206,11 @@ def test_signs_of_formulas_in_names_are_letters():
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e250, 1e307])
-def test_huge_and_tiny_responses_can_be_read(scale):
+def test_huge_and_tiny_targets_can_be_read(scale):
     assert_readable(TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, (STEP - 50) / N * scale).plot())
 
 
-def test_constant_response_is_one_box():
+def test_constant_target_is_one_box():
     ax = TrinaryTreeRegressor().fit(TWO_COLUMNS, np.full(N, 3.0)).plot()
     assert list(boxes(ax)) == [0]
     assert_readable(ax)
@@ -274,7 +274,7 @@ def test_branch_that_is_not_grown_says_so_and_how_to_grow_it():
     assert "not grown" not in " ".join(words(tree.grow_all().plot()))
 
 
-def test_daughter_that_is_not_grown_has_its_condition_and_no_box():
+def test_child_that_is_not_grown_has_its_condition_and_no_box():
     tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, np.where(STEP < 80, 1.0, 3.0))
     tree.predict([[np.nan, 0.0]])
     ax = tree.plot()
@@ -299,7 +299,7 @@ def test_detached_tree_of_classes_with_long_names_can_be_read():
 
 
 @pytest.mark.parametrize("options", [{"max_nodes": 5}, {"max_depth": 1}])
-def test_what_is_left_out_is_told_as_in_the_text(options):
+def test_what_is_left_out_is_mentioned_as_in_the_text(options):
     tree = tree_of("mia", max_depth=3)
     ax, lines = tree.plot(**options), tree.to_text(**options).splitlines()
     assert lines[-1] in caption(ax)
@@ -377,20 +377,20 @@ def test_weights_are_shown_if_there_are_any(task):
     assert_readable(ax)
 
 
-def test_bars_are_the_spread_of_the_responses():
+def test_bars_are_the_spread_of_the_targets():
     tree = tree_of("mia")
-    ax, told = tree.plot(), tree.to_dict(distribution=True)
+    ax, data = tree.plot(), tree.to_dict(distribution=True)
     bars = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
     assert len(bars) == len(boxes(ax)) == tree.n_nodes_
     for number, box in boxes(ax).items():
         [bar] = [bar for bar in bars if box.contains(bar.get_data().edges[0], bar.get_data().baseline)]
         heights = bar.get_data().baseline - bar.get_data().values
-        shares = np.array(told["nodes"][number]["distribution"])
-        np.testing.assert_allclose(heights / heights.max(), shares / shares.max(), atol=1e-6)
+        fractions = np.array(data["nodes"][number]["distribution"])
+        np.testing.assert_allclose(heights / heights.max(), fractions / fractions.max(), atol=1e-6)
     assert "distribution of the target" in caption(ax)
 
 
-def test_response_whose_spread_is_not_known_has_its_standard_deviation():
+def test_target_whose_spread_is_not_known_has_its_standard_deviation():
     X, y = simulated(N, 2)
     tree = fitted(X, y, 1 + STEP, missing="mia", max_depth=0)
     data = tree.to_dict()
@@ -403,21 +403,23 @@ def test_response_whose_spread_is_not_known_has_its_standard_deviation():
     assert f"from {low} to {high}: standard deviation of the target" in caption(ax)
 
 
-def test_bar_of_classes_has_their_shares():
+def test_bar_of_classes_has_their_probabilities():
     X, y = load_iris(return_X_y=True)
     tree = TrinaryTreeClassifier(max_depth=2, missing="mia").fit(X, y)
     ax = tree.plot()
     parts = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
     for number, box in boxes(ax).items():
         bar = [part for part in parts if box.contains(*part.get_xy())]
-        shares = [share for share in tree.to_dict()["nodes"][number]["value"] if share]
+        probabilities = [
+            probability for probability in tree.to_dict()["nodes"][number]["value"] if probability
+        ]
         widths = [part.get_width() for part in bar]
-        assert np.array(widths) / sum(widths) == pytest.approx(shares)
+        assert np.array(widths) / sum(widths) == pytest.approx(probabilities)
     key = [part for part in parts if not any(box.contains(*part.get_xy()) for box in boxes(ax).values())]
     assert len({part.get_facecolor() for part in key}) == 3
 
 
-def test_classes_beyond_the_colours_share_grey():
+def test_classes_beyond_the_colours_are_grey():
     y = (STEP // (N / 15)).astype(int)
     ax = TrinaryTreeClassifier(missing="mia", max_depth=3, min_samples_leaf=5).fit(STEP[:, None], y).plot()
     assert "3 other classes" in words(ax)
@@ -450,7 +452,7 @@ def contrast(one, other):
     return light[1] / light[0]
 
 
-def test_colour_tells_the_value():
+def test_colour_shows_the_value():
     tree = TrinaryTreeRegressor(missing="mia", max_depth=2).fit(TWO_COLUMNS, STEP)
     ax, nodes = tree.plot(), tree.to_dict()["nodes"]
     light = {int(p.get_gid()[5:]): sum(p.get_facecolor()[:3]) for p in ax.patches if p.get_gid()}
@@ -466,8 +468,8 @@ def test_long_ladder_is_drawn_within_what_matplotlib_can_save():
     }
     split |= {"larger_side": "left", "left_fraction": 0.5, "surrogates": []}
     leaf = {"depth": 0, "rows": 1, "weight": 1.0, "loss": 0.0, "value": [0.0], "split": None}
-    rung = leaf | {"split": split, "left": "ungrown", "right": "ungrown"}
-    nodes = [rung | {"third": i + 1} for i in range(width)]
+    inner = leaf | {"split": split, "left": "ungrown", "right": "ungrown"}
+    nodes = [inner | {"third": i + 1} for i in range(width)]
     nodes.append(leaf | {"left": None, "right": None, "third": None})
     tree = {"missing": "trinary", "classes": None, "columns": [], "nodes": nodes, "detached": False}
     tree |= {"n_grown": 0, "n_leaves": 1, "n_ungrown": 2 * width}

@@ -1,4 +1,4 @@
-"""Plots show what was counted, on the area that they were given, whatever names and holes there are."""
+"""Plots show what was counted, on the area that they were given, whatever names and missing values there are."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ def figures_closed() -> Any:
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def with_holes(n_rows: int, n_columns: int, holes: float, seed: int = 0) -> Any:
+def table_with_missing(n_rows: int, n_columns: int, missing_rate: float, seed: int = 0) -> Any:
     rng = np.random.default_rng(seed)
-    return np.where(rng.random((n_rows, n_columns)) < holes, np.nan, 1.0)
+    return np.where(rng.random((n_rows, n_columns)) < missing_rate, np.nan, 1.0)
 
 
 def panels(ax: Any) -> dict[str, Any]:
-    return dict(zip(("patterns", "rows", "shares", "together"), ax.child_axes, strict=False))
+    return dict(zip(("patterns", "rows", "fractions", "together"), ax.child_axes, strict=False))
 
 
 def labels(texts: Any) -> list[str]:
     return [text.get_text() for text in texts]
 
 
-# ------------------------------------------------------------------------------------------------ the summary of holes
+# ---- the summary of missing values
 
 
 @pytest.mark.parametrize("n_columns", [1, 3, 64, 65, 150])
-@pytest.mark.parametrize("holes", [0.0, 0.02, 0.5, 1.0])
-def test_summary_agrees_with_counting_row_by_row(n_columns: int, holes: float) -> None:
-    X = with_holes(300, n_columns, holes)
+@pytest.mark.parametrize("missing_rate", [0.0, 0.02, 0.5, 1.0])
+def test_summary_agrees_with_counting_row_by_row(n_columns: int, missing_rate: float) -> None:
+    X = table_with_missing(300, n_columns, missing_rate)
     X[:100, :1] = X[100:200, :1]
     found = summarise_missing(X, max_patterns=None)
     missing = np.isnan(X)
@@ -68,7 +68,7 @@ def test_summary_agrees_with_counting_row_by_row(n_columns: int, holes: float) -
 
 
 def test_correlations_are_those_of_the_missing_cells() -> None:
-    X = with_holes(500, 6, 0.3)
+    X = table_with_missing(500, 6, 0.3)
     X[:, 1] = np.where(np.arange(500) % 5 == 0, np.nan, X[:, 0])
     X[:, 2], X[:, 3] = 1.0, np.nan
     together = summarise_missing(X)["together"]
@@ -78,14 +78,14 @@ def test_correlations_are_those_of_the_missing_cells() -> None:
 
 
 def test_summary_is_plain_data_that_does_not_depend_on_the_order_of_rows() -> None:
-    X = with_holes(200, 5, 0.2)
+    X = table_with_missing(200, 5, 0.2)
     found = summarise_missing(X)
     assert json.loads(json.dumps(found)) == found
     assert summarise_missing(X[::-1]) == found
 
 
 def test_only_the_most_frequent_patterns_are_listed_and_all_are_counted() -> None:
-    X = with_holes(300, 8, 0.5)
+    X = table_with_missing(300, 8, 0.5)
     everything, some = summarise_missing(X, max_patterns=None), summarise_missing(X, max_patterns=3)
     assert some["patterns"] == everything["patterns"][:3]
     assert some["n_patterns"] == everything["n_patterns"] > 3
@@ -113,7 +113,7 @@ def test_column_without_names_is_called_as_in_the_other_views() -> None:
     assert [column["name"] for column in summarise_missing([[1.0, None]])["columns"]] == ["x0", "x1"]
 
 
-def test_columns_that_the_estimators_refuse_have_holes_too() -> None:
+def test_columns_that_the_estimators_refuse_have_missing_values_too() -> None:
     day, span = datetime(2024, 5, 1), timedelta(hours=3)
     values = {"date": day, "span": span, "list": [1, 2], "record": {"a": 1}, "bytes": b"x"}
     data = {name: [None, value, None] for name, value in values.items()}
@@ -123,7 +123,7 @@ def test_columns_that_the_estimators_refuse_have_holes_too() -> None:
         assert [column["missing"] for column in summarise_missing(table)["columns"]] == [2] * 5, library
 
 
-def test_dates_in_an_array_or_as_categories_have_holes_too() -> None:
+def test_dates_in_an_array_or_as_categories_have_missing_values_too() -> None:
     pd = pytest.importorskip("pandas")
     dates = np.array([["2024-05-01"], ["NaT"], ["NaT"]], dtype="M8[D]")
     assert summarise_missing(dates)["columns"][0]["missing"] == 2
@@ -131,17 +131,17 @@ def test_dates_in_an_array_or_as_categories_have_holes_too() -> None:
     assert summarise_missing(categories)["columns"][0]["missing"] == 2
 
 
-# ---------------------------------------------------------------------------------------------- the picture of holes
+# ---- the plot of missing values
 
 
-def test_panels_show_patterns_rows_shares_and_pairs() -> None:
+def test_panels_show_patterns_rows_fractions_and_pairs() -> None:
     X = np.ones((10, 4))
     X[:3, 1] = X[:2, 2] = np.nan
     found = panels(tritree.plot_missing(X))
     assert labels(found["patterns"].get_yticklabels()) == ["x1", "x2"]
     assert [bar.get_height() for bar in found["rows"].patches] == [7, 2, 1]
     assert [text for text in labels(found["rows"].texts) if text] == ["7", "2", "1"]
-    assert labels(found["shares"].texts) == ["30%", "20%"]
+    assert labels(found["fractions"].texts) == ["30%", "20%"]
     assert (
         labels(found["together"].texts)[0]
         == f"{100 * summarise_missing(X)['together']['correlation'][0][1]:.0f}"
@@ -152,8 +152,8 @@ def test_panels_show_patterns_rows_shares_and_pairs() -> None:
     assert sorted(colours.values()) == [3, 3]
 
 
-def test_title_tells_the_size_and_what_is_not_drawn() -> None:
-    X = with_holes(100, 5, 0.2)
+def test_title_has_the_size_and_what_is_not_drawn() -> None:
+    X = table_with_missing(100, 5, 0.2)
     X[:, 4] = 1.0
     title = tritree.plot_missing(X).get_title(loc="left")
     assert "100 rows × 5 columns: " in title
@@ -165,7 +165,7 @@ def test_title_tells_the_size_and_what_is_not_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "holes", "n_panels"),
+    ("shape", "missing_rate", "n_panels"),
     [
         ((50, 4), 0.0, 0),
         ((50, 4), 1.0, 3),
@@ -175,17 +175,17 @@ def test_title_tells_the_size_and_what_is_not_drawn() -> None:
         ((1, 1), 0.0, 0),
     ],
 )
-def test_any_table_can_be_drawn(shape: tuple[int, int], holes: float, n_panels: int) -> None:
-    ax = tritree.plot_missing(with_holes(*shape, holes))
+def test_any_table_can_be_drawn(shape: tuple[int, int], missing_rate: float, n_panels: int) -> None:
+    ax = tritree.plot_missing(table_with_missing(*shape, missing_rate))
     ax.figure.canvas.draw()
     assert len(ax.child_axes) == n_panels
-    assert ("no cell is missing" in ax.get_title(loc="left")) == (holes == 0)
+    assert ("no cell is missing" in ax.get_title(loc="left")) == (missing_rate == 0)
 
 
 def test_given_area_is_used_and_everything_stays_within_it() -> None:
     pd = pytest.importorskip("pandas")
     figure, (ax, other) = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
-    table = pd.DataFrame(with_holes(100, 4, 0.3), columns=["a", "name of a column", "c" * 60, "d"])
+    table = pd.DataFrame(table_with_missing(100, 4, 0.3), columns=["a", "name of a column", "c" * 60, "d"])
     assert tritree.plot_missing(table, ax, max_patterns=8) is ax
     assert len(figure.axes) == 2
     assert other.child_axes == []
@@ -201,7 +201,7 @@ def test_given_area_is_used_and_everything_stays_within_it() -> None:
 @pytest.mark.parametrize("style", ["default", "ggplot"])
 def test_own_figure_holds_all_of_the_picture(style: str) -> None:
     with plt.style.context(style):
-        ax = tritree.plot_missing(with_holes(50, 5, 0.2), max_patterns=6)
+        ax = tritree.plot_missing(table_with_missing(50, 5, 0.2), max_patterns=6)
         ax.figure.canvas.draw()
     for artist in (ax, *ax.child_axes):
         box = artist.get_tightbbox()
@@ -213,7 +213,7 @@ def test_own_figure_holds_all_of_the_picture(style: str) -> None:
 def test_names_are_no_formulas_and_have_an_end() -> None:
     pd = pytest.importorskip("pandas")
     names = ["$x^2", r"$\broken{$", "line\nbreak", "long " * 30 + "end"]
-    ax = tritree.plot_missing(pd.DataFrame(with_holes(20, 4, 0.3), columns=names), max_patterns=2)
+    ax = tritree.plot_missing(pd.DataFrame(table_with_missing(20, 4, 0.3), columns=names), max_patterns=2)
     ax.figure.canvas.draw()
     shown = labels(panels(ax)["patterns"].get_yticklabels())
     assert shown[:2] == names[:2]
@@ -223,7 +223,7 @@ def test_names_are_no_formulas_and_have_an_end() -> None:
 
 
 def test_a_hundred_thousand_rows_of_sixty_columns_are_drawn_at_once() -> None:
-    X = with_holes(100_000, 60, 0.1)
+    X = table_with_missing(100_000, 60, 0.1)
     begin = time.process_time()  # its own time: others may keep the processors busy
     tritree.plot_missing(X)
     assert time.process_time() - begin < 5  # about 0.6 s where nothing else runs
@@ -251,7 +251,7 @@ def test_importances_are_bars_the_largest_first() -> None:
     assert top > bottom
 
 
-def test_columns_beyond_the_limit_are_told_in_words() -> None:
+def test_columns_beyond_the_limit_are_mentioned() -> None:
     X, y = simulated(400, 5)
     tree = TrinaryTreeRegressor(max_depth=3).fit(X, y)
     ax = tree.plot_importance(max_columns=2)
@@ -279,7 +279,7 @@ def test_names_of_important_columns_are_no_formulas() -> None:
     tree.explain(table.head(1))[0].plot().figure.canvas.draw()
 
 
-def test_example_prints_three_answers_side_by_side_and_saves_a_picture(
+def test_example_prints_three_predictions_side_by_side_and_saves_a_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("pandas")
@@ -305,7 +305,7 @@ def test_matplotlib_stays_unimported_until_something_is_drawn() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_absent_matplotlib_is_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absent_matplotlib_is_an_error_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("axes", "plots", "missing_plot"):
         monkeypatch.delitem(sys.modules, f"tritree.inspection.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -34,16 +34,16 @@ def assert_core_agrees(tree: Any, rows: Any) -> set[str]:
             if not lacks_value:
                 continue
             kind = "missing" if rows.cells[row][column].is_missing else "unseen"
-            said = Branch(int(expected[kind][node]))
-            if said is Branch.BOTH:
+            found = Branch(int(expected[kind][node]))
+            if found is Branch.BOTH:
                 assert branch in (Branch.LEFT, Branch.RIGHT)
-            elif said is Branch.SURROGATES:
+            elif found is Branch.SURROGATES:
                 # the first surrogate that is observed decides, else the row goes to the larger side
                 assert by != column or branch == tree.larger_side[node]
             else:
                 assert by == column
-                assert branch == said
-            compared.add(f"{kind}: {said.word}")
+                assert branch == found
+            compared.add(f"{kind}: {found.word}")
     return compared
 
 

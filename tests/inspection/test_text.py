@@ -110,8 +110,8 @@ def test_fractional_shows_weights_that_add_up_where_rows_count_twice():
     assert "are weighted" not in text
     assert re.search(r"rows +weight +fraction +mean$", text, re.MULTILINE)
     cells = [re.findall(r" ([\d.]+) +([\d.]+) +(\d+)% ", line)[0] for line in drawn(tree)[1:]]
-    rows, weights, shares = (sum(map(float, column)) for column in zip(*cells, strict=True))
-    assert (rows, weights, shares) == (N + N // 10, N, 100)
+    rows, weights, fractions = (sum(map(float, column)) for column in zip(*cells, strict=True))
+    assert (rows, weights, fractions) == (N + N // 10, N, 100)
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
@@ -207,7 +207,7 @@ def test_long_names_are_shortened_and_line_breaks_escaped():
     assert r'"a name\nof very very very v…" <' in lines[1]
 
 
-def test_classes_show_the_best_and_all_shares():
+def test_classes_show_the_best_and_all_probabilities():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
     text = TrinaryTreeClassifier(max_depth=2).fit(X, names[y]).to_text()
@@ -221,7 +221,7 @@ def test_many_classes_show_the_best_alone():
     assert re.search(r"rows +fraction +class +probability$", text, re.MULTILINE)
 
 
-def test_tree_of_one_node_is_one_line_without_a_share_of_what_is_above():
+def test_tree_of_one_node_is_one_line_without_a_fraction_of_what_is_above():
     tree = TrinaryTreeRegressor(max_depth=0).fit(TWO_COLUMNS, STEP)
     assert tree.to_text().splitlines()[1:] == [
         "● leaf",
@@ -231,7 +231,7 @@ def test_tree_of_one_node_is_one_line_without_a_share_of_what_is_above():
     ]
 
 
-def test_legend_tells_how_to_grow_what_is_not_grown():
+def test_legend_says_how_to_grow_what_is_not_grown():
     how = "a branch not grown yet is grown when a row needs it; grow_all() grows them all"
     tree = TrinaryTreeRegressor(max_depth=1).fit(TWO_COLUMNS, STEP)
     assert tree.to_text().splitlines()[2] == how
@@ -267,7 +267,7 @@ def test_depth_and_number_of_nodes_can_be_limited():
         ({"max_depth": 2, "max_nodes": 6}, "max_nodes=None draws everything"),
     ],
 )
-def test_last_line_tells_what_is_left_out_and_how_to_see_it(options, remedy):
+def test_last_line_says_what_is_left_out_and_how_to_see_it(options, remedy):
     X = rng.normal(size=(N, 3))
     tree = TrinaryTreeRegressor(missing="mia", min_samples_leaf=5).fit(X, X.sum(axis=1))
     left_out = tree.n_nodes_ - len(drawn(tree, **options))

@@ -34,10 +34,10 @@ def page_program():
 predict_row = page_program()["predict_row"]
 
 
-HOLED = ["weight", "fuel", "code", "turbo"]
+INCOMPLETE = ["weight", "fuel", "code", "turbo"]
 
 
-def drawn(n_rows, holes, seed, more=()):
+def drawn(n_rows, missing_rate, seed, more=()):
     """A table with columns of every kind; ``more`` are a fuel and a code that training does not have.
 
     In training some columns are complete, so that a split on them has a third branch under trinary_mia, too.
@@ -54,14 +54,14 @@ def drawn(n_rows, holes, seed, more=()):
         "grade": pd.Categorical.from_codes(rng.integers(0, 3, n_rows), dtype=GRADES),
     }
     table = pd.DataFrame(columns).astype({"code": "category"})
-    are_holes = rng.random(table.shape) < holes
+    is_missing = rng.random(table.shape) < missing_rate
     if not more:
-        are_holes &= table.columns.isin(HOLED)
-    return table.mask(are_holes) if holes else table
+        is_missing &= table.columns.isin(INCOMPLETE)
+    return table.mask(is_missing) if missing_rate else table
 
 
-def response(table, task):
-    """A response that depends on every column, and on whether some of them are missing."""
+def target(table, task):
+    """A target that depends on every column, and on whether some of them are missing."""
     rng = np.random.default_rng(7)
     y = (
         (table["weight"].fillna(1700) - 1400) / 150
@@ -77,10 +77,10 @@ def response(table, task):
     return y if task == "regression" else np.array(["low", "middle", "top"])[np.digitize(y, [-0.5, 1.5])]
 
 
-def fitted(task, missing, holes=0.15, **parameters):
-    table = drawn(N, holes, seed=1)
+def fitted(task, missing, missing_rate=0.15, **parameters):
+    table = drawn(N, missing_rate, seed=1)
     parameters = {"max_depth": 4, "min_samples_leaf": 10} | parameters
-    return estimator(task, missing=missing, **parameters).fit(table, response(table, task))
+    return estimator(task, missing=missing, **parameters).fit(table, target(table, task))
 
 
 ROWS = drawn(250, 0.3, seed=2, more=("steam", 3.0))
@@ -110,11 +110,13 @@ def assert_program_agrees(tree, table, expected):
 # ---- the rules
 
 
-@pytest.mark.parametrize("holes", [0.0, 0.15])
+@pytest.mark.parametrize("missing_rate", [0.0, 0.15])
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("task", TASKS)
-def test_program_on_the_page_predicts_as_the_grown_tree_does(task, missing, holes):
-    model = fitted(task, missing, holes, max_depth=2 if missing in WITH_THIRD_BRANCHES else 5).grow_all()
+def test_program_on_the_page_predicts_as_the_grown_tree_does(task, missing, missing_rate):
+    model = fitted(
+        task, missing, missing_rate, max_depth=2 if missing in WITH_THIRD_BRANCHES else 5
+    ).grow_all()
     tree = plain(model)
     assert tree["n_ungrown"] == 0
     assert_program_agrees(tree, ROWS, predictions(model, ROWS))
@@ -134,7 +136,7 @@ def test_program_on_the_page_predicts_as_a_detached_tree_does(task, missing):
 
 
 @pytest.mark.parametrize("missing", WITH_THIRD_BRANCHES)
-def test_rows_that_a_tree_has_grown_for_are_answered_the_same_by_its_data(missing):
+def test_rows_that_a_tree_has_grown_for_are_predicted_the_same_by_its_data(missing):
     model = fitted("regression", missing)
     some = ROWS.head(25)
     expected = model.predict(some)
@@ -153,13 +155,13 @@ def test_absent_column_is_missing_to_the_program_too(missing):
     assert_program_agrees(plain(model), table, expected)
 
 
-def test_class_with_the_largest_share_is_predicted_the_first_of_equals():
+def test_class_with_the_largest_probability_is_predicted_the_first_of_equals():
     X = pd.DataFrame({"a": np.repeat([0.0, 1.0, 2.0], 20)})
     y = np.where(np.arange(60) < 20, "b", np.where(np.arange(60) % 2, "a", "c"))
     model = TrinaryTreeClassifier(min_samples_leaf=10).fit(X, y)
     tree = plain(model)
-    shares = [predict_row(tree, row) for row in rows_of(X)]
-    best = [tree["classes"][share.index(max(share))] for share in shares]
+    probabilities = [predict_row(tree, row) for row in rows_of(X)]
+    best = [tree["classes"][p.index(max(p))] for p in probabilities]
     assert best == model.predict(X).tolist()
     assert set(best) == {"a", "b"}
 

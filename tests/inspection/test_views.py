@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from boosting.tables import HOLED, ROWS, TABLE, boosted
+from boosting.tables import HOLED, ROWS, TABLE, boosted, labels_of
 from forest.grown import grown
 
-from tritree import TrinaryTreeRegressor
+from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
 from tritree.estimators.boosting_views import BoostedTree
 
-pytest.importorskip("matplotlib")
+plt = pytest.importorskip("matplotlib.pyplot")
 pytest.importorskip("onnx")
 
 Y = np.arange(len(TABLE)) % 7 + TABLE.iloc[:, 0].rank().to_numpy() / len(TABLE)
@@ -26,7 +29,9 @@ def tree() -> Any:
 
 MODELS: dict[str, Callable[[], Any]] = {
     "tree": tree,
+    "tree, three classes": lambda: TrinaryTreeClassifier(max_depth=3).fit(TABLE, labels_of("three classes")),
     "forest": lambda: grown("regression"),
+    "forest, three classes": lambda: grown("three classes"),
     "tree of a forest": lambda: grown("regression").estimators_[1],
     "boosting": lambda: boosted("regression"),
     "boosting, three classes": lambda: boosted("three classes"),
@@ -40,18 +45,31 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "to_html of rows": lambda model: model.to_html(rows=ROWS.head(20)),
     "to_onnx": lambda model: model.to_onnx(),
     "repr": lambda model: model._repr_html_(),
+    "plot_importance": lambda model: model.plot_importance(),
 }
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
 
 
 @pytest.mark.filterwarnings("ignore::tritree.UngrownBranchWarning")
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("name", MODELS)
-def test_looking_grows_nothing(name: str, view: str) -> None:
+def test_looking_changes_no_model(name: str, view: str) -> None:
     model = MODELS[name]()
-    n_nodes = model.n_nodes_
+    before, n_nodes = state(model), model.n_nodes_
     shown = VIEWS[view](model)
     assert shown is not None
     assert (model.n_nodes_, model.n_grown_, model.n_ungrown_hits_) == (n_nodes, 0, 0)
+    assert state(model) == before
+
+
+def state(model: Any) -> bytes:
+    """Return all that the core knows of a model: trees, rows to grow from and parameters."""
+    return pickle.dumps(model._model.core.state(True))
 
 
 @pytest.mark.parametrize(
@@ -171,3 +189,13 @@ def test_plain_data_of_an_ensemble_survives_json_and_predicts(name: str) -> None
         assert data["classes"] == model.classes_.tolist()
         assert len(data["baseline"]) == 3
     assert data["columns"] == np.ravel(model.estimators_[:1])[0].to_dict()["columns"]
+
+
+def test_views_are_imported_when_they_are_first_used() -> None:
+    program = (
+        "import sys; from tritree import TrinaryBoostingRegressor, TrinaryForestRegressor, TrinaryTreeRegressor;"
+        "TrinaryTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0]).predict([[0.5]]);"
+        "print([name for name in sys.modules if name.startswith('tritree.inspection')])"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
