@@ -178,7 +178,7 @@ def test_page_speaks_of_steps_and_grows_what_its_rows_need() -> None:
     data = page_data(page)
     assert data["terms"]["value"] == "value"
     assert data["terms"]["prediction"] == "Contribution to the sum"
-    assert data["terms"]["grow"] == "grow_for(rows)"
+    assert data["terms"]["grow"] == "model.grow_for(rows)"
     assert len(data["rows"]) == 10
     fitted = [tree.n_fitted for tree in model._model.trees()]
     assert len(data["nodes"]) > fitted[4]

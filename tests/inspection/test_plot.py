@@ -12,7 +12,7 @@ from models import STRATEGIES, TASKS, fitted, simulated, with_missing
 from sklearn.datasets import load_iris
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.inspection.captions import NodeText, SplitText
+from tritree.inspection.captions import TreeText
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -112,7 +112,7 @@ def overlap(a, b):
 def test_every_node_shows_its_value_its_rows_and_its_question(task):
     tree = tree_of(task=task)
     ax, nodes = tree.plot(), tree.to_dict()["nodes"]
-    values = NodeText(tree.to_dict(), range(len(nodes)), 4)
+    values = TreeText(tree.to_dict(), range(len(nodes)))
     found = boxes(ax)
     assert sorted(found) == list(range(len(nodes)))
     for number, node in enumerate(nodes):
@@ -128,7 +128,7 @@ def test_every_node_shows_its_value_its_rows_and_its_question(task):
 def test_conditions_are_above_the_nodes_they_lead_to(missing):
     tree = tree_of(missing)
     ax, nodes = tree.plot(), tree.to_dict()["nodes"]
-    rules, found = SplitText(nodes, 4), boxes(ax)
+    rules, found = TreeText(tree.to_dict()), boxes(ax)
     for node in nodes:
         if node["split"] is not None:
             for side, condition in zip(("left", "right"), rules.conditions(node["split"]), strict=True):

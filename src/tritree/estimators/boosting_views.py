@@ -112,7 +112,9 @@ class BoostingViews(EnsembleViews):
 
         classes = self._labels()
         trees = (
-            self._describe_arrays(tree, None, values=np.column_stack([tree.value, tree.variance]))
+            self._describe_arrays(
+                tree, None, detached=True, values=np.column_stack([tree.value, tree.variance])
+            )
             for tree in self._model.trees()
         )
         if classes is None:

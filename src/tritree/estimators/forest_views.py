@@ -110,4 +110,5 @@ class ForestViews(EnsembleViews):
         from tritree.inspection.onnx import mean_to_onnx
 
         classes = self._labels()
-        return mean_to_onnx((self._describe_arrays(tree, classes) for tree in self._model.trees()), classes)
+        trees = (self._describe_arrays(tree, classes, detached=True) for tree in self._model.trees())
+        return mean_to_onnx(trees, classes)

@@ -40,27 +40,11 @@ class EstimatorViews(_Base):
     def _feature_names(self) -> Sequence[str]:
         return self._encoder.feature_names or [f"x{j}" for j in range(len(self._encoder.columns))]
 
-    def _describe_arrays(
-        self,
-        tree: TreeArrays,
-        classes: list[Any] | None,
-        *,
-        n_grown: int = 0,
-        detached: bool = True,
-        values: NDArray[np.float64] | None = None,
-    ) -> dict[str, Any]:
-        """Return the description of a tree; see `describe_tree`."""
+    def _describe_arrays(self, tree: TreeArrays, classes: list[Any] | None, **options: Any) -> dict[str, Any]:
+        """Return the description of a tree; the options are those of `describe_tree`."""
         from tritree.inspection.describe import describe_tree
 
-        return describe_tree(
-            tree,
-            self._encoder,
-            classes,
-            missing=self._model.missing,
-            n_grown=n_grown,
-            detached=detached,
-            values=values,
-        )
+        return describe_tree(tree, self._encoder, classes, missing=self._model.missing, **options)
 
     def _read_cells(self, X: Any) -> Rows:
         """Return the rows of a table with their cells."""

@@ -20,22 +20,11 @@ from tritree.inspection.node_selection import grown
 from tritree.validation import check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tritree.inspection.node_selection import Selection
 
-__all__ = [
-    "Hints",
-    "NodeText",
-    "SplitText",
-    "Terms",
-    "best_class",
-    "headline",
-    "hidden_nodes",
-    "is_boosted",
-    "name_of",
-]
-__all__ += ["next_split", "notes", "omitted_nodes", "other_side", "terms_of", "use_hints"]
+__all__ = ["Hints", "TreeText", "best_class", "headline", "name_of", "other_side", "terms_of", "use_hints"]
 
 # widths in terminal columns
 _WIDEST_SET = 40  # of a list of categories
@@ -43,9 +32,6 @@ _WIDEST_SURROGATE_SET = 16  # of a list in a line of surrogates
 _WIDEST_SURROGATES = 100  # of that line
 _WIDEST_HEADING = 12  # of a class that heads a column of probabilities
 _MAX_CLASSES = 6  # classes up to which all probabilities are shown
-
-
-# -------------------------------------------------------------------------------------------------------------- terms
 
 
 @dataclass(frozen=True)
@@ -58,9 +44,8 @@ class Terms:
     prediction: str
     #: The third branch.
     third: str
-    #: The method that grows ungrown branches, the object that has it, and what it does.
+    #: The method that grows ungrown branches, and what it does.
     grow: str
-    owner: str
     grows: str
 
 
@@ -68,8 +53,7 @@ _TREE = Terms(
     value="mean",
     prediction="Prediction",
     third="all rows of the node, for those whose value is missing",
-    grow="grow_all()",
-    owner="tree",
+    grow="tree.grow_all()",
     grows="grows them all",
 )
 _OF_FOREST = replace(_TREE, prediction="Prediction of this tree")
@@ -77,22 +61,16 @@ _BOOSTED = Terms(
     value="value",
     prediction="Contribution to the sum",
     third="fitted to the predictions of left and right for rows of the node, for those whose value is missing",
-    grow="grow_for(rows)",
-    owner="model",
+    grow="model.grow_for(rows)",
     grows="grows those that rows need",
 )
 
 
 def terms_of(tree: dict[str, Any]) -> Terms:
     """Return the terms for the description of a tree."""
-    if is_boosted(tree):
-        return _BOOSTED
-    return _OF_FOREST if "ensemble" in tree else _TREE
-
-
-def is_boosted(tree: dict[str, Any]) -> bool:
-    """Return whether a description is that of a boosted tree."""
-    return "sum" in tree.get("ensemble", ())
+    if "ensemble" not in tree:
+        return _TREE
+    return _BOOSTED if "sum" in tree["ensemble"] else _OF_FOREST
 
 
 @dataclass(frozen=True)
@@ -123,22 +101,38 @@ def use_hints(hints: Hints) -> Iterator[None]:
         _hints.reset(token)
 
 
-# ------------------------------------------------------------------------------------------------------------- splits
+class TreeText:
+    """The splits and nodes of a tree in words and numbers.
 
+    Numbers of the nodes that are shown have a common format, so that they can be compared. Values have ``digits``
+    significant digits; for thresholds see `ThresholdFormat`.
+    """
 
-class SplitText:
-    """The splits of a tree in words; thresholds have ``digits`` significant digits, see `ThresholdFormat`."""
-
-    def __init__(self, nodes: list[dict[str, Any]], digits: int) -> None:
+    def __init__(self, tree: dict[str, Any], shown: Iterable[int] = (0,), digits: int = 4) -> None:
         check_int("digits", digits, 1)
-        self._nodes = nodes
+        self._tree, self._nodes, self._labels = tree, tree["nodes"], tree["classes"]
+        self.terms = terms_of(tree)
+        self.is_boosted = self.terms is _BOOSTED
         by_column: dict[int, set[float]] = {}
-        for node in nodes:
+        for node in self._nodes:
             if node["split"] is not None:
                 for split in (node["split"], *node["split"]["surrogates"]):
                     if split["rule"] == "threshold":
                         by_column.setdefault(split["column"], set()).add(split["threshold"])
-        self.thresholds = ThresholdFormat(by_column, int(digits))
+        self._thresholds = ThresholdFormat(by_column, int(digits))
+        nodes = [self._nodes[number] for number in shown]
+        #: Whether the weight of some node differs from its number of rows.
+        self.has_weights = not all(map(_has_unit_weights, nodes))
+        #: The classes, if all probabilities are shown; None in regression, and with many classes.
+        self.classes: list[str] | None = None
+        if self._labels is not None and len(self._labels) <= _MAX_CLASSES:
+            self.classes = [as_label(label, _WIDEST_HEADING) for label in self._labels]
+        self._mean_text = number_format([node["value"][0] for node in nodes], digits)
+        weights = [node.get("weight", float(node["rows"])) for node in nodes]
+        whole = all(weight.is_integer() and weight < 1e15 for weight in weights)
+        self._weight_text = "{:,.0f}".format if whole else number_format(weights, digits)
+
+    # ---- splits
 
     def branches(self, node: dict[str, Any]) -> list[tuple[str, str]]:
         """Return the branches of an inner node, each with its rule."""
@@ -147,7 +141,7 @@ class SplitText:
         if split["missing_to"] == "both" and split["rule"] != "missing":
             left += f", and {as_percent(split['left_fraction'])} of each missing row"
             right += f", and {as_percent(1 - split['left_fraction'])} of each missing row"
-        third = f"{name_of(split)} missing{next_split(node, self._nodes)}"
+        third = f"{name_of(split)} missing{self.next_split(node)}"
         return [("left", left), ("right", right), ("third", third)]
 
     def sides(self, split: dict[str, Any]) -> tuple[str, str]:
@@ -187,20 +181,101 @@ class SplitText:
         if split["rule"] == "missing":
             return ("missing", "observed") if split["missing_to"] == "left" else ("observed", "missing")
         if split["rule"] == "threshold":
-            threshold = self.thresholds.text(split["column"], split["threshold"])
+            threshold = self._thresholds.text(split["column"], split["threshold"])
             return f"< {threshold}", f"≥ {threshold}"
         if split["rule"] == "order":
             last, first = (as_label(split[s][i], _WIDEST_SET) for s, i in (("left", -1), ("right", 0)))
             return f"≤ {last}", f"≥ {first}"
         return _one_of(split["left"]), _one_of(split["right"])
 
+    def next_split(self, node: dict[str, Any]) -> str:
+        """Return what the third branch of a node does, to be appended to a rule; nothing if it is not grown."""
+        if not isinstance(node["third"], int):
+            return ""
+        split = self._nodes[node["third"]]["split"]
+        return ", no further split" if split is None else f", then {name_of(split)}"
 
-def next_split(node: Mapping[str, Any], nodes: Sequence[dict[str, Any]]) -> str:
-    """Return what the third branch of a node does, to be appended to a rule; nothing if it is not grown."""
-    if not isinstance(node["third"], int):
-        return ""
-    split = nodes[node["third"]]["split"]
-    return ", no further split" if split is None else f", then {name_of(split)}"
+    # ---- nodes
+
+    def weight(self, node: dict[str, Any]) -> str:
+        """Return the total weight of the training rows of a node."""
+        return self._weight_text(node["weight"])
+
+    def mean(self, node: dict[str, Any]) -> str:
+        """Return the value of a node, in regression."""
+        return self._mean_text(node["value"][0])
+
+    def best(self, node: dict[str, Any]) -> str:
+        """Return the most probable class of a node."""
+        return as_label(self._labels[best_class(node)])
+
+    def probabilities(self, node: dict[str, Any]) -> list[str]:
+        """Return the probabilities of all classes, or only the largest if there are many classes."""
+        value = node["value"]
+        return [f"{p:.1%}" for p in (value if self.classes else [value[best_class(node)]])]
+
+    def ungrown(self, node: dict[str, Any]) -> str:
+        """Return the note on an ungrown branch of a node."""
+        if not self._tree["detached"]:
+            return "not grown yet"
+        if self._labels is None:
+            return f"not grown: predicts {self.mean(node)}"
+        return f"not grown: predicts {self.best(node)}, {node['value'][best_class(node)]:.1%}"
+
+    def hidden_nodes(self, number: int) -> str:
+        """Return the note on the nodes below a node whose branches are not shown."""
+        size, stack = 0, grown(self._nodes[number])
+        while stack:
+            size += 1
+            stack.extend(grown(self._nodes[stack.pop()]))
+        return f"… {count(size, 'node')} below"
+
+    # ---- the tree
+
+    def notes(self) -> list[str]:
+        """Return notes on weights, ungrown branches and rounded thresholds; all splits must have been formatted."""
+        lines, hints, tree = [], _hints.get(), self._tree
+        is_fractional = tree["missing"] == "fractional"
+        if self.has_weights and is_fractional:
+            counted = "counts on both sides in rows, and by its fractions in weight"
+            lines.append(f"a row whose value is missing {counted}")
+        if self.has_weights and not (is_fractional and _has_unit_weights(self._nodes[0])):
+            what = "means" if self._labels is None else "class probabilities"
+            lines.append(f"{what} are weighted, rows are counted")
+        if tree["n_ungrown"] and tree["detached"]:
+            lines.append(f"a branch {hints.detached} predicts the value of its node")
+        elif tree["n_ungrown"]:
+            grow = hints.grow_model if self.is_boosted else hints.grow_tree
+            lines.append(f"a branch not grown yet is grown when a row needs it; {grow}")
+        if self._thresholds.rounded:
+            lines.append(f"thresholds with many digits are rounded; {hints.digits}")
+        return lines
+
+    def omitted_nodes(self, selection: Selection) -> list[str]:
+        """Return a line on the nodes that are not shown and how to see them, if there are any."""
+        n_omitted = len(self._nodes) - len(selection.drawn)
+        if not n_omitted:
+            return []
+        verb = "is" if n_omitted == 1 else "are"
+        remedy = ", ".join(getattr(_hints.get(), limit) for limit in sorted(selection.limits))
+        return [f"… {count(n_omitted, 'node')} {verb} left out: {remedy}"]
+
+
+def headline(tree: dict[str, Any]) -> str:
+    """Return a title: the kind of tree, its size and how far it is grown."""
+    target = "regression" if tree["classes"] is None else f"{len(tree['classes'])} classes"
+    kind = f"{tree['missing']} tree, {target}"
+    if "ensemble" in tree:
+        place = tree["ensemble"]
+        of = f"boosting, contributions to {place['sum']}" if "sum" in place else f"forest, {target}"
+        kind = f"tree {place['tree']} of {place['n_trees']:,}, {tree['missing']} {of}"
+    parts = [count(len(tree["nodes"]), "node"), count(tree["n_leaves"], "leaf", "leaves")]
+    if tree["n_grown"]:
+        parts.append(f"{tree['n_grown']:,} grown on demand")
+    if tree["n_ungrown"]:
+        branches = count(tree["n_ungrown"], "branch", "branches")
+        parts.append(f"{branches} {_hints.get().detached if tree['detached'] else 'not grown yet'}")
+    return f"{kind}: {', '.join(parts)}"
 
 
 def other_side(side: str) -> str:
@@ -234,53 +309,6 @@ def _more(n: int) -> str:
     return f", … {n:,} more" if n else ""
 
 
-# -------------------------------------------------------------------------------------------------------------- nodes
-
-
-class NodeText:
-    """The numbers of the nodes of a tree as text, with common formats, so that they can be compared."""
-
-    def __init__(self, tree: dict[str, Any], drawn: list[int], digits: int) -> None:
-        nodes = [tree["nodes"][number] for number in drawn]
-        self._detached = tree["detached"]
-        self._labels = tree["classes"]
-        #: Whether the weight of some node differs from its number of rows.
-        self.has_weights = not all(map(_has_unit_weights, nodes))
-        #: The classes, if all probabilities are shown; None in regression, and with many classes.
-        self.classes: list[str] | None = None
-        if self._labels is not None and len(self._labels) <= _MAX_CLASSES:
-            self.classes = [as_label(label, _WIDEST_HEADING) for label in self._labels]
-        self._mean_text = number_format([node["value"][0] for node in nodes], digits)
-        weights = [node.get("weight", float(node["rows"])) for node in nodes]
-        whole = all(weight.is_integer() and weight < 1e15 for weight in weights)
-        self._weight_text = "{:,.0f}".format if whole else number_format(weights, digits)
-
-    def weight(self, node: dict[str, Any]) -> str:
-        """Return the total weight of the training rows of a node."""
-        return self._weight_text(node["weight"])
-
-    def mean(self, node: dict[str, Any]) -> str:
-        """Return the value of a node, in regression."""
-        return self._mean_text(node["value"][0])
-
-    def best(self, node: dict[str, Any]) -> str:
-        """Return the most probable class of a node."""
-        return as_label(self._labels[best_class(node)])
-
-    def probabilities(self, node: dict[str, Any]) -> list[str]:
-        """Return the probabilities of all classes, or only the largest if there are many classes."""
-        value = node["value"]
-        return [f"{p:.1%}" for p in (value if self.classes else [value[best_class(node)]])]
-
-    def ungrown(self, node: dict[str, Any]) -> str:
-        """Return the note on an ungrown branch of a node."""
-        if not self._detached:
-            return "not grown yet"
-        if self._labels is None:
-            return f"not grown: predicts {self.mean(node)}"
-        return f"not grown: predicts {self.best(node)}, {node['value'][best_class(node)]:.1%}"
-
-
 def _has_unit_weights(node: dict[str, Any]) -> bool:
     """Return whether the weight of a node equals its number of rows, as far as is known."""
     return bool(abs(node.get("weight", node["rows"]) - node["rows"]) <= 1e-9 * node["rows"])
@@ -290,63 +318,3 @@ def best_class(node: Mapping[str, Any]) -> int:
     """Return the number of the most probable class, the first one of ties."""
     value = node["value"]
     return max(range(len(value)), key=value.__getitem__)
-
-
-# -------------------------------------------------------------------------------------------------------------- trees
-
-
-def headline(tree: dict[str, Any]) -> str:
-    """Return a title: the kind of tree, its size and how far it is grown."""
-    target = "regression" if tree["classes"] is None else f"{len(tree['classes'])} classes"
-    kind = f"{tree['missing']} tree, {target}"
-    if "ensemble" in tree:
-        place = tree["ensemble"]
-        of = f"boosting, contributions to {place['sum']}" if is_boosted(tree) else f"forest, {target}"
-        kind = f"tree {place['tree']} of {place['n_trees']:,}, {tree['missing']} {of}"
-    parts = [count(len(tree["nodes"]), "node"), count(tree["n_leaves"], "leaf", "leaves")]
-    if tree["n_grown"]:
-        parts.append(f"{tree['n_grown']:,} grown on demand")
-    if tree["n_ungrown"]:
-        branches = count(tree["n_ungrown"], "branch", "branches")
-        parts.append(f"{branches} {_hints.get().detached if tree['detached'] else 'not grown yet'}")
-    return f"{kind}: {', '.join(parts)}"
-
-
-def notes(tree: dict[str, Any], values: NodeText, splits: SplitText) -> list[str]:
-    """Return notes on weights, ungrown branches and rounded thresholds; all splits must have been formatted."""
-    lines, hints = [], _hints.get()
-    is_fractional = tree["missing"] == "fractional"
-    if values.has_weights and is_fractional:
-        lines.append(
-            "a row whose value is missing counts on both sides in rows, and by its fractions in weight"
-        )
-    if values.has_weights and not (is_fractional and _has_unit_weights(tree["nodes"][0])):
-        what = "means" if tree["classes"] is None else "class probabilities"
-        lines.append(f"{what} are weighted, rows are counted")
-    if tree["n_ungrown"] and tree["detached"]:
-        lines.append(f"a branch {hints.detached} predicts the value of its node")
-    elif tree["n_ungrown"]:
-        grow = hints.grow_model if is_boosted(tree) else hints.grow_tree
-        lines.append(f"a branch not grown yet is grown when a row needs it; {grow}")
-    if splits.thresholds.rounded:
-        lines.append(f"thresholds with many digits are rounded; {hints.digits}")
-    return lines
-
-
-def hidden_nodes(nodes: list[dict[str, Any]], number: int) -> str:
-    """Return the note on the nodes below a node whose branches are not drawn."""
-    size, stack = 0, grown(nodes[number])
-    while stack:
-        size += 1
-        stack.extend(grown(nodes[stack.pop()]))
-    return f"… {count(size, 'node')} below"
-
-
-def omitted_nodes(tree: dict[str, Any], selection: Selection) -> list[str]:
-    """Return a line on the nodes that are not drawn and how to see them, if there are any."""
-    n_omitted = len(tree["nodes"]) - len(selection.drawn)
-    if not n_omitted:
-        return []
-    verb = "is" if n_omitted == 1 else "are"
-    remedy = ", ".join(getattr(_hints.get(), limit) for limit in sorted(selection.limits))
-    return [f"… {count(n_omitted, 'node')} {verb} left out: {remedy}"]

@@ -25,7 +25,7 @@ def describe_tree(
     classes: Sequence[Any] | None,
     *,
     missing: str,
-    n_grown: int,
+    n_grown: int = 0,
     detached: bool = False,
     values: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:

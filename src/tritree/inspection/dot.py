@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection import captions
-from tritree.inspection.captions import NodeText, SplitText, terms_of
+from tritree.inspection.captions import TreeText, headline
 from tritree.inspection.colours import NodeColours
 from tritree.inspection.formatting import count, width_of
 from tritree.inspection.node_selection import select_nodes
@@ -41,9 +40,7 @@ class _Graph:
 
     def __init__(self, tree: dict[str, Any], selection: Selection, digits: int) -> None:
         self._tree, self._nodes, self._selection = tree, tree["nodes"], selection
-        self._splits = SplitText(self._nodes, digits)
-        self._values = NodeText(tree, selection.drawn, digits)
-        self._terms = terms_of(tree)
+        self._text = TreeText(tree, selection.drawn, digits)
         self._colours = NodeColours(tree, [self._nodes[number] for number in selection.drawn])
 
     def text(self) -> str:
@@ -55,11 +52,11 @@ class _Graph:
         return "\n".join(["digraph tree {", *(f"  {line}" for line in lines), "}", ""])
 
     def _title(self) -> list[str]:
-        lines = [captions.headline(self._tree)]
+        lines = [headline(self._tree)]
         if any(self._nodes[number]["third"] is not None for number in self._selection.open):
-            lines.append(f"dotted: third branch, {self._terms.third}")
-        lines += captions.notes(self._tree, self._values, self._splits)
-        return lines + captions.omitted_nodes(self._tree, self._selection)
+            lines.append(f"dotted: third branch, {self._text.terms.third}")
+        lines += self._text.notes()
+        return lines + self._text.omitted_nodes(self._selection)
 
     def _node(self, number: int) -> Iterator[str]:
         """Yield the statements of a node: the node, edges to its branches, and notes."""
@@ -69,14 +66,14 @@ class _Graph:
         if split is None:
             return
         if number not in self._selection.open:
-            yield f"{name}_more [{_label([captions.hidden_nodes(self._nodes, number)])}, {_ASIDE}]"
+            yield f"{name}_more [{_label([self._text.hidden_nodes(number)])}, {_ASIDE}]"
             yield f"{name} -> {name}_more [style=dashed, arrowhead=none]"
             return
         if split["surrogates"]:
-            surrogates = _broken(self._splits.surrogates(split), _BETWEEN_SURROGATES)
+            surrogates = _broken(self._text.surrogates(split), _BETWEEN_SURROGATES)
             yield f"{name}_missing [{_label(surrogates, left=True)}, {_ASIDE}]"
             yield from _beside(name, f"{name}_missing", "style=dotted, arrowhead=none")
-        for branch, rule in self._splits.branches(node):
+        for branch, rule in self._text.branches(node):
             if node[branch] is not None:
                 yield from self._branch(number, branch, rule)
 
@@ -86,7 +83,7 @@ class _Graph:
         label = _label([f" {line} " for line in _broken(rule, _BETWEEN_PARTS)])
         if node[branch] == "ungrown":
             child = f"{name}_{branch}"
-            yield f"{child} [{_label([self._values.ungrown(node)])}, {_UNGROWN}]"
+            yield f"{child} [{_label([self._text.ungrown(node)])}, {_UNGROWN}]"
         if branch == "third":
             yield from _beside(name, child, f"{label}, style=dotted")
         else:
@@ -94,16 +91,16 @@ class _Graph:
 
     def _lines(self, node: dict[str, Any]) -> list[str]:
         """Return the lines of a node's label."""
-        values = self._values
+        text = self._text
         lines = [count(node["rows"], "row")]
-        if values.has_weights:
-            lines.append(f"weight {values.weight(node)}")
+        if text.has_weights:
+            lines.append(f"weight {text.weight(node)}")
         if self._tree["classes"] is None:
-            return [*lines, f"{self._terms.value} {values.mean(node)}"]
-        if values.classes is None:
-            return [*lines, f"class {values.best(node)}", *values.probabilities(node)]
-        probabilities = zip(values.classes, values.probabilities(node), strict=True)
-        return [*lines, f"class {values.best(node)}", *(f"{label} {p}" for label, p in probabilities)]
+            return [*lines, f"{self._text.terms.value} {text.mean(node)}"]
+        if text.classes is None:
+            return [*lines, f"class {text.best(node)}", *text.probabilities(node)]
+        probabilities = zip(text.classes, text.probabilities(node), strict=True)
+        return [*lines, f"class {text.best(node)}", *(f"{label} {p}" for label, p in probabilities)]
 
 
 def _beside(name: str, other: str, style: str) -> Iterator[str]:

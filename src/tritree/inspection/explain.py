@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.captions import SplitText, best_class, name_of, next_split, other_side, terms_of
+from tritree.inspection.captions import TreeText, best_class, name_of, other_side
 from tritree.inspection.formatting import align, as_label, as_name, as_percent, count, number_format
 from tritree.inspection.rows import ABSENT, MISSING, OBSERVED, UNSEEN
 from tritree.inspection.traversal import paths
@@ -182,12 +182,12 @@ class Explanation(_Printed):
 
 def explain_paths(tree: dict[str, Any], arrays: TreeArrays, rows: Rows) -> list[Explanation]:
     """Return the explanations of predictions by a tree, given its description, grown as far as the rows need."""
-    splits, of_rows = SplitText(tree["nodes"], digits=4), paths(arrays, rows.columns, rows.n_rows)
-    return [_explain_path(tree, splits, *of_row) for of_row in zip(rows.cells, of_rows, strict=True)]
+    text, of_rows = TreeText(tree), paths(arrays, rows.columns, rows.n_rows)
+    return [_explain_path(tree, text, *of_row) for of_row in zip(rows.cells, of_rows, strict=True)]
 
 
 def _explain_path(
-    tree: dict[str, Any], splits: SplitText, cells: Sequence[Cell], path: Sequence[PathStep]
+    tree: dict[str, Any], text: TreeText, cells: Sequence[Cell], path: Sequence[PathStep]
 ) -> Explanation:
     nodes, classes, root = tree["nodes"], tree["classes"], tree["nodes"][0]
     steps, ends = [], [] if path else [(1.0, root["value"])]
@@ -197,7 +197,7 @@ def _explain_path(
         child = node if taken.to is None else nodes[taken.to]
         if taken.to is None or child["split"] is None:
             ends.append((taken.fraction, child["value"]))
-        cell, reason = cells[node["split"]["column"]], _reason(taken, nodes, splits, cells)
+        cell, reason = cells[node["split"]["column"]], _reason(taken, nodes, text, cells)
         step = Step(
             node=taken.node,
             to=taken.to,
@@ -223,36 +223,36 @@ def _explain_path(
         path=tuple(steps),
         contributions={c: tuple(map(fsum, zip(*found, strict=True))) for c, found in terms.items()},
         classes=None if classes is None else tuple(classes),
-        value_name=terms_of(tree).value,
+        value_name=text.terms.value,
     )
 
 
-def _reason(step: PathStep, nodes: Sequence[dict[str, Any]], splits: SplitText, cells: Sequence[Cell]) -> str:
+def _reason(step: PathStep, nodes: Sequence[dict[str, Any]], text: TreeText, cells: Sequence[Cell]) -> str:
     """Return why a row takes a branch, in words."""
     node, side = nodes[step.node], step.branch
     split = node["split"]
     cell = cells[split["column"]]
     if not step.lacks_value:
-        return f"{_observed(split, cell)} {_condition(splits, split, side)}"
+        return f"{_observed(split, cell)} {_condition(text, split, side)}"
     state = "unseen in this node" if cell.state == OBSERVED else cell.state
     lacking = f"{name_of(split)} is missing" if state == MISSING else f"{_observed(split, cell)}, {state}"
     if side == "third":
-        return f"{lacking}: third branch{next_split(node, nodes)}"
+        return f"{lacking}: third branch{text.next_split(node)}"
     if split["missing_to"] == "both":
         fraction = split["left_fraction"] if side == "left" else 1 - split["left_fraction"]
-        return f"{lacking}: {side} with {as_percent(fraction)} ({_condition(splits, split, side)})"
+        return f"{lacking}: {side} with {as_percent(fraction)} ({_condition(text, split, side)})"
     if step.decided_by != split["column"]:
         surrogate = next(s for s in split["surrogates"] if s["column"] == step.decided_by)
         is_reversed = surrogate["rule"] != "categories" and surrogate["below"] == "right"
-        condition = _condition(splits, surrogate, other_side(side) if is_reversed else side)
+        condition = _condition(text, surrogate, other_side(side) if is_reversed else side)
         return f"{lacking}: {side} by surrogate {_observed(surrogate, cells[step.decided_by])} {condition}"
     if split["missing_to"] == "surrogates":
         return f"{lacking}, and no surrogate is observed: {side}, the larger child"
     return f"{lacking}: {side}, the {'default direction' if cell.is_missing else 'larger child'}"
 
 
-def _condition(splits: SplitText, split: dict[str, Any], side: str) -> str:
-    return "is observed" if split["rule"] == "missing" else splits.conditions(split)[side != "left"]
+def _condition(text: TreeText, split: dict[str, Any], side: str) -> str:
+    return "is observed" if split["rule"] == "missing" else text.conditions(split)[side != "left"]
 
 
 def _observed(split: dict[str, Any], cell: Cell) -> str:

@@ -14,7 +14,7 @@ from math import isfinite
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.captions import NodeText, SplitText, best_class, headline, terms_of
+from tritree.inspection.captions import TreeText, best_class, headline
 from tritree.inspection.colours import PAGE_COLOURS, NodeColours
 from tritree.inspection.formatting import as_label, as_name, number_format
 from tritree.inspection.rows import UNSEEN
@@ -123,23 +123,24 @@ def _page_data(
             uses.setdefault(use["column"], []).append(use)
     for j, used_by in uses.items():
         columns[j].set_range(used_by, [cells[j] for _, cells in rows])
-    colours, text_of = NodeColours(tree, drawn), number_format([node["value"][0] for node in drawn], _DIGITS)
+    text, colours = TreeText(tree, numbers, _DIGITS), NodeColours(tree, drawn)
+    number_text = number_format([node["value"][0] for node in drawn], _DIGITS)
     return {
         "title": headline(tree),
         "missing": tree["missing"],
-        "terms": asdict(terms_of(tree)),
+        "terms": asdict(text.terms),
         "loss": loss.replace("_", " "),
         "classes": None if classes is None else [as_label(label) for label in classes],
         "colours": None if classes is None else [colours.of_class(k) for k in range(len(classes))],
         "detached": tree["detached"],
-        "ends": [text_of(edges[0]), text_of(edges[-1])] if edges else None,
+        "ends": [number_text(edges[0]), number_text(edges[-1])] if edges else None,
         "columns": [column.described() for column in columns],
         "used": list(uses),
         "rows": [
             {"name": name, "cells": [c.cell(cell) for c, cell in zip(columns, cells, strict=True)]}
             for name, cells in rows
         ],
-        "nodes": _page_nodes(tree, numbers, columns, colours),
+        "nodes": _page_nodes(tree, numbers, columns, text, colours),
     }
 
 
@@ -220,10 +221,13 @@ def _rounded(value: float, margin: float) -> float:
 
 
 def _page_nodes(
-    tree: dict[str, Any], numbers: Sequence[int], columns: Sequence[_Column], colours: NodeColours
+    tree: dict[str, Any],
+    numbers: Sequence[int],
+    columns: Sequence[_Column],
+    text: TreeText,
+    colours: NodeColours,
 ) -> list[dict[str, Any]]:
     """Return the nodes of the page, with their texts."""
-    splits, values = SplitText(tree["nodes"], _DIGITS), NodeText(tree, list(numbers), _DIGITS)
     places: dict[Any, Any] = {number: place for place, number in enumerate(numbers)}
     places |= {None: None, "ungrown": "ungrown"}
     nodes = []
@@ -233,18 +237,18 @@ def _page_nodes(
         # JSON has no infinite numbers
         page |= {key: None for key in ("weight", "loss") if key in node and not isfinite(node[key])}
         page |= {branch: places.get(node[branch], "left out") for branch in ("left", "right", "third")}
-        best = f"{values.best(node)} {node['value'][best_class(node)]:.1%}" if tree["classes"] else ""
-        page |= {"name": str(number), "shown": best or values.mean(node), "split": None}
+        best = f"{text.best(node)} {node['value'][best_class(node)]:.1%}" if tree["classes"] else ""
+        page |= {"name": str(number), "shown": best or text.mean(node), "split": None}
         page["strength"] = round(colours.strength(node), 2)
         if node.get("distribution"):
             page["distribution"] = [round(fraction, 4) for fraction in node["distribution"]]
         if (split := node["split"]) is not None:
             page["split"] = _page_split(split, columns)
-            page["rules"] = dict(splits.branches(node))
-            page["conditions"] = dict(zip(("left", "right"), splits.sides(split), strict=True))
-            page["full"] = _in_full(split, splits)
+            page["rules"] = dict(text.branches(node))
+            page["conditions"] = dict(zip(("left", "right"), text.sides(split), strict=True))
+            page["full"] = _in_full(split, text)
             if split["surrogates"]:
-                page["surrogates"] = splits.surrogates(split)
+                page["surrogates"] = text.surrogates(split)
         nodes.append(page)
     return nodes
 
@@ -259,9 +263,9 @@ def _page_split(split: dict[str, Any], columns: Sequence[_Column]) -> dict[str, 
     return page
 
 
-def _in_full(split: dict[str, Any], splits: SplitText) -> dict[str, str]:
+def _in_full(split: dict[str, Any], text: TreeText) -> dict[str, str]:
     """Return the conditions of both sides, with every category."""
-    conditions = dict(zip(("left", "right"), splits.conditions(split), strict=True))
+    conditions = dict(zip(("left", "right"), text.conditions(split), strict=True))
     if split["rule"] == "categories":
         conditions = {side: f"is {', '.join(map(str, split[side]))}" for side in conditions}
     return {side: f"{split['name']} {condition}" for side, condition in conditions.items()}

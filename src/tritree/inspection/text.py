@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.inspection import captions
-from tritree.inspection.captions import NodeText, SplitText, is_boosted, terms_of
+from tritree.inspection.captions import TreeText, headline
 from tritree.inspection.formatting import align, as_name, as_percent, count, pad, width_of
 from tritree.inspection.node_selection import Selection, select_nodes
 
@@ -40,8 +39,8 @@ def tree_to_text(
     """
     view = _TextView(tree, select_nodes(tree["nodes"], max_depth, max_nodes), digits)
     lines = view.lines()  # first, because the legend depends on them
-    omitted = captions.omitted_nodes(tree, view.selection)
-    return "\n".join([captions.headline(tree), *view.legend(), "", *lines, *omitted])
+    omitted = view.text.omitted_nodes(view.selection)
+    return "\n".join([headline(tree), *view.legend(), "", *lines, *omitted])
 
 
 def summary_to_text(summary: dict[str, Any], trees: Iterable[TreeArrays], names: Sequence[str]) -> str:
@@ -76,18 +75,11 @@ class _TextView:
     """The lines of one tree."""
 
     def __init__(self, tree: dict[str, Any], selection: Selection, digits: int) -> None:
-        self._tree, self._nodes, self._classes, self.selection = (
-            tree,
-            tree["nodes"],
-            tree["classes"],
-            selection,
-        )
+        self._nodes, self._classes, self.selection = tree["nodes"], tree["classes"], selection
+        self.text = TreeText(tree, selection.drawn, digits)
         # of the rows of the parent, which the root does not have
         self._has_fractions = len(selection.drawn) > 1
-        self._splits = SplitText(self._nodes, digits)
-        self._values = NodeText(tree, selection.drawn, digits)
-        self._size = "weight" if self._values.has_weights else "rows"
-        self._terms = terms_of(tree)
+        self._size = "weight" if self.text.has_weights else "rows"
 
     def legend(self) -> list[str]:
         """Return the legend of symbols and numbers; the lines must have been drawn."""
@@ -95,12 +87,12 @@ class _TextView:
         if self._has_fractions:
             symbols.append(f"fraction: of the parent's {self._size}")
         if any(node["third"] is not None for node in self._nodes):
-            symbols.append(f"┄ third branch: {self._terms.third}")
+            symbols.append(f"┄ third branch: {self.text.terms.third}")
         if any(node["split"] is not None and node["split"]["surrogates"] for node in self._nodes):
             symbols.append(
                 "┊ surrogates: for rows whose value is missing, the first that is observed decides"
             )
-        return ["   ".join(symbols), *captions.notes(self._tree, self._values, self._splits)]
+        return ["   ".join(symbols), *self.text.notes()]
 
     def lines(self) -> list[str]:
         """Return the lines, with numbers aligned under their headings."""
@@ -127,7 +119,7 @@ class _TextView:
         while stack:
             number, rule, branch, indent, parent = stack.pop()
             if number == "ungrown":
-                lines.append(_Line(branch + rule, note=self._values.ungrown(parent)))
+                lines.append(_Line(branch + rule, note=self.text.ungrown(parent)))
                 continue
             node = self._nodes[number]
             split = node["split"]
@@ -135,11 +127,11 @@ class _TextView:
             if split is None:
                 continue
             if number not in self.selection.open:
-                lines[-1].note = captions.hidden_nodes(self._nodes, number)
+                lines[-1].note = self.text.hidden_nodes(number)
                 continue
             if split["surrogates"]:
-                lines.append(_Line(indent + "┊  " + self._splits.surrogates(split)))
-            below = [(name, text) for name, text in self._splits.branches(node) if node[name] is not None]
+                lines.append(_Line(indent + "┊  " + self.text.surrogates(split)))
+            below = [(name, text) for name, text in self.text.branches(node) if node[name] is not None]
             for i, (name, text) in reversed(list(enumerate(below))):
                 last = i == len(below) - 1
                 corner = ("╰" if last else "├") + ("┄ " if name == "third" else "─ ")
@@ -149,24 +141,24 @@ class _TextView:
 
     def _headings(self) -> list[str]:
         counts = ["rows"]
-        if self._values.has_weights:
+        if self.text.has_weights:
             counts.append("weight")
         if self._has_fractions:
             counts.append("fraction")
         if self._classes is None:
-            return [*counts, self._terms.value]
-        return [*counts, "class", *(self._values.classes or ["probability"])]
+            return [*counts, self.text.terms.value]
+        return [*counts, "class", *(self.text.classes or ["probability"])]
 
     def _cells(self, node: dict[str, Any], parent: dict[str, Any]) -> list[str]:
-        values = self._values
+        text = self.text
         cells = [f"{node['rows']:,}"]
-        if values.has_weights:
-            cells.append(values.weight(node))
+        if text.has_weights:
+            cells.append(text.weight(node))
         if self._has_fractions:
             # a third branch of boosting is fitted to a sample of the rows of its node
-            is_sample = is_boosted(self._tree) and node["depth"] == parent["depth"]
+            is_sample = self.text.is_boosted and node["depth"] == parent["depth"]
             is_known = node is not parent and parent[self._size] and not is_sample
             cells.append(as_percent(node[self._size] / parent[self._size]) if is_known else "")
         if self._classes is None:
-            return [*cells, values.mean(node)]
-        return [*cells, values.best(node), *values.probabilities(node)]
+            return [*cells, text.mean(node)]
+        return [*cells, text.best(node), *text.probabilities(node)]

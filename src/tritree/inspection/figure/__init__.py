@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 from matplotlib.path import Path
 
-from tritree.inspection import captions
 from tritree.inspection.axes import plt
+from tritree.inspection.captions import headline
 from tritree.inspection.colours import OTHER_CLASS, NodeColours
 from tritree.inspection.figure.boxes import PAD, BoxMaker
 from tritree.inspection.figure.fitted_text import LARGE, LINE, SMALL_LINE, ScaledText, width_of, wrap
@@ -183,15 +183,15 @@ class _Drawing:
 
     def _notes(self, digits: int) -> Iterator[str]:
         """Yield the notes below the tree."""
-        yield captions.headline(self._tree)
+        yield headline(self._tree)
         if not self._colours.classes:
             yield self._target.caption(digits)
         if any(box.beside for box in self._boxes):
-            yield f"dotted: third branch, {self._maker.terms.third}"
+            yield f"dotted: third branch, {self._maker.text.terms.third}"
         if any(box.surrogates for box in self._boxes):
             yield "or: surrogates; where the value is missing, the first that is observed decides"
-        yield from captions.notes(self._tree, self._maker.values, self._maker.splits)
-        yield from captions.omitted_nodes(self._tree, self._selection)
+        yield from self._maker.text.notes()
+        yield from self._maker.text.omitted_nodes(self._selection)
 
     def _draw_caption(self, y: float) -> Iterator[Any]:
         y += SMALL_LINE / 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.captions import NodeText, SplitText, hidden_nodes, name_of, terms_of
+from tritree.inspection.captions import TreeText, name_of
 from tritree.inspection.figure.fitted_text import LARGE, truncate, widest, width_of, wrap
 from tritree.inspection.formatting import as_percent, count
 from tritree.inspection.layout import Item
@@ -40,9 +40,7 @@ class BoxMaker:
 
     def __init__(self, tree: dict[str, Any], selection: Selection, digits: int) -> None:
         self._nodes, self._classes, self._open = tree["nodes"], tree["classes"], selection.open
-        self.splits = SplitText(self._nodes, digits)
-        self.values = NodeText(tree, selection.drawn, digits)
-        self.terms = terms_of(tree)
+        self.text = TreeText(tree, selection.drawn, digits)
         drawn = [self._nodes[number] for number in selection.drawn]
         headings = {name_of(node["split"]) for node in drawn if node["split"] is not None}
         headings.update(map(self._value, drawn))
@@ -79,7 +77,7 @@ class BoxMaker:
     def _conditions(self, node: dict[str, Any]) -> list[list[str]]:
         """Return the conditions of the left and right branch, in lines."""
         split = node["split"]
-        sides = [self._lines(side) for side in self.splits.sides(split)]
+        sides = [self._lines(side) for side in self.text.sides(split)]
         if split["missing_to"] == "both":
             for side, fraction in zip(
                 sides, (split["left_fraction"], 1 - split["left_fraction"]), strict=True
@@ -96,7 +94,7 @@ class BoxMaker:
         return [line.replace("\u00a0", " ") for line in lines]
 
     def _stub(self, condition: list[str], parent: dict[str, Any]) -> Box:
-        note = wrap(self.values.ungrown(parent), _NOTE)
+        note = wrap(self.text.ungrown(parent), _NOTE)
         half = widest([*condition, *note]) / 2
         return Box(half, half, condition=condition, note=note)
 
@@ -109,20 +107,20 @@ class BoxMaker:
             return box
         box.column, box.surrogates = truncate(name_of(split), self.text_width), self._surrogates(split)
         if number not in self._open:
-            box.note = [hidden_nodes(self._nodes, number)]
+            box.note = [self.text.hidden_nodes(number)]
         elif node["third"] is not None:
-            ungrown = self.values.ungrown(node) if node["third"] == "ungrown" else ""
+            ungrown = self.text.ungrown(node) if node["third"] == "ungrown" else ""
             box.beside = ["missing", *wrap(ungrown, _NOTE)]
             box.to_right = max(half, self.text_width / 2 + 2 * PAD + widest(box.beside))
         return box
 
     def _value(self, node: dict[str, Any]) -> str:
-        return self.values.best(node) if self._classes else f"{self.terms.value} {self.values.mean(node)}"
+        return self.text.best(node) if self._classes else f"{self.text.terms.value} {self.text.mean(node)}"
 
     def _counts(self, node: dict[str, Any]) -> list[str]:
         counts = [count(node["rows"], "row")]
-        if self.values.has_weights:
-            counts.append(f"weight {self.values.weight(node)}")
+        if self.text.has_weights:
+            counts.append(f"weight {self.text.weight(node)}")
         if self._classes:
             counts[-1] = f"{as_percent(max(node['value']))} of {counts[-1]}"
         return counts

@@ -74,7 +74,7 @@ function makeCurrent(items) {
 }
 
 const NOT_HERE = {
-  ungrown: tree.detached ? "was never grown, its node predicts" : `not grown yet; predicting a row that needs it grows it, ${tree.terms.owner}.${tree.terms.grow} ${tree.terms.grows}`,
+  ungrown: tree.detached ? "was never grown, its node predicts" : `not grown yet; predicting a row that needs it grows it, ${tree.terms.grow} ${tree.terms.grows}`,
   "left out": "left out of this page; a larger max_nodes shows more",
 };
 

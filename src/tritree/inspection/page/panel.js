@@ -155,7 +155,7 @@ class Panel {
     if (!end) return [];
     const isUngrown = end.absent === "ungrown";
     if (this.tree.detached && isUngrown) return [["A branch on the path was never grown, so its node predicts, as in predict."]];
-    const code = html("code", { textContent: isUngrown ? `${this.tree.terms.owner}.${this.tree.terms.grow}` : "max_nodes" });
+    const code = html("code", { textContent: isUngrown ? this.tree.terms.grow : "max_nodes" });
     const remedy = isUngrown
       ? [" is not grown yet, so its node predicts here; predict would grow it. In Python, ", code, ` ${this.tree.terms.grows}: then make this page again.`]
       : [" is not in this page, so its node predicts here; predict uses the branch. Make this page again with a larger ", code, ", or with this row among ", html("code", { textContent: "rows" }), "."];
