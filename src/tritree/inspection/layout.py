@@ -33,7 +33,7 @@ class Place:
 
 
 def arrange(items: Sequence[Item], gap: float) -> list[Place]:
-    """Return a place for each item; ``items[0]`` is the root, and each other item is a branch of one item.
+    """Return a place for each item; ``items[0]`` is the root, and each other item is a branch of one before it.
 
     A block is an item with everything below and beside it, and is moved as a whole::
 
@@ -44,32 +44,18 @@ def arrange(items: Sequence[Item], gap: float) -> list[Place]:
     Blocks are as close as the gap allows at every level. An item is centred above its children. On every level the
     items are in depth-first order, so that no two branches cross.
     """
-    order = _depth_first(items)
     shifts = [0.0] * len(items)  # from the centre of the parent to that of the item
     outlines: list[_Outline] = [[] for _ in items]
-    for number in reversed(order):
+    for number in reversed(range(len(items))):
         outlines[number] = _block(items[number], outlines, shifts, gap)
     places = [Place(-min(left for left, _ in outlines[0]), 0)] * len(items)
-    for number in order:
-        item, place = items[number], places[number]
+    for number, item in enumerate(items):
+        x, level = places[number].x, places[number].level
         for child in item.below:
-            places[child] = Place(place.x + shifts[child], place.level + 1)
+            places[child] = Place(x + shifts[child], level + 1)
         if item.aside is not None:
-            places[item.aside] = Place(place.x + shifts[item.aside], place.level)
+            places[item.aside] = Place(x + shifts[item.aside], level)
     return places
-
-
-def _depth_first(items: Sequence[Item]) -> list[int]:
-    """Return the numbers of the items, each before its branches; a ladder may be too long for recursion."""
-    order, stack = [], [0]
-    while stack:
-        number = stack.pop()
-        order.append(number)
-        item = items[number]
-        stack.extend(item.below)
-        if item.aside is not None:
-            stack.append(item.aside)
-    return order
 
 
 def _block(item: Item, outlines: list[_Outline], shifts: list[float], gap: float) -> _Outline:

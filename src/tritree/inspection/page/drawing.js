@@ -56,11 +56,11 @@ class Drawing {
 
   /** Show other items, or the same ones at other places; `anchor` stays where it is on the screen. */
   show(items, anchor) {
-    const before = anchor && this.items.find((item) => item.key === anchor);
+    const before = anchor && this.item(anchor);
     arrange(items);
     this.items = items;
     for (const item of items) item.y = item.level * (BOX.height + GAP.y);
-    const after = before && items.find((item) => item.key === anchor);
+    const after = before && this.item(anchor);
     if (after) {
       this.view.x += (before.x - after.x) * this.view.scale;
       this.view.y += (before.y - after.y) * this.view.scale;
@@ -74,6 +74,10 @@ class Drawing {
     this.refocus ||= document.getElementById("nodes").contains(document.activeElement);
     for (const element of this.made.values()) element.remove();
     this.made.clear();
+  }
+
+  item(key) {
+    return this.items.find((item) => item.key === key);
   }
 
   bounds() {
@@ -103,7 +107,7 @@ class Drawing {
 
   /** Bring an item into sight. */
   reveal(key) {
-    const item = this.items.find((other) => other.key === key);
+    const item = this.item(key);
     if (!item) return;
     const { view } = this, { clientWidth: w, clientHeight: h } = this.svg;
     if (view.scale < 0.6) view.scale = 0.8;
@@ -115,7 +119,7 @@ class Drawing {
 
   /** Return whether an element that lies over the tree lies over an item. */
   isBehind(key, { offsetLeft: left, offsetTop: top, offsetWidth, offsetHeight }) {
-    const item = this.items.find((other) => other.key === key), { scale } = this.view;
+    const item = this.item(key), { scale } = this.view;
     if (!item) return false;
     const x = item.x * scale + this.view.x, y = item.y * scale + this.view.y, half = (BOX.width / 2) * scale;
     return x + half > left && x - half < left + offsetWidth && y + (BOX.height + BELOW) * scale > top && y < top + offsetHeight;
@@ -123,7 +127,7 @@ class Drawing {
 
   /** Move an item up until it ends there. */
   lift(key, bottom) {
-    const item = this.items.find((other) => other.key === key), { scale } = this.view;
+    const item = this.item(key), { scale } = this.view;
     this.move(0, bottom - (item.y + BOX.height + BELOW) * scale - this.view.y);
   }
 
