@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = ["BoostedTree", "BoostingViews"]
-
 LOG_LOSSES = ("poisson", "gamma")  # whose sums over trees are logarithms
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tritree.inspection.explain import EnsembleExplanation
     from tritree.inspection.rows import Rows
 
-__all__ = ["EnsembleViews"]
-
 
 class EnsembleViews(EstimatorViews):
     """The views of forests and boosting. None of them changes the trees."""

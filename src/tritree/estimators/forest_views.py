@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tritree.inspection.contributions import Contributions
     from tritree.inspection.rows import Rows
 
-__all__ = ["ForestTrees", "ForestViews"]
-
 
 class ForestTrees(Sequence[Any]):
     """The trees of a forest, as fitted single trees; each is a copy that is made when it is accessed."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = ["OneTreeViews", "TreeViews"]
-
 NOTEBOOK_TREE = 50_000  # nodes up to which a notebook shows the tree
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-__all__ = ["EstimatorViews"]
-
 
 class EstimatorViews(_Base):
     """The views that concern columns, the same for one tree and for many."""

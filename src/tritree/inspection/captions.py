@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from tritree.inspection.node_selection import Selection
 
-__all__ = ["Hints", "TreeText", "best_class", "headline", "name_of", "other_side", "terms_of", "use_hints"]
-
 # widths in terminal columns
 _WIDEST_SET = 40  # of a list of categories
 _WIDEST_SURROGATE_SET = 16  # of a list in a line of surrogates

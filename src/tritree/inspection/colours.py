@@ -10,8 +10,6 @@ from tritree.inspection.captions import best_class
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["OTHER_CLASS", "PAGE_COLOURS", "NodeColours", "scale"]
-
 # Paul Tol's bright colours, then muted ones, distinguishable with colour blindness
 _BRIGHT = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
 _PALETTE = (*_BRIGHT, "#332288", "#44aa99", "#999933", "#882255", "#117733", "#aa4499")

@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from tritree import _core
     from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = [
-    "Contributions",
-    "contributions_to_mean",
-    "contributions_to_sum",
-    "missing_reliance",
-    "predict_boosted",
-]
-
 _LARGE = 8  # times the typical size: up to there the base value is the same for all rows
 _BITS = 51  # of the numbers that are added up, so that no partial sum is rounded
 _MAX_MARKS = (

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tritree.encoder import ColumnEncoder, TableEncoder
     from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = ["add_distribution", "describe_tree"]
-
 
 def describe_tree(
     tree: TreeArrays,

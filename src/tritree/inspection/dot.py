@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from tritree.inspection.node_selection import Selection
 
-__all__ = ["tree_to_dot"]
-
 _WIDEST_LINE = 32  # characters of a rule before a line break
 _BETWEEN_PARTS, _BETWEEN_SURROGATES = r"(?<=[,;]) ", r"(?<=: by) |(?<=\),) "  # where breaks are allowed
 _LAYOUT = 'labelloc=t, labeljust=l, fontname="Helvetica", fontsize=11, ordering=out, nodesep=0.3, ranksep=0.4'

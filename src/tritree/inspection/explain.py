@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tritree.inspection.traversal import PathStep
     from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = ["EnsembleExplanation", "Explanation", "Step", "explain_contributions", "explain_paths"]
-
 _MAX_COLUMNS = 20  # columns listed one by one
 
 

@@ -12,19 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-__all__ = [
-    "ThresholdFormat",
-    "align",
-    "as_label",
-    "as_name",
-    "as_percent",
-    "count",
-    "number_format",
-    "pad",
-    "shorten",
-    "width_of",
-]
-
 # digits beyond `digits`, and in total, up to which a decimal is written exactly
 _SPARE_DIGITS, _LONGEST_DECIMAL = 6, 12
 _FLOAT32_BITS, _FLOAT32_DIGITS = 25, 6  # of a midpoint of two float32, and digits that float32 surely holds

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from tritree.inspection.rows import Cell
 
-__all__ = ["MAX_ROWS", "NOTEBOOK_NODES", "in_frame", "name_rows", "policy_hash", "tree_to_html"]
-
 #: Maximum number of nodes in a notebook, which stores every output.
 NOTEBOOK_NODES = 300
 #: Maximum number of rows to start from.

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Item", "Place", "arrange"]
-
 # The extent of a block: its leftmost and rightmost point per level, its top level first.
 _Outline = list[tuple[float, float]]
 

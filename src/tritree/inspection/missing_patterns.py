@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from tritree.table import RawColumn, Table
 
-__all__ = ["missing_cells", "plot_missing", "read_any_column", "summarise_missing"]
-
 _WORD = 64  # columns per word of a bit set
 _MAX_CORRELATED = 200  # columns with correlations, whose number grows with the square
 _BLOCK = 4096  # patterns unpacked at a time

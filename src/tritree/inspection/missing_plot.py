@@ -15,8 +15,6 @@ from tritree.inspection.formatting import as_name, as_percent, count, width_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["draw_missing"]
-
 # distinguishable with colour blindness, on white and on black
 _MISSING, _APART, _NEUTRAL = "#cc6677", "#4477aa", "#888888"
 _FAINT = to_rgba(_NEUTRAL, 0.16)

@@ -12,8 +12,6 @@ from tritree.validation import check_int
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["BRANCHES", "Selection", "grown", "select_by_missing", "select_nodes"]
-
 BRANCHES = ("left", "right", "third")
 
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto, ValueInfoProto
 
-__all__ = ["mean_to_onnx", "sum_to_onnx", "tree_to_onnx"]
-
 #: The versions of the operators used; ai.onnx.ml 3 is the first whose thresholds are doubles.
 _OPSETS = {"": 15, "ai.onnx.ml": 3}
 _IR_VERSION = 8

@@ -24,8 +24,6 @@ from tritree.inspection.captions import other_side
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-__all__ = ["Column", "TreeComparisons"]
-
 #: Leaves are numbered by the ensemble in single precision.
 _MAX_LEAVES = 2**24
 #: onnxruntime loads a path of comparisons by recursion; with a stack of 8 MB, 12,000 of them made it crash.

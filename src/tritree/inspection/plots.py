@@ -12,8 +12,6 @@ from tritree.inspection.formatting import as_name, as_percent, count, number_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["draw_contributions", "draw_importance"]
-
 # distinguishable with colour blindness, on white and on black
 _UP, _DOWN, _NEUTRAL = "#4477aa", "#cc6677", "#888888"
 _LINE = 0.3  # inches per column

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tritree.columns import TypedColumn
     from tritree.encoder import ColumnEncoder, TableEncoder
 
-__all__ = ["ABSENT", "MISSING", "OBSERVED", "UNSEEN", "Cell", "Rows", "read_rows"]
-
 #: States of a cell.
 OBSERVED, MISSING, ABSENT, UNSEEN = "observed", "missing", "column absent", "unseen in training"
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = ["summary_to_text", "tree_to_text"]
-
 _MAX_COLUMNS = 10  # of a summary
 
 

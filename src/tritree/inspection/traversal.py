@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tritree import _core
     from tritree.inspection.tree_arrays import TreeArrays
 
-__all__ = ["PathStep", "Steps", "Traversal", "end_nodes", "paths"]
-
 _MAX_PARTS = 2**20  # parts of rows traversed at a time, which bounds the memory
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     TreeArrays: TypeAlias = _core.Tree
 
-__all__ = ["UNGROWN", "Branch", "TreeArrays", "missing_branch", "unseen_branch"]
-
 UNGROWN = -2  # a child that has not been grown
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tritree.inspection.layout import Place
     from tritree.inspection.node_selection import Selection
 
-__all__ = ["draw_tree"]
-
 _MAX_INCHES = 200.0  # size of a new figure; larger ones cannot be saved at 300 dpi
 # Everything is placed in inches, downwards, and scaled to the axes.
 _GAP, _DROP, _ROUND = 0.16, 0.13, 0.06  # between boxes, of branches, of corners

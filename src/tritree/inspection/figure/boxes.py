@@ -13,8 +13,6 @@ from tritree.inspection.layout import Item
 if TYPE_CHECKING:
     from tritree.inspection.node_selection import Selection
 
-__all__ = ["PAD", "Box", "BoxMaker"]
-
 # in inches
 PAD = 0.06  # between a box and its text
 _NARROWEST, _WIDEST = 0.8, 1.5  # width of the text in a box

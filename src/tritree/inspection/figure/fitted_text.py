@@ -12,8 +12,6 @@ from matplotlib.textpath import TextToPath
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LARGE", "LINE", "SMALL", "SMALL_LINE", "ScaledText", "truncate", "widest", "width_of", "wrap"]
-
 LARGE, SMALL = 8.5, 7.5  # font sizes in points
 LINE, SMALL_LINE = 0.155, 0.135  # heights of their lines in inches
 

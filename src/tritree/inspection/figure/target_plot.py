@@ -16,8 +16,6 @@ from tritree.inspection.formatting import number_format
 if TYPE_CHECKING:
     from tritree.inspection.colours import NodeColours
 
-__all__ = ["INK", "TRACE", "TargetPlot", "line_to"]
-
 _HISTOGRAM, _BAR = 0.25, 0.11  # height in inches
 INK, TRACE = "#222222", "#888888"  # colours of text in boxes and of branches
 _BARS, _MEAN = "#4d5d6c", "#ee7733"
