@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from tritree.estimators.growing_model import GrowingModel
     from tritree.inspection.contributions import Contributions
-    from tritree.inspection.explain import Explanation
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
 
@@ -197,12 +196,6 @@ class BoostedTree(OneTreeViews):
             self._boosting._model.predict(
                 columns, rows.n_rows, count_threads(self._boosting.n_jobs), iterations
             )
-
-    def explain(self, X: Any) -> list[Explanation]:
-        """Explain the contribution of the tree to each row by its path; see `TrinaryTreeRegressor.explain`."""
-        rows = self._boosting._read_cells(X)
-        self._grow_for(rows)
-        return self._explain_paths(rows)
 
     def missing_reliance(self, X: Any) -> NDArray[np.float64]:
         """Return for each column how much the tree relies on its missing branches for these rows.

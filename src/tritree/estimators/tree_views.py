@@ -47,6 +47,10 @@ class OneTreeViews:
         """Return the estimator that has the tree, and the name of the loss."""
         raise NotImplementedError
 
+    def _grow_for(self, rows: Rows) -> None:
+        """Grow the branches that rows need, as in ``predict``."""
+        raise NotImplementedError
+
     def _grown_copy(self, rows: Rows | None, max_nodes: int) -> Self:
         """Return a copy of the tree in which the branches are grown that a page with these rows shows."""
         raise NotImplementedError
@@ -280,66 +284,8 @@ class OneTreeViews:
 
         return in_frame(self._to_page(max_nodes=NOTEBOOK_NODES, compact=True), repr(self))
 
-    def _explain_paths(self, rows: Rows) -> list[Explanation]:
-        """Return the explanations of rows, given that the tree is grown as far as they need."""
-        from tritree.inspection.explain import explain_paths
-
-        arrays = self._arrays_now()
-        return explain_paths(self._describe(arrays), arrays, rows)
-
-
-class TreeViews(OneTreeViews, EstimatorViews):
-    """The views of a single tree, or of one of a forest."""
-
-    _model: GrowingModel
-
-    def _arrays_now(self) -> TreeArrays:
-        check_is_fitted(self)
-        return self._model.arrays()
-
-    def _describe(self, arrays: TreeArrays) -> dict[str, Any]:
-        core = self._model.core
-        tree = self._describe_arrays(arrays, self._labels(), n_grown=core.n_grown, detached=core.is_detached)
-        if self._model.position is not None:
-            number, n_trees = self._model.position
-            tree["ensemble"] = {"tree": number, "n_trees": n_trees}
-        return tree
-
-    def _add_distribution(self, tree: dict[str, Any], numbers: Sequence[int]) -> None:
-        from tritree.inspection.describe import add_distribution
-
-        bins = self._model.core.target_distribution(0, np.asarray(numbers, dtype=np.int32))
-        add_distribution(tree, numbers, bins)
-
-    def _estimator_and_loss(self) -> tuple[Any, str]:
-        return self, self.criterion
-
-    def _copy(self) -> Self:
-        """Return a copy that grows by itself."""
-        copied = copy(self)
-        copied._model = self._model.copy()
-        return copied
-
-    def _grown_copy(self, rows: Rows | None, max_nodes: int) -> Self:
-        grown, n_threads = self._copy(), count_threads(self.n_jobs)
-        if rows is not None:
-            with column_errors(self._encoder):
-                grown._model.apply(rows.columns, rows.n_rows, n_threads)
-        grown._model.grow_by_missing(max_nodes, n_threads)
-        return grown
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
-
-    def _repr_html_inner(self) -> str:
-        """Return what a notebook shows: scikit-learn's diagram before fitting, the tree after it."""
-        if not self.__sklearn_is_fitted__() or self.n_nodes_ > NOTEBOOK_TREE:
-            return str(estimator_html_repr(self))
-        return self._to_notebook()
-
     def explain(self, X: Any) -> list[Explanation]:
-        """Explain the prediction of each row by its path through the tree.
+        """Explain the prediction of each row, or its contribution to that of boosting, by its path through the tree.
 
         Branches that the rows need are grown, as in ``predict``.
 
@@ -371,11 +317,68 @@ class TreeViews(OneTreeViews, EstimatorViews):
         <BLANKLINE>
         0.650 at the root, x1 +0.350: 1.000
         """
-        rows = self._read_cells(X)
+        from tritree.inspection.explain import explain_paths
+
+        rows = self._estimator_and_loss()[0]._read_cells(X)
+        self._grow_for(rows)
+        arrays = self._arrays_now()
+        return explain_paths(self._describe(arrays), arrays, rows)
+
+
+class TreeViews(OneTreeViews, EstimatorViews):
+    """The views of a single tree, or of one of a forest."""
+
+    _model: GrowingModel
+
+    def _arrays_now(self) -> TreeArrays:
+        check_is_fitted(self)
+        return self._model.arrays()
+
+    def _describe(self, arrays: TreeArrays) -> dict[str, Any]:
+        core = self._model.core
+        tree = self._describe_arrays(arrays, self._labels(), n_grown=core.n_grown, detached=core.is_detached)
+        if self._model.position is not None:
+            number, n_trees = self._model.position
+            tree["ensemble"] = {"tree": number, "n_trees": n_trees}
+        return tree
+
+    def _add_distribution(self, tree: dict[str, Any], numbers: Sequence[int]) -> None:
+        from tritree.inspection.describe import add_distribution
+
+        bins = self._model.core.target_distribution(0, np.asarray(numbers, dtype=np.int32))
+        add_distribution(tree, numbers, bins)
+
+    def _estimator_and_loss(self) -> tuple[Any, str]:
+        return self, self.criterion
+
+    def _grow_for(self, rows: Rows) -> None:
         with column_errors(self._encoder):
-            self._model.apply(rows.columns, rows.n_rows, count_threads(self.n_jobs))  # grow what they need
+            self._model.apply(rows.columns, rows.n_rows, count_threads(self.n_jobs))
         self._warn_of_ungrown()
-        return self._explain_paths(rows)
+
+    def _copy(self) -> Self:
+        """Return a copy that grows by itself."""
+        copied = copy(self)
+        copied._model = self._model.copy()
+        return copied
+
+    def _grown_copy(self, rows: Rows | None, max_nodes: int) -> Self:
+        grown, n_threads = self._copy(), count_threads(self.n_jobs)
+        if rows is not None:
+            with column_errors(self._encoder):
+                grown._model.apply(rows.columns, rows.n_rows, n_threads)
+        grown._model.grow_by_missing(max_nodes, n_threads)
+        return grown
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
+
+    def _repr_html_inner(self) -> str:
+        """Return what a notebook shows: scikit-learn's diagram before fitting, the tree after it."""
+        if not self.__sklearn_is_fitted__() or self.n_nodes_ > NOTEBOOK_TREE:
+            return str(estimator_html_repr(self))
+        return self._to_notebook()
 
     def to_onnx(self, *, max_nodes: int = 100_000) -> ModelProto:
         """Return the tree as an ONNX model, which onnxruntime and others run without Python.

@@ -165,14 +165,10 @@ class TreeText:
 
     def _surrogate(self, surrogate: dict[str, Any], width: int) -> str:
         """Return a surrogate with the condition for left, of categories also for right: some are in neither set."""
-        below = surrogate["below"]
         if surrogate["rule"] == "categories":
-            sets = {
-                below: _listed(surrogate["left"], width),
-                other_side(below): _listed(surrogate["right"], width),
-            }
-            return f"{name_of(surrogate)} (left {sets['left']}; right {sets['right']})"
-        return f"{name_of(surrogate)} (left {self.conditions(surrogate)[below != 'left']})"
+            left, right = (_listed(surrogate[side], width) for side in ("left", "right"))
+            return f"{name_of(surrogate)} (left {left}; right {right})"
+        return f"{name_of(surrogate)} (left {self.conditions(surrogate)[surrogate['below'] != 'left']})"
 
     def conditions(self, split: dict[str, Any]) -> tuple[str, str]:
         """Return the conditions on the column for left and right, without missing values."""

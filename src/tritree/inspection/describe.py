@@ -126,7 +126,9 @@ def _describe_splits(tree: TreeArrays, columns: list[dict[str, Any]]) -> list[di
 def _describe_surrogate(tree: TreeArrays, i: int, columns: list[dict[str, Any]]) -> dict[str, Any]:
     sets = _sets(tree.sets, tree.surrogate_set_begin[i], tree.surrogate_set_words[i])
     rule = _describe_rule(int(tree.surrogate_column[i]), float(tree.surrogate_threshold[i]), sets, columns)
-    return rule | {"below": Branch(int(tree.surrogate_below[i])).word}
+    # both sides of categories are listed as they are
+    is_reversed = rule["rule"] != "categories" and tree.surrogate_below[i] == Branch.RIGHT
+    return rule | {"below": "right" if is_reversed else "left"}
 
 
 def _sets(words: NDArray[np.uint64], begin: Any, count: Any) -> list[list[int]]:

@@ -241,8 +241,7 @@ def _reason(step: PathStep, nodes: Sequence[dict[str, Any]], text: TreeText, cel
         return f"{lacking}: {side} with {as_percent(fraction)} ({_condition(text, split, side)})"
     if step.decided_by != split["column"]:
         surrogate = next(s for s in split["surrogates"] if s["column"] == step.decided_by)
-        is_reversed = surrogate["rule"] != "categories" and surrogate["below"] == "right"
-        condition = _condition(text, surrogate, other_side(side) if is_reversed else side)
+        condition = _condition(text, surrogate, side if surrogate["below"] == "left" else other_side(side))
         return f"{lacking}: {side} by surrogate {_observed(surrogate, cells[step.decided_by])} {condition}"
     if split["missing_to"] == "surrogates":
         return f"{lacking}, and no surrogate is observed: {side}, the larger child"

@@ -85,13 +85,13 @@ class Column:
 
 
 @dataclass(slots=True)
-class _Line:
+class _OnnxNode:
     """A comparison of the ensemble, or a leaf."""
 
     column: int = 0
     bound: float = 0.0
     if_true: Hashable = None
-    if_false: Hashable = None  # None is the next line
+    if_false: Hashable = None  # None is the next node
     leaf: int | None = None
 
 
@@ -100,8 +100,8 @@ class TreeComparisons:
 
     def __init__(self, nodes: list[dict[str, Any]], columns: list[Column]) -> None:
         self._columns = columns
-        self._lines: list[_Line] = []
-        self._heads: dict[Hashable, int] = {}  # the first line of a node, or of a part of it
+        self._onnx_nodes: list[_OnnxNode] = []
+        self._first_nodes: dict[Hashable, int] = {}  # the first comparison of a node, or of a part of it
         self.values: list[list[float]] = []
         for number, node in enumerate(nodes):
             if node["split"] is None:
@@ -114,26 +114,23 @@ class TreeComparisons:
             )
 
     def _add_leaf(self, key: Hashable, value: list[float]) -> None:
-        self._heads[key] = len(self._lines)
-        self._lines.append(_Line(leaf=len(self.values)))
+        self._first_nodes[key] = len(self._onnx_nodes)
+        self._onnx_nodes.append(_OnnxNode(leaf=len(self.values)))
         self.values.append(value)
 
     def _add_split(self, number: int, node: dict[str, Any]) -> None:
         split = node["split"]
-        ungrown = [branch for branch in ("left", "right", "third") if node[branch] == "ungrown"]
-        to = {
-            branch: (number, branch) if branch in ungrown else node[branch]
-            for branch in ("left", "right", "third")
-        }
-        larger = to[split["larger_side"]]
+        to = {branch: node[branch] for branch in ("left", "right", "third")}
+        ungrown = [branch for branch in to if to[branch] == "ungrown"]
+        to |= {branch: (number, branch) for branch in ungrown}
         # the surrogates in their order, then the larger child
-        fallbacks = [*((number, k) for k in range(len(split["surrogates"]))), larger]
+        fallbacks = [*((number, k) for k in range(len(split["surrogates"]))), to[split["larger_side"]]]
         to["surrogates"] = fallbacks[0]
         to["missing"], to["unseen"] = to[split["missing_branch"]], to[split["unseen_branch"]]
         self._add_search(number, split, to)
         for (here, onward), surrogate in zip(pairwise(fallbacks), split["surrogates"], strict=True):
             sides = {"left": to["left"], "right": to["right"], "unseen": onward, "missing": onward}
-            if surrogate["rule"] != "categories" and surrogate["below"] == "right":
+            if surrogate["below"] == "right":
                 sides |= {"left": to["right"], "right": to["left"]}
             self._add_search(here, surrogate, sides)
         for branch in ungrown:  # of a detached tree: the node predicts
@@ -141,7 +138,7 @@ class TreeComparisons:
 
     def _add_search(self, key: Hashable, split: dict[str, Any], to: dict[str, Any]) -> None:
         """Add the comparisons that send a value, or a missing one, where the split does."""
-        self._heads[key] = len(self._lines)
+        self._first_nodes[key] = len(self._onnx_nodes)
         column = split["column"]
         bounds = [(bound, to[side]) for bound, side in self._columns[column].bounds(split)]
         # drop bounds between values with the same destination; NaN comes after the last
@@ -150,51 +147,51 @@ class TreeComparisons:
 
     def _search(self, column: int, bounds: Sequence[tuple[float, Hashable]], otherwise: Hashable) -> None:
         if len(bounds) <= _MAX_LINEAR:
-            self._lines += [_Line(column, bound, to) for bound, to in bounds]
-            self._lines[-1].if_false = otherwise
+            self._onnx_nodes += [_OnnxNode(column, bound, to) for bound, to in bounds]
+            self._onnx_nodes[-1].if_false = otherwise
             return
         middle = len(bounds) // 2
         lower, nowhere = object(), object()
-        self._lines.append(_Line(column, bounds[middle - 1][0], lower))
+        self._onnx_nodes.append(_OnnxNode(column, bounds[middle - 1][0], lower))
         self._search(column, bounds[middle:], otherwise)
-        self._heads[lower] = len(self._lines)
+        self._first_nodes[lower] = len(self._onnx_nodes)
         self._search(column, bounds[:middle], nowhere)
-        # the last false branch is never taken, but must lead to a line of its own
-        self._heads[nowhere] = len(self._lines)
-        self._lines.append(_Line(leaf=0))
+        # the last false branch is never taken, but must lead to a node of its own
+        self._first_nodes[nowhere] = len(self._onnx_nodes)
+        self._onnx_nodes.append(_OnnxNode(leaf=0))
 
     def attributes(self, tree: int) -> dict[str, Any]:
         """Return the attributes of the operator for this tree, given its number."""
-        lines, heads = self._lines, self._heads
-        leaves = [i for i, line in enumerate(lines) if line.leaf is not None]
-        if_true = [heads[line.if_true] if line.leaf is None else 0 for line in lines]
+        nodes, first = self._onnx_nodes, self._first_nodes
+        leaves = [i for i, node in enumerate(nodes) if node.leaf is not None]
+        if_true = [first[node.if_true] if node.leaf is None else 0 for node in nodes]
         if_false = [
-            0 if line.leaf is not None else i + 1 if line.if_false is None else heads[line.if_false]
-            for i, line in enumerate(lines)
+            0 if node.leaf is not None else i + 1 if node.if_false is None else first[node.if_false]
+            for i, node in enumerate(nodes)
         ]
         _check_steps(if_true, if_false)
         return {
-            "nodes_treeids": [tree] * len(lines),
-            "nodes_nodeids": list(range(len(lines))),
-            "nodes_modes": ["BRANCH_LT" if line.leaf is None else "LEAF" for line in lines],
-            "nodes_featureids": [line.column for line in lines],
-            "nodes_values_as_tensor": [line.bound for line in lines],
-            "nodes_missing_value_tracks_true": [0] * len(lines),
+            "nodes_treeids": [tree] * len(nodes),
+            "nodes_nodeids": list(range(len(nodes))),
+            "nodes_modes": ["BRANCH_LT" if node.leaf is None else "LEAF" for node in nodes],
+            "nodes_featureids": [node.column for node in nodes],
+            "nodes_values_as_tensor": [node.bound for node in nodes],
+            "nodes_missing_value_tracks_true": [0] * len(nodes),
             "nodes_truenodeids": if_true,
             "nodes_falsenodeids": if_false,
             "target_treeids": [tree] * len(leaves),
             "target_nodeids": leaves,
             "target_ids": [tree] * len(leaves),
-            "target_weights_as_tensor": [lines[i].leaf for i in leaves],
+            "target_weights_as_tensor": [nodes[i].leaf for i in leaves],
         }
 
 
 def _check_steps(if_true: list[int], if_false: list[int]) -> None:
-    """Raise a ValueError if a path is so long that onnxruntime would crash; branches lead to later lines, or to 0."""
+    """Raise a ValueError if a path is so long that onnxruntime would crash; branches lead to later nodes, or to 0."""
     steps = [0] * len(if_true)
-    for line, branches in enumerate(zip(if_true, if_false, strict=True)):
+    for node, branches in enumerate(zip(if_true, if_false, strict=True)):
         for to in branches:
-            steps[to] = max(steps[to], steps[line] + 1)
+            steps[to] = max(steps[to], steps[node] + 1)
     longest = max(steps[1:], default=0)
     if longest > _MAX_STEPS:
         raise ValueError(

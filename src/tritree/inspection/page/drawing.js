@@ -49,7 +49,7 @@ class Drawing {
     this.world = document.getElementById("world");
     this.view = { x: 0, y: 0, scale: 1 };
     this.items = [];
-    this.made = new Map();
+    this.elements = new Map();
     this.edges = {}; // as they are drawn
     new ResizeObserver(() => this.paint()).observe(this.svg);
   }
@@ -72,8 +72,8 @@ class Drawing {
   /** Take out all elements; the focus comes back to the current node with the next ones. */
   clear() {
     this.refocus ||= document.getElementById("nodes").contains(document.activeElement);
-    for (const element of this.made.values()) element.remove();
-    this.made.clear();
+    for (const element of this.elements.values()) element.remove();
+    this.elements.clear();
   }
 
   item(key) {
@@ -175,21 +175,21 @@ class Drawing {
       const inside = item.x > sight.left && item.x < sight.right && item.y > sight.top - BOX.height && item.y < sight.bottom;
       if (!inside && !item.current) continue;
       seen.add(item.key);
-      if (this.made.has(item.key)) continue;
+      if (this.elements.has(item.key)) continue;
       const element = this.element(item, far);
-      this.made.set(item.key, element);
+      this.elements.set(item.key, element);
       fresh.push(element);
     }
-    for (const [key, element] of this.made)
+    for (const [key, element] of this.elements)
       if (!seen.has(key)) {
         element.remove();
-        this.made.delete(key);
+        this.elements.delete(key);
       }
     document.getElementById("nodes").append(...fresh);
     if (!this.refocus) return;
     this.refocus = false;
     const current = this.items.find((item) => item.current);
-    if (current && document.activeElement === document.body) this.made.get(current.key).focus({ preventScroll: true });
+    if (current && document.activeElement === document.body) this.elements.get(current.key).focus({ preventScroll: true });
   }
 
   /** Draw the edges within sight; long dotted lines are cut there, because each of their dots takes time. */

@@ -21,7 +21,7 @@ function focusOn(number) {
   if (number === undefined) return;
   goTo(number);
   drawing.paintNow();
-  drawing.made.get(String(number))?.focus({ preventScroll: true });
+  drawing.elements.get(String(number))?.focus({ preventScroll: true });
 }
 
 document.getElementById("tree").addEventListener("keydown", (event) => {

@@ -21,8 +21,7 @@ function askSurrogates(split, row) {
   for (const surrogate of split.surrogates) {
     const side = sideOf(surrogate, row[surrogate.column]);
     if (side === null) continue;
-    const straight = surrogate.rule === "categories" || surrogate.below === "left";
-    return { branch: straight ? side : otherSide(side), by: surrogate.column };
+    return { branch: surrogate.below === "left" ? side : otherSide(side), by: surrogate.column };
   }
   return null;
 }
