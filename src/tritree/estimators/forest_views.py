@@ -100,9 +100,12 @@ class ForestViews(EnsembleViews):
     def _predict_explained(self, rows: Rows) -> tuple[NDArray[np.float64], Callable[..., Contributions]]:
         from tritree.inspection.contributions import contributions_to_mean
 
-        values, _ = self._model.predict(rows.columns, rows.n_rows, count_threads(self.n_jobs))
+        model = self._model
+        values, _ = model.predict(rows.columns, rows.n_rows, count_threads(self.n_jobs))
         self._warn_of_ungrown()
-        return values, lambda chosen: contributions_to_mean(self._model.trees(), rows.columns, values, chosen)
+        return values, lambda chosen: contributions_to_mean(
+            model.trees(), model.n_trees, rows.columns, values, chosen
+        )
 
     def _to_onnx(self) -> ModelProto:
         from tritree.inspection.onnx import mean_to_onnx

@@ -47,6 +47,7 @@ class Contributions:
 
 def contributions_to_mean(
     trees: Iterable[TreeArrays],
+    n_trees: int,
     columns: Sequence[_core.Column | None],
     means: NDArray[np.float64],
     output: NDArray[np.intp],
@@ -55,8 +56,8 @@ def contributions_to_mean(
 
     The trees must be grown as far as the rows need. ``means`` have one column per output.
     """
-    n_trees, rows, found = 0, np.arange(len(means)), _Sums(columns, len(means))
-    for n_trees, tree in enumerate(trees, start=1):  # noqa: B007
+    rows, found = np.arange(len(means)), _Sums(columns, len(means))
+    for tree in trees:
         found.add(tree, rows, output)
     return found.exact(means[rows, output], n_trees=n_trees)
 
@@ -95,17 +96,15 @@ def predict_boosted(
 
     Beside them the variance of the sums due to missing values, None if it is not estimated.
     """
-    variance: NDArray[np.float64] | None
+    raw, variance = np.tile(core.baseline, (n_rows, 1)), np.zeros((n_rows, core.n_outputs))
     leaves = core.apply(columns, n_rows, n_threads)
     trees = [core.tree(number) for number in range(core.n_trees)]
     if core.params["missing"] == "fractional":
-        raw, variance = core.predict(columns, n_rows, 0, core.n_iterations, n_threads)
-    else:  # in the order of the core; its predict would count rows that reach ungrown branches
-        n_outputs = core.n_outputs
-        raw, variance = np.tile(core.baseline, (n_rows, 1)), np.zeros((n_rows, n_outputs))
-        for number, (tree, leaf) in enumerate(zip(trees, leaves.T, strict=True)):
-            raw[:, number % n_outputs] += tree.value[leaf, 0]
-            variance[:, number % n_outputs] += tree.variance[leaf]
+        return trees, core.predict(columns, n_rows, 0, core.n_iterations, n_threads)[0], None
+    # in the order of the core, whose predict would count the rows that reach ungrown branches
+    for number, (tree, leaf) in enumerate(zip(trees, leaves.T, strict=True)):
+        raw[:, number % core.n_outputs] += tree.value[leaf, 0]
+        variance[:, number % core.n_outputs] += tree.variance[leaf]
     return trees, raw, variance if core.params["estimates_variance"] else None
 
 
