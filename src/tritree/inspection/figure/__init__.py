@@ -12,17 +12,15 @@ from matplotlib.path import Path
 from tritree.inspection.axes import plt
 from tritree.inspection.captions import headline
 from tritree.inspection.colours import OTHER_CLASS, NodeColours
-from tritree.inspection.figure.boxes import PAD, BoxMaker
+from tritree.inspection.figure.boxes import PAD, BoxMaker, arrange
 from tritree.inspection.figure.fitted_text import LARGE, LINE, SMALL_LINE, ScaledText, width_of, wrap
 from tritree.inspection.figure.target_plot import INK, TRACE, TargetPlot, line_to
 from tritree.inspection.formatting import as_label, count
-from tritree.inspection.layout import arrange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tritree.inspection.figure.boxes import Box
-    from tritree.inspection.layout import Place
     from tritree.inspection.node_selection import Selection
 
 _MAX_INCHES = 200.0  # size of a new figure; larger ones cannot be saved at 300 dpi
@@ -63,8 +61,8 @@ class _Drawing:
         self._target = TargetPlot(tree, drawn, self._colours)
         self._half = self._maker.text_width / 2 + PAD
         self._boxes = self._maker.boxes()
-        self._places = arrange(self._boxes, _GAP)
-        right = max(place.x + box.to_right for box, place in zip(self._boxes, self._places, strict=True))
+        arrange(self._boxes, _GAP)
+        right = max(box.x + box.to_right for box in self._boxes)
         self.width = max(_MIN_WIDTH if caption else 0.0, right + 2 * _GAP)
         self._left = (self.width - right) / 2
         self._tops, self._bends = self._levels()
@@ -76,9 +74,9 @@ class _Drawing:
 
     def artists(self) -> Iterator[Any]:
         """Yield the artists to add to the axes."""
-        for box, place in zip(self._boxes, self._places, strict=True):
-            x, y = self._left + place.x, self._tops[place.level]
-            yield from self._draw_below(box, place, x, y + self._height(box))
+        for box in self._boxes:
+            x, y = self._left + box.x, self._tops[box.level]
+            yield from self._draw_below(box, x, y + self._height(box))
             yield from self._draw_beside(box, x, y + _THIRD)
             yield from self._draw_around(box, x, y)
             if box.number is not None:
@@ -88,10 +86,10 @@ class _Drawing:
     def _levels(self) -> tuple[list[float], list[float]]:
         """Return the top of each level and where the branches to it bend; the last top is that of the caption."""
         above, within = defaultdict[int, float](float), defaultdict[int, float](float)
-        for box, place in zip(self._boxes, self._places, strict=True):
+        for box in self._boxes:
             height = self._height(box) + (len(box.note) + 0.5) * SMALL_LINE * bool(box.note)
-            within[place.level] = max(within[place.level], height, _THIRD + len(box.beside) * SMALL_LINE)
-            above[place.level] = max(above[place.level], len(box.condition) * SMALL_LINE)
+            within[box.level] = max(within[box.level], height, _THIRD + len(box.beside) * SMALL_LINE)
+            above[box.level] = max(above[box.level], len(box.condition) * SMALL_LINE)
         tops, bends = [_GAP], [0.0]
         for level in range(len(within)):
             bends.append(tops[-1] + within[level] + _DROP)
@@ -105,11 +103,11 @@ class _Drawing:
         height = LINE + SMALL_LINE * len(box.counts) + self._target.height + 3 * PAD
         return height + (LINE + 1.5 * PAD) * bool(box.column) + SMALL_LINE * bool(box.surrogates)
 
-    def _draw_below(self, box: Box, place: Place, x: float, y: float) -> Iterator[Any]:
+    def _draw_below(self, box: Box, x: float, y: float) -> Iterator[Any]:
         """Yield the branches to the children: down, across and down again."""
         for child in box.below:
-            to, bend = self._left + self._places[child].x, self._bends[place.level + 1]
-            end = self._tops[place.level + 1] - (len(self._boxes[child].condition) + 0.2) * SMALL_LINE
+            to, bend = self._left + self._boxes[child].x, self._bends[box.level + 1]
+            end = self._tops[box.level + 1] - (len(self._boxes[child].condition) + 0.2) * SMALL_LINE
             turn = min(_ROUND, abs(to - x) / 2)
             side = math.copysign(turn, to - x)
             points = [(x, y), (x, bend - turn), (x, bend), (x + side, bend)]
@@ -125,7 +123,7 @@ class _Drawing:
         begin, end = x + self._half, x + box.to_right
         look = {"linestyle": ":", "zorder": 1, "gid": f"third-{box.number}"}
         if box.aside is not None:
-            end = self._left + self._places[box.aside].x - self._half - _TIP
+            end = self._left + self._boxes[box.aside].x - self._half - _TIP
             look |= {"marker": ">", "markevery": [1], "markersize": 4}
         yield line_to((begin, y), (end, y), TRACE, 1.4, **look)
         first, *others = box.beside

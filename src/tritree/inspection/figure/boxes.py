@@ -1,4 +1,7 @@
-"""Boxes of a figure: the text in and around each node, fitted to a common width."""
+"""Boxes of a figure: the text in and around each node, fitted to a common width, and their places.
+
+Children are below their node, the third branch is to its right at the same height.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from tritree.inspection.captions import TreeText, name_of
 from tritree.inspection.figure.fitted_text import LARGE, truncate, widest, width_of, wrap
 from tritree.inspection.formatting import as_percent, count
-from tritree.inspection.layout import Item
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tritree.inspection.node_selection import Selection
 
 # in inches
@@ -18,11 +22,20 @@ PAD = 0.06  # between a box and its text
 _NARROWEST, _WIDEST = 0.8, 1.5  # width of the text in a box
 _NOTE = 0.9  # and beside it
 
+# The extent of a block: its leftmost and rightmost point per level, its top level first.
+_Outline = list[tuple[float, float]]
+
 
 @dataclass(slots=True)
-class Box(Item):
+class Box:
     """A node with the text in and around its box, or an ungrown branch: a note without a box."""
 
+    to_left: float  # extent to either side of the centre
+    to_right: float
+    below: list[int] = field(default_factory=list)  # the numbers of its branches
+    aside: int | None = None
+    x: float = 0.0  # of the centre, from the left edge
+    level: int = 0
     number: int | None = None
     condition: list[str] = field(default_factory=list)  # of its branch, above the box
     value: str = ""
@@ -130,3 +143,57 @@ class BoxMaker:
             if width_of(text) <= self.text_width:
                 return text
         return f"or {count(len(names), 'surrogate')}" if names else ""
+
+
+def arrange(boxes: Sequence[Box], gap: float) -> None:
+    """Set the places of boxes; ``boxes[0]`` is the root, and each other box is a branch of one before it.
+
+    A block is a box with everything below and beside it, and is moved as a whole::
+
+        box ┄┄┄┄┄┄┄┄┄┄ aside         level 0
+         ╭─┴─╮          ╭─┴─╮
+        left right     left right    level 1
+
+    Blocks are as close as the gap allows at every level. A box is centred above its children. On every level the
+    boxes are in depth-first order, so that no two branches cross.
+    """
+    shifts = [0.0] * len(boxes)  # from the centre of the parent to that of the box
+    outlines: list[_Outline] = [[] for _ in boxes]
+    for number in reversed(range(len(boxes))):
+        outlines[number] = _block(boxes[number], outlines, shifts, gap)
+    boxes[0].x = -min(left for left, _ in outlines[0])
+    for box in boxes:
+        for child in box.below:
+            boxes[child].x, boxes[child].level = box.x + shifts[child], box.level + 1
+        if box.aside is not None:
+            boxes[box.aside].x, boxes[box.aside].level = box.x + shifts[box.aside], box.level
+
+
+def _block(box: Box, outlines: list[_Outline], shifts: list[float], gap: float) -> _Outline:
+    """Place the branches of a box next to each other, and return the outline of its block."""
+    outline: _Outline = []
+    for child in box.below:
+        shifts[child] = _nearest(outline, outlines[child], gap)
+        outline = _join(outline, outlines[child], shifts[child])
+    middle = (shifts[box.below[0]] + shifts[box.below[-1]]) / 2 if box.below else 0.0
+    for child in box.below:
+        shifts[child] -= middle
+        outlines[child] = []  # part of this outline now
+    outline = [(-box.to_left, box.to_right), *((a - middle, b - middle) for a, b in outline)]
+    if box.aside is not None:
+        shifts[box.aside] = _nearest(outline, outlines[box.aside], gap)
+        outline = _join(outline, outlines[box.aside], shifts[box.aside])
+        outlines[box.aside] = []
+    return outline
+
+
+def _nearest(outline: _Outline, other: _Outline, gap: float) -> float:
+    """Return the shift that puts the other block to the right of the first, on every level they share."""
+    return max((b - c + gap for (_, b), (c, _) in zip(outline, other, strict=False)), default=0.0)
+
+
+def _join(outline: _Outline, other: _Outline, shift: float) -> _Outline:
+    """Return the outline of two blocks, the other one shifted to the right."""
+    shared = [(a, d + shift) for (a, _), (_, d) in zip(outline, other, strict=False)]
+    rest = outline[len(shared) :] or [(c + shift, d + shift) for c, d in other[len(shared) :]]
+    return shared + rest
