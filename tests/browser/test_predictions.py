@@ -13,7 +13,7 @@ ROWS_PER_TREE = 17  # two tasks and six strategies: 204 rows in all
 LEVELS = ["low", "mid", "high", "never used"]
 CITIES = ["Athens", "Bern", "Cork", "Delft", "Évora"]
 COLUMNS = ["number", "level", "city", "member", "zone", "gap"]
-UNSEEN = -2  # the option for a category that training never saw
+UNSEEN = -2  # the option for a category unseen in training
 
 # gives every cell of a row its value and then presses "missing" where a value is missing; returns what the page says
 GIVE = """

@@ -139,7 +139,7 @@ def test_unknown_class_of_interest_is_refused() -> None:
 # ------------------------------------------------------------------------------------------------------ in words
 
 
-def test_missing_absent_and_unknown_are_named() -> None:
+def test_missing_absent_and_unseen_are_named() -> None:
     forest = grown("regression", n_estimators=20)
     [why] = forest.explain(TABLE.head(1).assign(number=np.nan, city="Nowhere"))
     assert list(why.missing_contributions) == ["number"]
@@ -153,13 +153,13 @@ def test_missing_absent_and_unknown_are_named() -> None:
 
 def test_surrogate_has_the_contribution_and_the_missing_column_is_named() -> None:
     x = np.random.default_rng(0).normal(size=200)
-    X = pd.DataFrame({"told": x, "alike": x + 0.01})
+    X = pd.DataFrame({"main": x, "alike": x + 0.01})
     forest = TrinaryForestRegressor(
         n_estimators=5, missing="surrogate", max_depth=1, max_features=1.0, random_state=0
     ).fit(X, x > 0)
     lacking = forest.estimators_[0].to_dict()["nodes"][0]["split"]["name"]
-    other = "alike" if lacking == "told" else "told"
-    [why] = forest.explain(pd.DataFrame({"told": [2.0], "alike": [2.0]}).assign(**{lacking: np.nan}))
+    other = "alike" if lacking == "main" else "main"
+    [why] = forest.explain(pd.DataFrame({"main": [2.0], "alike": [2.0]}).assign(**{lacking: np.nan}))
     assert why.missing_contributions == {lacking: 0.0}
     assert why.contributions[other] == pytest.approx(1 - why.base_value)
 

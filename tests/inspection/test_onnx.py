@@ -103,7 +103,7 @@ def target(frame: pd.DataFrame, task: str) -> Any:
 
 
 def rows_to_predict(seed: int = 1) -> pd.DataFrame:
-    """Return rows with missing values and with categories that training does not know."""
+    """Return rows with missing values and with unseen categories."""
     frame = mixed_frame(missing_rate=0.3, seed=seed)
     frame.loc[::5, "colour"] = "never seen"
     frame.loc[::7, "street"] = "street 7,000"

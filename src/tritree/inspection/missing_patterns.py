@@ -70,8 +70,13 @@ def summarise_missing(table: Any, *, max_patterns: int | None = 100) -> dict[str
     read = read_table(table)
     names = read.feature_names or [f"x{j}" for j in range(read.n_columns)]
     missing = np.zeros(read.n_columns, dtype=np.int64)
-    words = [_word(read, begin, missing) for begin in range(0, read.n_columns, _WORD)]
-    patterns, rows = _patterns(np.column_stack(words), max(1, read.n_rows))
+    # a bit per cell, in whole words: columns first, because they are read one by one
+    bits = np.zeros((-(-read.n_columns // _WORD) * 8, read.n_rows), dtype=np.uint8)
+    for position in range(read.n_columns):
+        cells = missing_cells(read_any_column(read, position))
+        missing[position] = np.count_nonzero(cells)
+        bits[position // 8] |= cells.astype(np.uint8) << (position % 8)
+    patterns, rows = _patterns(np.ascontiguousarray(bits.T).view("<u8"), max(1, read.n_rows))
     together = _together(patterns, rows, missing)
     return {
         "rows": read.n_rows,
@@ -85,17 +90,6 @@ def summarise_missing(table: Any, *, max_patterns: int | None = 100) -> dict[str
         ],
         "together": together,
     }
-
-
-def _word(table: Table, begin: int, missing: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the missing cells of up to 64 columns as one bit set per row; add their numbers to ``missing``."""
-    word = np.zeros(table.n_rows, dtype=np.uint64)
-    for position in range(begin, min(begin + _WORD, table.n_columns)):
-        cells = missing_cells(read_any_column(table, position))
-        missing[position] = np.count_nonzero(cells)
-        if missing[position]:
-            word |= cells.astype(np.uint64) << np.uint64(position - begin)
-    return word
 
 
 def read_any_column(table: Table, position: int) -> TypedColumn | RawColumn:
