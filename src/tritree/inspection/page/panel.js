@@ -23,15 +23,15 @@ class Panel {
     this.makeCells();
     this.makePicker();
     this.take(tree.rows.length ? 1 : 0);
-    document.getElementById("reset").addEventListener("click", () => this.pick(this.picked));
-    document.getElementById("all-missing").addEventListener("click", () => this.set(this.row.map(() => null)));
+    document.getElementById("reset").addEventListener("click", () => (this.take(this.picked), this.on.change(this.row)));
+    document.getElementById("all-missing").addEventListener("click", () => (this.show(this.row.map(() => null)), this.on.change(this.row)));
   }
 
   makePicker() {
     if (!this.tree.rows.length) return;
     const select = document.getElementById("rows");
     select.append(...this.starts.map(({ name }, i) => html("option", { value: i, textContent: name })));
-    select.addEventListener("change", () => this.pick(Number(select.value)));
+    select.addEventListener("change", () => (this.take(Number(select.value)), this.on.change(this.row)));
     document.getElementById("picker").hidden = false;
   }
 
@@ -92,20 +92,14 @@ class Panel {
   take(number) {
     this.picked = number;
     this.last = [...this.starts[number].cells];
-    this.row = [...this.starts[number].cells];
     document.getElementById("rows").value = number;
-    for (const j of this.cells.keys()) this.showCell(j);
+    this.show([...this.last]);
   }
 
-  pick(number) {
-    this.take(number);
-    this.on.change(this.row);
-  }
-
-  set(row) {
+  /** Show other values. */
+  show(row) {
     this.row = row;
     for (const j of this.cells.keys()) this.showCell(j);
-    this.on.change(row);
   }
 
   change(j, cell) {
