@@ -28,13 +28,25 @@ def test_tree_equals_that_of_the_library(tritree: InProcess, table: Path) -> Non
 def test_every_parameter_reaches_the_estimator(tritree: InProcess, classes: Path) -> None:
     tritree.good(
         *("fit", classes, "-y", "kind", "-o", "m.tritree", "--strategy", "surrogate", "--criterion", "gini"),
-        *("--max-depth", "none", "--min-samples-leaf", 7, "--max-bins", 50, "--unknown-category", "error"),
+        *(
+            "--max-depth",
+            "none",
+            "--max-leaf-nodes",
+            9,
+            "--min-samples-leaf",
+            7,
+            "--max-bins",
+            50,
+            "--unknown-category",
+            "error",
+        ),
         *("--no-split-on-missing", "--max-surrogates", 2, "--n-jobs", 1),
     )
     assert library.load("m.tritree").get_params() == {
         "missing": "surrogate",
         "criterion": "gini",
         "max_depth": None,
+        "max_leaf_nodes": 9,
         "min_samples_leaf": 7,
         "max_bins": 50,
         "unknown_category": "error",

@@ -40,6 +40,8 @@ class Parameters:
         How missing values are handled: trinary, trinary_mia, mia, majority, fractional or surrogate.
     max_depth
         Maximum depth of the trees; none for no limit.
+    max_leaf_nodes
+        Maximum number of leaves of each tree, which then grows best-first; none for no limit.
     max_bins
         Maximum number of bins of a numeric column; none for one per distinct value.
     unknown_category
@@ -61,6 +63,7 @@ class Parameters:
         int | None,
         integer(0, words=("none",), panel=TREE, show_default="5; 6 for boosting, none for a forest"),
     ] = None
+    max_leaf_nodes: Annotated[int | None, integer(2, words=("none",), panel=TREE, show_default="none")] = None
     min_samples_leaf: options.MinSamplesLeaf = None
     max_bins: Annotated[
         int | None,

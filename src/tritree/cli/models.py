@@ -22,6 +22,7 @@ OPTIONS = {
     "missing": "--strategy",
     "criterion": "--criterion",
     "max_depth": "--max-depth",
+    "max_leaf_nodes": "--max-leaf-nodes",
     "min_samples_leaf": "--min-samples-leaf",
     "max_bins": "--max-bins",
     "split_on_missing": "--no-split-on-missing",
