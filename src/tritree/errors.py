@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,6 +36,7 @@ _PACKAGE = str(Path(__file__).parent)
 # a default must be positional.
 
 
+@dataclass(eq=False, repr=False)
 class DataError(ValueError):
     """Data that cannot be learned from or predicted. The base class of errors about columns, targets and weights.
 
@@ -54,15 +56,12 @@ class DataError(ValueError):
         Name of the arguments that hold the data, such as ``"X_val"``, if they are not those for training.
     """
 
-    def __init__(
-        self, subject: str, problem: str, remedy: str = "", *, row: int | None = None, value: Any = None
-    ) -> None:
-        self.subject = subject
-        self.problem = problem
-        self.remedy = remedy
-        self.row = row
-        self.value = value
-        self.argument: str | None = None
+    subject: str
+    problem: str
+    remedy: str = ""
+    row: int | None = field(default=None, kw_only=True)
+    value: Any = field(default=None, kw_only=True)
+    argument: str | None = field(default=None, init=False)
 
     def __str__(self) -> str:
         text = f"{self.subject} {self.problem}".lstrip()
@@ -136,6 +135,7 @@ class SampleWeightError(DataError):
         super().__init__("sample_weight", problem, remedy, row=row, value=value)
 
 
+@dataclass(eq=False, repr=False)
 class ParameterError(ValueError):
     """A parameter with a value that it cannot have.
 
@@ -153,14 +153,11 @@ class ParameterError(ValueError):
         How to obtain what was probably intended; may be empty.
     """
 
-    def __init__(
-        self, name: str, requirement: str, value: Any, *, none_means: str | None = None, hint: str = ""
-    ) -> None:
-        self.name = name
-        self.requirement = requirement
-        self.value = value
-        self.none_means = none_means
-        self.hint = hint
+    name: str
+    requirement: str
+    value: Any
+    none_means: str | None = field(default=None, kw_only=True)
+    hint: str = field(default="", kw_only=True)
 
     def __str__(self) -> str:
         none = "" if self.none_means is None else f", or None ({self.none_means})"
@@ -168,6 +165,7 @@ class ParameterError(ValueError):
         return f"{self.name} must be {self.requirement}{none}, got {self.value!r}{hint}"
 
 
+@dataclass(eq=False, repr=False)
 class GrowthLimitError(RuntimeError):
     """Growing all branches would exceed ``max_nodes``, or the model has more nodes already. What was grown stays.
 
@@ -187,22 +185,12 @@ class GrowthLimitError(RuntimeError):
         What to do about it.
     """
 
-    def __init__(
-        self,
-        n_nodes: int,
-        max_nodes: int,
-        remedy: str,
-        *,
-        n_ungrown: int = 0,
-        n_nodes_in_full: int | None = None,
-        n_trees: int = 1,
-    ) -> None:
-        self.n_nodes = n_nodes
-        self.max_nodes = max_nodes
-        self.remedy = remedy
-        self.n_ungrown = n_ungrown
-        self.n_nodes_in_full = n_nodes_in_full
-        self.n_trees = n_trees
+    n_nodes: int
+    max_nodes: int
+    remedy: str
+    n_ungrown: int = field(default=0, kw_only=True)
+    n_nodes_in_full: int | None = field(default=None, kw_only=True)
+    n_trees: int = field(default=1, kw_only=True)
 
     def __str__(self) -> str:
         model = "the tree has" if self.n_trees == 1 else "the trees have"
@@ -215,6 +203,7 @@ class GrowthLimitError(RuntimeError):
         )
 
 
+@dataclass(eq=False, repr=False)
 class ModelFileError(ValueError):
     """A file that is not a model, or a damaged one. Nothing in it was run.
 
@@ -226,15 +215,14 @@ class ModelFileError(ValueError):
         The file.
     """
 
-    def __init__(self, reason: str, path: Any = None) -> None:
-        super().__init__(reason, path)
-        self.reason = reason
-        self.path = path
+    reason: str
+    path: Any = None
 
     def __str__(self) -> str:
         return self.reason if self.path is None else f"{self.path}: {self.reason}"
 
 
+@dataclass(eq=False, repr=False)
 class ColumnMatchWarning(UserWarning):
     """Columns of training that a table to predict lacks, or columns of it that training did not have.
 
@@ -246,10 +234,8 @@ class ColumnMatchWarning(UserWarning):
         Names of columns that training did not have; they are ignored.
     """
 
-    def __init__(self, absent: Sequence[Any] = (), ignored: Sequence[Any] = ()) -> None:
-        super().__init__(absent, ignored)
-        self.absent = absent
-        self.ignored = ignored
+    absent: Sequence[Any] = ()
+    ignored: Sequence[Any] = ()
 
     def __str__(self) -> str:
         parts = []
@@ -260,6 +246,7 @@ class ColumnMatchWarning(UserWarning):
         return "; ".join(parts)
 
 
+@dataclass(eq=False, repr=False)
 class HighCardinalityWarning(UserWarning):
     """A text column with nearly as many categories as rows: it probably identifies the rows.
 
@@ -271,11 +258,9 @@ class HighCardinalityWarning(UserWarning):
         Numbers of categories, and of rows in which the column is observed.
     """
 
-    def __init__(self, column: Any, n_categories: int, n_rows: int) -> None:
-        super().__init__(column, n_categories, n_rows)
-        self.column = column
-        self.n_categories = n_categories
-        self.n_rows = n_rows
+    column: Any
+    n_categories: int
+    n_rows: int
 
     def __str__(self) -> str:
         return (
@@ -284,6 +269,7 @@ class HighCardinalityWarning(UserWarning):
         )
 
 
+@dataclass(eq=False, repr=False)
 class UngrownBranchWarning(UserWarning):
     """Rows reached a third branch that is not grown, and got the value of the node above it.
 
@@ -298,23 +284,16 @@ class UngrownBranchWarning(UserWarning):
         Where a model is exported to; empty unless ``cause`` is "export".
     """
 
-    def __init__(
-        self,
-        cause: Literal["detached", "node_limit", "export"],
-        n_hits: int = 0,
-        destination: Literal["", "file", "onnx"] = "",
-    ) -> None:
-        super().__init__(cause, n_hits, destination)
-        self.cause = cause
-        self.n_hits = n_hits
-        self.destination = destination
+    cause: Literal["detached", "node_limit", "export"]
+    n_hits: int = 0
+    destination: Literal["", "file", "onnx"] = ""
 
     def __str__(self) -> str:
         if self.cause == "export":
-            what, when = _DESTINATIONS[self.destination]
+            model = "the model in the file" if self.destination == "file" else "the exported model"
             return (
-                f"no third branch has been grown so far, and {what} cannot grow any: where a value is missing, a row "
-                f"gets the value of the node that splits on it; call grow_for() {when}, with rows like those to come"
+                f"no third branch has been grown so far, and {model} cannot grow any: where a value is missing, a row "
+                "gets the value of the node that splits on it; call grow_for() first, with rows like those to come"
             )
         times = "once" if self.n_hits == 1 else f"{self.n_hits:,} times"
         return (
@@ -322,9 +301,6 @@ class UngrownBranchWarning(UserWarning):
             f"{_CAUSES[self.cause]}"
         )
 
-
-#: Where a model is exported to, and when ``grow_for`` must be called.
-_DESTINATIONS = {"file": ("the model in the file", "first"), "onnx": ("the exported model", "before")}
 
 #: Why a branch is not grown, and what to do about it.
 _CAUSES = {
@@ -352,19 +328,14 @@ def list_names(names: Sequence[Any], max_names: int = 10) -> str:
 
 
 def warn_caller(warning: str | Warning) -> None:
-    """Warn at the line that called the package, however deep inside it the reason was found.
+    """Warn at the line that called the package, however deep inside it the reason was found."""
 
-    A text is a `UserWarning`.
-    """
+    def is_inside(frame: FrameType) -> bool:
+        wrappers = ("sklearn.base", "sklearn.callback")  # scikit-learn puts them around our methods
+        is_wrapper = frame.f_globals.get("__name__", "").startswith(wrappers)
+        return is_wrapper or frame.f_code.co_filename.startswith(_PACKAGE)
+
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _is_inside(frame):
+    while frame.f_back is not None and is_inside(frame):
         level, frame = level + 1, frame.f_back
     warnings.warn(warning, stacklevel=level)
-
-
-def _is_inside(frame: FrameType) -> bool:
-    """Return whether a frame belongs to the package, or to a wrapper that scikit-learn puts around its methods."""
-    wrappers = ("sklearn.base", "sklearn.callback")
-    return frame.f_code.co_filename.startswith(_PACKAGE) or frame.f_globals.get("__name__", "").startswith(
-        wrappers
-    )
