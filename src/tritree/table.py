@@ -45,16 +45,13 @@ class Table:
     n_columns: int
     #: Column names of a frame, all of them text or none; None for an array.
     column_names: list[Any] | None
-    _column: Callable[[int], RawColumn]
+    #: Return the column at a position.
+    column: Callable[[int], RawColumn]
 
     @property
     def feature_names(self) -> list[str] | None:
         """Return the column names if they are text, as scikit-learn's ``feature_names_in_``."""
         return self.column_names if self.column_names and isinstance(self.column_names[0], str) else None
-
-    def column(self, position: int) -> RawColumn:
-        """Return the column at a position."""
-        return self._column(position)
 
     def name(self, position: int) -> Any:
         """Return the name of the column at a position; the position itself if the table has no names."""
@@ -66,7 +63,8 @@ def read_table(X: Any) -> Table:
     if _is_matrix(X):
         return Table(X.shape[0], X.shape[1], None, lambda j: RawColumn(X[:, j]))
     try:
-        return _read_any(X)
+        frame = _to_frame(X)
+        return _read_array(X) if frame is None else _read_frame(frame)
     except nw.exceptions.DuplicateError as error:
         details = " ".join(str(error).split())
         raise ColumnError(
@@ -89,33 +87,31 @@ def read_matrix(X: Any, column_names: tuple[Any, ...] | None, n_columns: int) ->
         return X if _is_matrix(X) and X.shape[1] == n_columns else None
     if type(X).__module__.partition(".")[0] != "pandas" or type(X).__name__ != "DataFrame":
         return None
-    if not 0 < X.size <= _MAX_CONVERTED_CELLS or X.shape[1] != n_columns:
-        return None
-    if X.columns.tolist() != list(column_names):
+    if not 0 < X.size <= _MAX_CONVERTED_CELLS or X.columns.tolist() != list(column_names):
         return None
     array = X.to_numpy()
     return array if _is_matrix(array) else None
 
 
-def _read_any(X: Any) -> Table:
+def _to_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Return a frame of any table library as one of narwhals; None if it is none."""
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         warn_caller("the lazy frame is collected: all its columns are read into memory")
         frame = frame.collect()
     # narwhals takes what has the interchange protocol for a frame, but cannot read it
-    is_unreadable = isinstance(frame, nw.DataFrame) and getattr(frame, "_level", "full") == "interchange"
-    is_unknown = not isinstance(frame, nw.DataFrame) and not hasattr(X, "__array__")
-    if (is_unreadable or is_unknown) and hasattr(X, "__arrow_c_stream__"):
+    is_frame = isinstance(frame, nw.DataFrame)
+    is_unreadable = is_frame and getattr(frame, "_level", "full") == "interchange"
+    if (is_unreadable or not (is_frame or hasattr(X, "__array__"))) and hasattr(X, "__arrow_c_stream__"):
         import pyarrow as pa
 
-        frame, is_unreadable = nw.from_native(pa.table(X)), False
+        table: nw.DataFrame[Any] = nw.from_native(pa.table(X), eager_only=True)
+        return table
     if is_unreadable:
         raise TypeError(
             f"a table of type {type(X).__name__} cannot be read; turn it into a frame of pandas, polars or pyarrow"
         )
-    if isinstance(frame, nw.DataFrame):
-        return _read_frame(frame)
-    return _read_array(X)
+    return frame if is_frame else None
 
 
 def read_vector(y: Any) -> Any:
@@ -126,7 +122,11 @@ def read_vector(y: Any) -> Any:
     series = nw.from_native(y, pass_through=True, allow_series=True)
     if not isinstance(series, nw.Series):
         return y
-    return _to_numpy(series)
+    if series.implementation.is_pyarrow() and isinstance(series.dtype, nw.Categorical):
+        # to_numpy would lose the missing values of a dictionary array
+        native = series.to_native()
+        series = nw.from_native(native.cast(native.type.value_type), series_only=True)
+    return np.asarray(series.to_numpy())
 
 
 def _read_frame(frame: nw.DataFrame[Any]) -> Table:
@@ -136,95 +136,64 @@ def _read_frame(frame: nw.DataFrame[Any]) -> Table:
         raise ValueError(  # as scikit-learn
             f"Found array with 0 {axis}(s) (shape=({len(frame)}, {len(series)})) while a minimum of 1 is required."
         )
-    names = list(frame.columns)
-    _check_column_names(names)
-    return Table(len(frame), len(series), names, lambda j: _read_series(series[j]))
-
-
-def _check_column_names(names: list[Any]) -> None:
-    """Raise a TypeError if some column names are text and others are not."""
+    names: list[Any] = list(frame.columns)
     if len({isinstance(name, str) for name in names}) > 1:
         types = sorted({type(name).__name__ for name in names})
         raise TypeError(
             f"column names are of several types ({', '.join(types)}); make all of them text, for example with "
             "X.columns = X.columns.astype(str)"
         )
+    return Table(len(frame), len(series), names, lambda j: _read_series(series[j]))
 
 
 def _read_series(series: nw.Series[Any]) -> RawColumn:
-    dtype = series.dtype
-    is_categorical = isinstance(dtype, (nw.Categorical, nw.Enum))
-    order = _order(series) if is_categorical else None
-    if is_categorical or isinstance(dtype, (nw.String, nw.Object)):
-        factorized = _factorize(series)
-        if factorized is not None:
-            codes, labels = factorized
-            return RawColumn(codes, is_categorical, order, labels)
-    if isinstance(dtype, nw.Decimal):
+    """Return a column; text and categories are factorized by the table library where it can."""
+    is_categorical = isinstance(series.dtype, (nw.Categorical, nw.Enum))
+    if is_categorical or isinstance(series.dtype, (nw.String, nw.Object)):
+        library, column = series.implementation, None
+        if library.is_pandas_like():
+            column = _factorize_pandas(series, is_categorical)
+        elif library.is_polars() and not isinstance(series.dtype, nw.Object):
+            column = _factorize_polars(series.to_native(), is_categorical)
+        elif library.is_pyarrow():
+            column = _factorize_pyarrow(series.to_native(), is_categorical)
+        if column is not None:
+            return column
+    if isinstance(series.dtype, nw.Decimal):
         series = series.cast(nw.Float64)
-    return RawColumn(_to_numpy(series), is_categorical, order)
+    return RawColumn(np.asarray(series.to_numpy()), is_categorical)
 
 
-def _order(series: nw.Series[Any]) -> tuple[Any, ...] | None:
-    """Return the ordered categories, or None. A polars Enum is a closed set of names without an order."""
-    native = series.to_native()
-    if series.implementation.is_pandas_like():
-        return tuple(native.cat.categories.tolist()) if getattr(native.dtype, "ordered", False) else None
-    if series.implementation.is_pyarrow() and native.type.ordered:
-        chunks = native.unify_dictionaries().chunks
-        return tuple(chunks[0].dictionary.to_pylist()) if chunks else ()
-    return None
-
-
-def _factorize(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Return text or categories as codes and labels, computed by the table library; None if it cannot."""
-    if series.implementation.is_pandas_like():
-        return _pandas_codes(series)
-    if isinstance(series.dtype, nw.Object):
-        return None
-    if series.implementation.is_polars():
-        return _polars_codes(series.to_native())
-    if series.implementation.is_pyarrow():
-        return _pyarrow_codes(series)
-    return None
-
-
-def _pandas_codes(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+def _factorize_pandas(series: nw.Series[Any], is_categorical: bool) -> RawColumn | None:
     native = series.to_native()
     if hasattr(native.dtype, "categories"):
-        return np.asarray(native.cat.codes), np.asarray(native.cat.categories)
+        categories = native.cat.categories
+        order = tuple(categories.tolist()) if native.dtype.ordered else None
+        return RawColumn(np.asarray(native.cat.codes), is_categorical, order, np.asarray(categories))
     if native.dtype == object:
         # only text may be compared by equality: 1, 1.0 and True are equal, but different values
         types = nw.get_native_namespace(series).api.types
         if types.infer_dtype(native, skipna=True) != "string":
             return None
     codes, labels = native.factorize()
-    return np.asarray(codes), np.asarray(labels, dtype=object)
+    return RawColumn(np.asarray(codes), is_categorical, labels=np.asarray(labels, dtype=object))
 
 
-def _polars_codes(native: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    # not polars' own codes of categories, which depend on what else the process has read
+def _factorize_polars(native: Any, is_categorical: bool) -> RawColumn:
+    # not polars' own codes of categories, which depend on what else the process has read; an Enum has no order
     labels = native.unique().drop_nulls()
-    if not len(labels):
-        return np.full(len(native), -1, dtype=np.int32), np.empty(0, dtype=object)
-    codes = native.replace_strict(labels, np.arange(len(labels), dtype=np.int32), default=-1)
-    return codes.to_numpy(), np.array(labels.to_list(), dtype=object)
+    codes = np.full(len(native), -1, dtype=np.int32)
+    if len(labels):
+        codes = native.replace_strict(labels, np.arange(len(labels), dtype=np.int32), default=-1).to_numpy()
+    return RawColumn(codes, is_categorical, labels=np.array(labels.to_list(), dtype=object))
 
 
-def _pyarrow_codes(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    native = series.to_native()
-    encoded = native if isinstance(series.dtype, nw.Categorical) else native.dictionary_encode()
+def _factorize_pyarrow(native: Any, is_categorical: bool) -> RawColumn:
+    encoded = native if is_categorical else native.dictionary_encode()
     encoded = encoded.unify_dictionaries().combine_chunks()
-    codes = encoded.indices.cast("int32").fill_null(-1)
-    return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_numpy(zero_copy_only=False)
-
-
-def _to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
-    if series.implementation.is_pyarrow() and isinstance(series.dtype, nw.Categorical):
-        # to_numpy would lose the missing values of a dictionary array
-        native = series.to_native()
-        series = nw.from_native(native.cast(native.type.value_type), series_only=True)
-    return np.asarray(series.to_numpy())
+    codes = encoded.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
+    order = tuple(encoded.dictionary.to_pylist()) if encoded.type.ordered else None
+    return RawColumn(codes, is_categorical, order, encoded.dictionary.to_numpy(zero_copy_only=False))
 
 
 def _read_array(X: Any) -> Table:
