@@ -57,27 +57,23 @@ class TypedColumn:
     labels: tuple[str, ...] = ()
 
 
-#: Unsupported values by NumPy's kind of their dtype ("t" is ours), and what to do about them.
+#: Unsupported values by NumPy's kind of their dtype ("t" and "l" are ours), and what to do about them.
 UNSUPPORTED = {
     "M": ("dates", "turn it into a number (days since a date, or year, month and day)"),
     "m": ("durations", "turn it into a number (seconds, days)"),
     "t": ("times of day", "turn it into a number (seconds since midnight)"),
     "S": ("bytes", "decode it to text"),
     "V": ("records", "spread it over columns of numbers or text"),
+    "l": ("lists", "spread it over columns of numbers"),
 }
 #: The kinds above by the name of a Python type.
 UNSUPPORTED_TYPES = {
-    "datetime": "M",
-    "date": "M",
+    **dict.fromkeys(("datetime", "date", "datetime64", "Timestamp", "Period"), "M"),
+    **dict.fromkeys(("timedelta", "timedelta64", "Timedelta"), "m"),
     "time": "t",
-    "datetime64": "M",
-    "Timestamp": "M",
-    "Period": "M",
-    "timedelta": "m",
-    "timedelta64": "m",
-    "Timedelta": "m",
     "bytes": "S",
     "dict": "V",
+    **dict.fromkeys(("list", "tuple", "ndarray", "set", "frozenset", "Series"), "l"),
 }
 #: How messages refer to a number that no float64 can hold; it may have thousands of digits.
 TOO_LARGE = "a number beyond 1.8e308"
@@ -98,10 +94,8 @@ def is_too_large(value: Any) -> bool:
     """Return whether a Python number is beyond the range of float64."""
     try:
         float(value)
-    except OverflowError:
-        return True
-    except (TypeError, ValueError):
-        pass
+    except (OverflowError, TypeError, ValueError) as error:
+        return isinstance(error, OverflowError)
     return False
 
 
@@ -166,17 +160,13 @@ def _read_values(
         )
     if kind == "b":
         return ColumnType.BOOLEAN, values.astype(np.float32)
-    if kind == "f" and _is_all_nan(values):
+    if kind == "f" and np.isnan(values[:8]).all() and np.isnan(values).all():
         return ColumnType.EMPTY, values
     if kind in "fiu":
         return ColumnType.NUMERIC, _to_floats(values)
     if kind == "U":
         return ColumnType.TEXT, values
     return _read_objects(values, name, row_of)
-
-
-def _is_all_nan(values: NDArray[Any]) -> bool:
-    return bool(np.isnan(values[:8]).all() and np.isnan(values).all())
 
 
 def _to_floats(values: NDArray[Any]) -> NDArray[Any]:
@@ -199,44 +189,26 @@ def _read_objects(
     observed_types = {t for t in types - float_types if t.__name__ not in _MISSING_TYPES}
     if float_types and not all(is_missing(value) for value in listed if type(value) in float_types):
         observed_types.add(float)
-    type_ = _infer_type(observed_types)
-    if type_ is None:
+    if not observed_types:
+        return ColumnType.EMPTY, values
+    if all(issubclass(t, str) for t in observed_types):
+        return ColumnType.TEXT, values
+    are_boolean = [issubclass(t, (bool, np.bool_)) for t in observed_types]
+    are_numbers = all(issubclass(t, Real) or t.__name__ == "Decimal" for t in observed_types)
+    if not all(are_boolean) and (any(are_boolean) or not are_numbers):
         raise _unsupported_objects(name, listed, observed_types, row_of)
-    if type_ in (ColumnType.NUMERIC, ColumnType.BOOLEAN):
-        return type_, _objects_to_floats(listed, name, row_of)
-    return type_, values
-
-
-def _objects_to_floats(listed: list[Any], name: Any, row_of: Callable[[int], int]) -> NDArray[np.float64]:
     try:
-        return np.array([np.nan if is_missing(value) else float(value) for value in listed])
+        numbers = np.array([np.nan if is_missing(value) else float(value) for value in listed])
     except OverflowError:
         position = next(i for i, value in enumerate(listed) if is_too_large(value))
-        row = row_of(position)
         raise ColumnError(
             name,
-            f"holds {TOO_LARGE} in row {row}",
+            f"holds {TOO_LARGE} in row {row_of(position)}",
             "replace it by a smaller number or by a missing value (NaN)",
-            row=row,
+            row=row_of(position),
             value=listed[position],
         ) from None
-
-
-def _infer_type(types: set[type]) -> ColumnType | None:
-    """Return the column type of values of these Python types, or None if they are unsupported or mixed."""
-    if not types:
-        return ColumnType.EMPTY
-    if all(issubclass(t, str) for t in types):
-        return ColumnType.TEXT
-    if all(issubclass(t, (bool, np.bool_)) for t in types):
-        return ColumnType.BOOLEAN
-    if all(_is_number(t) for t in types):
-        return ColumnType.NUMERIC
-    return None
-
-
-def _is_number(t: type) -> bool:
-    return (issubclass(t, Real) or t.__name__ == "Decimal") and not issubclass(t, (bool, np.bool_))
+    return ColumnType.BOOLEAN if all(are_boolean) else ColumnType.NUMERIC, numbers
 
 
 def _is_float(t: type) -> bool:
@@ -252,26 +224,15 @@ def _unsupported(name: Any, kind: str) -> ColumnError:
 def _unsupported_objects(
     name: Any, values: list[Any], types: set[type], row_of: Callable[[int], int]
 ) -> ColumnError:
-    if len(types) > 1:
-        return _mixed_types(name, values, types, row_of)
-    type_name = next(iter(types)).__name__
-    if type_name in UNSUPPORTED_TYPES:
-        return _unsupported(name, UNSUPPORTED_TYPES[type_name])
-    if type_name in ("list", "tuple", "ndarray", "set", "frozenset", "Series"):
-        return ColumnError(name, "holds lists", "spread it over columns of numbers", can_drop=True)
-    if type_name == "Interval":
-        return ColumnError(
-            name,
-            "holds intervals",
-            "number them, for example with pd.cut(..., labels=False), or turn them into text",
-        )
-    return ColumnError(
-        name, f"holds objects of type {type_name}", "turn it into numbers or text", can_drop=True
-    )
-
-
-def _mixed_types(name: Any, values: list[Any], types: set[type], row_of: Callable[[int], int]) -> ColumnError:
     names = sorted(t.__name__ for t in types)
+    if len(types) == 1:
+        if names[0] in UNSUPPORTED_TYPES:
+            return _unsupported(name, UNSUPPORTED_TYPES[names[0]])
+        if names[0] == "Interval":
+            remedy = "number them, for example with pd.cut(..., labels=False), or turn them into text"
+            return ColumnError(name, "holds intervals", remedy)
+        problem = f"holds objects of type {names[0]}"
+        return ColumnError(name, problem, "turn it into numbers or text", can_drop=True)
     examples = []
     for t in sorted(types, key=lambda t: t.__name__)[:2]:
         # by exact type, since True is an int; all floats are one type

@@ -14,6 +14,8 @@ from tritree.errors import ParameterError, SampleWeightError, TargetError, short
 from tritree.table import read_vector
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 __all__ = [
@@ -24,31 +26,41 @@ __all__ = [
 ]
 
 
+#: What is wrong with rows of a target, and what to do about it.
+_MISSING = ("is missing in row {row} (NaN or None)", "drop the rows without a target before fitting")
+_INFINITE = ("holds {value} in row {row}", "drop such rows or replace infinite values")
+_TOO_LARGE = ("holds {value} in row {row}", "drop such rows or replace it by a smaller number")
+_BYTES = ("holds bytes ({value} in row {row})", "decode them to text")
+#: What to do about values of types that no target can have, by their kind.
+_REMEDIES = {
+    "M": "turn them into numbers (days since a date), or into text if they are classes",
+    "m": "turn them into numbers (seconds, days)",
+    "t": "turn them into numbers (seconds since midnight), or into text if they are classes",
+    "V": "pass one of their fields",
+}
+
+
 def read_regression_target(y: Any, n_rows: int, estimator_name: str) -> NDArray[np.float64]:
     """Return the target of a regression, or raise a TargetError."""
     values = _read(y, n_rows, estimator_name)
     classifier = estimator_name.replace("Regressor", "Classifier")
+    requirement = "must hold numbers to be learned by a regression"
     if values.dtype.kind in "OUST":
-        _check_not_missing(values)
-        _check_not_text(values, classifier)
+        listed = values.tolist()
+        _check_rows(values, map(is_missing, listed), *_MISSING)
+        _check_rows(  # also text that NumPy would read as a number
+            values,
+            [isinstance(value, (str, bytes)) for value in listed],
+            requirement + ", and holds text ({value} in row {row})",
+            f"turn it into numbers, for example with y.astype(float), or use {classifier} for classes",
+        )
+        _check_rows(values, map(is_too_large, listed), *_TOO_LARGE)
     try:
         numbers = np.ascontiguousarray(values, dtype=np.float64)
-    except OverflowError:
-        row = next(i for i, value in enumerate(values.tolist()) if is_too_large(value))
-        raise TargetError(
-            f"holds {TOO_LARGE} in row {row}", "drop such rows or replace it by a smaller number", row=row
-        ) from None
     except (TypeError, ValueError) as error:
-        raise TargetError(
-            f"must hold numbers to be learned by a regression ({error})",
-            f"use {classifier} for classes",
-        ) from None
-    finite = np.isfinite(numbers)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        if np.isnan(numbers[row]):
-            raise _missing_target(row)
-        raise _infinite_target(numbers[row], row)
+        raise TargetError(f"{requirement} ({error})", f"use {classifier} for classes") from None
+    _check_rows(numbers, np.isnan(numbers), *_MISSING)
+    _check_rows(numbers, np.isinf(numbers), *_INFINITE)
     return numbers
 
 
@@ -57,8 +69,10 @@ def read_classification_target(
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the sorted classes, and the position among them of each row's class; or raise a TargetError."""
     values = _read(y, n_rows, estimator_name)
-    _check_not_missing(values)
-    _check_label_size(values, estimator_name.replace("Classifier", "Regressor"))
+    if values.dtype.kind in "Of":
+        missing = np.isnan(values) if values.dtype.kind == "f" else map(is_missing, values.tolist())
+        _check_rows(values, missing, *_MISSING)
+        _check_label_size(values, estimator_name.replace("Classifier", "Regressor"))
     values = _to_labels(values)
     try:
         check_classification_targets(values)
@@ -68,30 +82,62 @@ def read_classification_target(
     return classes, codes.astype(np.int32).ravel()
 
 
+def _check_rows(
+    values: Any,
+    is_wrong: Iterable[bool],
+    problem: str,
+    remedy: str,
+    error: type[TargetError | SampleWeightError] = TargetError,
+) -> None:
+    """Raise an error about the first wrong value, if there is one; ``problem`` has places for its row and itself."""
+    wrong = is_wrong if isinstance(is_wrong, np.ndarray) else np.fromiter(is_wrong, bool, len(values))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        value = values[row]
+        raise error(problem.format(row=row, value=_shown(value)), remedy, row=row, value=value)
+
+
+def _shown(value: Any) -> str:
+    """Return a value for a message."""
+    if is_too_large(value):
+        return TOO_LARGE
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return str(value)
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _check_label_size(values: NDArray[Any], regressor: str) -> None:
+    """Raise a TargetError if a number among class labels is infinite or does not fit 64 bits."""
+    numbers = values
+    low: Any = np.float64(-(2**63))  # a Python number would become one of the array's dtype, perhaps infinite
+    end: Any = np.float64(2**63)
+    if values.dtype.kind == "O":
+        low, end = -(2**63), 2**64
+        listed = [value.item() if isinstance(value, np.generic) else value for value in values.tolist()]
+        numbers = np.array([value if isinstance(value, (int, float)) else 0 for value in listed], object)
+    _check_rows(values, (numbers == np.inf) | (numbers == -np.inf), *_INFINITE)
+    _check_rows(
+        values,
+        (numbers < low) | (numbers >= end),
+        "holds {value} in row {row}, which is too large for a class",
+        f"drop such rows or turn the classes into text, or use {regressor} for numbers",
+    )
+
+
 def _to_labels(values: NDArray[Any]) -> NDArray[Any]:
     """Return class labels in a dtype that scikit-learn supports: integers that are objects, NumPy's StringDType."""
     if values.dtype.kind == "T":
         return np.array(values.tolist(), dtype=str)
-    if values.dtype.kind == "S":
-        raise _bytes(values[0], 0)
-    if values.dtype.kind != "O":
+    if values.dtype.kind not in "OS":
         return values
     listed = values.tolist()
+    _check_rows(values, [isinstance(value, bytes) for value in listed], *_BYTES)
     types = set(map(type, listed))
-    if any(issubclass(t, bytes) for t in types):
-        row = next(i for i, value in enumerate(listed) if isinstance(value, bytes))
-        raise _bytes(listed[row], row)
     boolean_types = {t for t in types if issubclass(t, (bool, np.bool_))}
     if boolean_types and types - boolean_types:  # NumPy would turn all of them into numbers
         raise _mixed_types(types)
     are_integers = types and all(issubclass(t, (int, np.integer, np.bool_)) for t in types)
     return np.array(listed) if are_integers else values
-
-
-def _bytes(value: Any, row: int) -> TargetError:
-    return TargetError(
-        f"holds bytes ({_shown(value)} in row {row})", "decode them to text", row=row, value=value
-    )
 
 
 def _mixed_types(types: set[type]) -> TargetError:
@@ -105,10 +151,9 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] 
         return None
     values = _to_array(read_vector(sample_weight))
     if isinstance(values, np.ndarray) and values.dtype == object:
-        missing = [is_missing(value) for value in values.ravel().tolist()]
-        if any(missing):
-            row = missing.index(True)
-            raise SampleWeightError(f"is missing in row {row}", "give every row a weight, or 0", row=row)
+        missing = map(is_missing, values.ravel().tolist())
+        remedy = "give every row a weight, or 0"
+        _check_rows(values.ravel(), missing, "is missing in row {row}", remedy, SampleWeightError)
     try:
         if np.asarray(values).dtype.kind in "US":
             raise TypeError("it holds text")
@@ -119,14 +164,8 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] 
     if weights.shape != (n_rows,):
         raise SampleWeightError(f"has shape {weights.shape}, X has {n_rows} rows", "give one weight per row")
     is_valid = np.isfinite(weights) & (weights >= 0)
-    if not is_valid.all():
-        row = int(np.argmin(is_valid))
-        raise SampleWeightError(
-            f"holds {weights[row]} in row {row}",
-            "weights must be finite and not negative",
-            row=row,
-            value=float(weights[row]),
-        )
+    remedy = "weights must be finite and not negative"
+    _check_rows(weights, ~is_valid, "holds {value} in row {row}", remedy, SampleWeightError)
     if not weights.any():
         raise SampleWeightError("is zero in every row", "at least one row must have a positive weight")
     return weights
@@ -144,8 +183,13 @@ def apply_class_weight(
                 raise ValueError(
                     f"class_weight gives {label!r} the weight {value!r}; weights must be finite and not negative"
                 )
-        _check_known_classes(class_weight, classes.tolist())
-        class_weight = {label: class_weight.get(label, 1.0) for label in classes.tolist()}
+        known = classes.tolist()
+        unknown = [label for label in class_weight if label not in known]
+        if unknown and any(label not in class_weight for label in known):
+            raise ValueError(
+                f"class_weight has {unknown[0]!r}, which is not a class of y; the classes are {shortened(known)}"
+            )
+        class_weight = {label: class_weight.get(label, 1.0) for label in known}
     elif not isinstance(class_weight, str) or class_weight != "balanced":
         raise ParameterError("class_weight", "None, 'balanced' or a dict of class to weight", class_weight)
     weight_of_class: NDArray[np.float64] = compute_sample_weight(class_weight, labels)
@@ -158,15 +202,6 @@ def apply_class_weight(
             "class_weight and sample_weight together give every row the weight 0; at least one must be positive"
         )
     return product
-
-
-def _check_known_classes(class_weight: dict[Any, Any], classes: list[Any]) -> None:
-    """Raise a ValueError if there is a weight for a class that y lacks, and none for one that it has."""
-    unknown = [label for label in class_weight if label not in classes]
-    if unknown and any(label not in class_weight for label in classes):
-        raise ValueError(
-            f"class_weight has {unknown[0]!r}, which is not a class of y; the classes are {shortened(classes)}"
-        )
 
 
 def _read(y: Any, n_rows: int, estimator_name: str) -> NDArray[Any]:
@@ -200,97 +235,13 @@ def _to_array(values: Any) -> Any:
 
 
 def _check_supported(values: NDArray[Any]) -> None:
-    """Raise a TargetError if y holds dates, durations or records; NumPy would count nanoseconds."""
-    kind: str = values.dtype.kind
-    row = 0
-    if kind == "O":
-        listed = values.tolist()
-        unsupported = {t for t in set(map(type, listed)) if UNSUPPORTED_TYPES.get(t.__name__, "S") != "S"}
-        if not unsupported:
-            return
-        row = next(i for i, value in enumerate(listed) if type(value) in unsupported)
-        kind = UNSUPPORTED_TYPES[type(listed[row]).__name__]
-    elif kind not in "MmV" or len(values) == 0:
-        return
-    remedy = {
-        "M": "turn them into numbers (days since a date), or into text if they are classes",
-        "m": "turn them into numbers (seconds, days)",
-        "V": "pass one of their fields",
-    }[kind]
-    raise TargetError(
-        f"holds {UNSUPPORTED[kind][0]} ({_shown(values[row])} in row {row})",
-        remedy,
-        row=row,
-        value=values[row],
-    )
-
-
-def _check_not_text(values: NDArray[Any], classifier: str) -> None:
-    """Raise a TargetError if there is text in y, also text that NumPy would read as a number."""
-    is_text = [isinstance(value, (str, bytes)) for value in values.tolist()]
-    if any(is_text):
-        row = is_text.index(True)
-        raise TargetError(
-            f"must hold numbers to be learned by a regression, and holds text ({_shown(values[row])} in row {row})",
-            f"turn it into numbers, for example with y.astype(float), or use {classifier} for classes",
-            row=row,
-            value=values[row],
-        )
-
-
-def _shown(value: Any) -> str:
-    """Return a value for a message."""
-    if isinstance(value, (np.datetime64, np.timedelta64)):
-        return str(value)
-    return repr(value.item() if isinstance(value, np.generic) else value)
-
-
-def _check_not_missing(values: NDArray[Any]) -> None:
-    if values.dtype.kind == "f":
-        missing = np.isnan(values)
-    elif values.dtype.kind == "O":
-        missing = np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=len(values))
+    """Raise a TargetError if y holds dates, times or records; NumPy would count nanoseconds."""
+    if values.dtype.kind == "O":
+        kinds = np.array([UNSUPPORTED_TYPES.get(type(value).__name__, "") for value in values.tolist()])
+    elif values.dtype.kind in _REMEDIES:
+        kinds = np.full(len(values), values.dtype.kind)
     else:
         return
-    if missing.any():
-        raise _missing_target(int(np.argmax(missing)))
-
-
-def _check_label_size(values: NDArray[Any], regressor: str) -> None:
-    """Raise a TargetError if a number among class labels is infinite or does not fit 64 bits."""
-    if values.dtype.kind == "f":
-        fits = (values >= np.float64(-(2**63))) & (values < np.float64(2**63))
-    elif values.dtype.kind == "O":
-        fits = np.fromiter(map(_fits_64_bits, values.tolist()), dtype=bool, count=len(values))
-    else:
-        return
-    if fits.all():
-        return
-    row = int(np.argmin(fits))
-    value = values.tolist()[row]
-    is_beyond = is_too_large(value)
-    if not is_beyond and np.isinf(float(value)):
-        raise _infinite_target(value, row)
-    raise TargetError(
-        f"holds {TOO_LARGE if is_beyond else repr(value)} in row {row}, which is too large for a class",
-        f"drop such rows or turn the classes into text, or use {regressor} for numbers",
-        row=row,
-        value=value,
-    )
-
-
-def _fits_64_bits(value: Any) -> bool:
-    number = value.item() if isinstance(value, np.generic) else value
-    return not isinstance(number, (int, float)) or -(2**63) <= number < 2**64
-
-
-def _infinite_target(value: Any, row: int) -> TargetError:
-    return TargetError(
-        f"holds {value} in row {row}", "drop such rows or replace infinite values", row=row, value=value
-    )
-
-
-def _missing_target(row: int) -> TargetError:
-    return TargetError(
-        f"is missing in row {row} (NaN or None)", "drop the rows without a target before fitting", row=row
-    )
+    for kind in _REMEDIES.keys() & set(kinds.tolist()):
+        problem = f"holds {UNSUPPORTED[kind][0]} ({{value}} in row {{row}})"
+        _check_rows(values, kinds == kind, problem, _REMEDIES[kind])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,13 @@ def test_object_labels_are_classes(labels: Any, classes: list[Any]) -> None:
 def test_bytes_as_labels_are_refused_with_a_remedy() -> None:
     with pytest.raises(ValueError, match=r"y holds bytes \(b'u' in row 0\); decode them to text"):
         TrinaryTreeClassifier().fit(np.arange(60.0)[:, None], np.array([b"u", b"v"] * 30))
+
+
+@pytest.mark.parametrize("model", [TrinaryTreeRegressor(), TrinaryTreeClassifier()])
+def test_times_of_day_are_refused_with_a_remedy(model: Any) -> None:
+    message = r"y holds times of day \(datetime.time\(8, 30\) in row 0\); turn them into numbers \(seconds"
+    with pytest.raises(ValueError, match=message):
+        model.fit(np.arange(60.0)[:, None], [datetime.time(8, 30)] * 60)
 
 
 @pytest.mark.parametrize("labels", [["a", float("nan"), "b"] * 20, ["a", None, "b"] * 20])
