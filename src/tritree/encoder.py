@@ -81,19 +81,26 @@ class ColumnEncoder:
         """Return the values as the core takes them; None if no value is observed."""
         if column.type is ColumnType.EMPTY or self.type is ColumnType.EMPTY:
             return None
-        if self.order is not None:
-            return self._encode_ordered(column)
-        self._check_type(column)
-        if self.categories is None:
+        if self.order is None:
+            self._check_type(column)
+        known = self.categories if self.order is None else self.order
+        if known is None:
             return column.values
-        if self.type is ColumnType.TEXT:
-            codes = _map_labels(column.values, column.labels, self.categories)
-        else:
-            codes = self._encode_numeric_categories(column.values)
-        if refuse_unknown and (unknown := codes == UNKNOWN).any():
+        codes = _find_codes(column, known)
+        if (refuse_unknown or self.order is not None) and (unknown := codes == UNKNOWN).any():
             row = int(np.argmax(unknown))
-            raise UnknownCategoryError(self.name, row, self.value(column, row), self.categories)
-        return codes
+            value = self.value(column, row)
+            if self.order is None:
+                raise UnknownCategoryError(self.name, row, value, known)
+            raise ColumnError(
+                self.name,
+                f"holds {value!r} in row {row}, which is not one of its ordered categories "
+                f"({', '.join(map(repr, known))})",
+                "make it one of them or missing",
+                row=row,
+                value=value,
+            )
+        return codes if self.order is None else np.where(codes == MISSING, np.nan, codes)
 
     def value(self, column: TypedColumn, row: int) -> Any:
         """Return the value in a row of a column to predict, in its original type."""
@@ -110,39 +117,6 @@ class ColumnEncoder:
                 f"holds {now} now and held {then} in training",
                 f"turn it back into {then}, or fit again",
             )
-
-    def _encode_ordered(self, column: TypedColumn) -> NDArray[np.float64]:
-        assert self.order is not None
-        codes, labels = column.values, column.labels
-        if column.type is not ColumnType.TEXT:
-            observed = ~np.isnan(column.values)
-            numbers, positions = np.unique(column.values[observed], return_inverse=True)
-            codes, labels = np.full(len(column.values), MISSING), numbers.tolist()
-            codes[observed] = positions
-        ranks = _map_labels(codes, labels, self.order)
-        if UNKNOWN in ranks:
-            row = int(np.argmax(ranks == UNKNOWN))
-            value = labels[codes[row]]
-            raise ColumnError(
-                self.name,
-                f"holds {value!r} in row {row}, which is not one of its ordered categories "
-                f"({', '.join(map(repr, self.order))})",
-                "make it one of them or missing",
-                row=row,
-                value=value,
-            )
-        return np.where(ranks == MISSING, np.nan, ranks.astype(np.float64))
-
-    def _encode_numeric_categories(self, values: NDArray[Any]) -> NDArray[np.int32]:
-        assert self.categories is not None
-        known = np.asarray(self.categories, dtype=np.float64)
-        codes = np.full(len(values), UNKNOWN, dtype=np.int32)
-        if len(known):
-            nearest = np.minimum(np.searchsorted(known, values), len(known) - 1)
-            is_known = known[nearest] == values
-            codes[is_known] = nearest[is_known]
-        codes[np.isnan(values)] = MISSING
-        return codes
 
 
 @dataclass(frozen=True)
@@ -195,10 +169,8 @@ class TableEncoder:
     def match(self, table: Table, estimator_name: str) -> Iterator[tuple[ColumnEncoder, TypedColumn | None]]:
         """Yield the encoder of each training column with the column of a table to predict; None if it is absent."""
         for encoder, position in zip(self.columns, self._positions(table, estimator_name), strict=True):
-            yield (
-                encoder,
-                None if position is None else read_column(table.column(position), encoder.name),
-            )
+            column = None if position is None else read_column(table.column(position), encoder.name)
+            yield encoder, column
 
     def _positions(self, table: Table, estimator_name: str) -> Sequence[int | None]:
         """Return the position in the table of each training column; None if it is absent."""
@@ -242,7 +214,16 @@ def _match_names(known: Sequence[Any], names: Sequence[Any]) -> list[int | None]
 
 def _find_categories(column: TypedColumn) -> tuple[Any, ...]:
     """Return the categories of a training column in sorted order, or raise a ColumnError."""
-    categories = _distinct_values(column)
+    categories: tuple[Any, ...]
+    if column.type is ColumnType.TEXT:
+        categories = tuple(sorted(set(column.labels)))
+    else:
+        values = np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
+        if np.isinf(values).any():
+            row = int(np.argmax(np.isinf(column.values)))
+            raise _infinite(column.name, row, float(column.values[row]))
+        _check_exact(column.name, values.tolist())
+        categories = tuple(_to_category(value, column.type) for value in values)
     if len(categories) > MAX_CATEGORIES:
         raise ColumnError(
             column.name,
@@ -254,17 +235,6 @@ def _find_categories(column: TypedColumn) -> tuple[Any, ...]:
     if column.type is ColumnType.TEXT and len(categories) > max(_MANY_CATEGORIES, 0.9 * n_observed):
         warn_caller(HighCardinalityWarning(column.name, len(categories), n_observed))
     return categories
-
-
-def _distinct_values(column: TypedColumn) -> tuple[Any, ...]:
-    if column.type is ColumnType.TEXT:
-        return tuple(sorted(set(column.labels)))
-    values = np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
-    if np.isinf(values).any():
-        row = int(np.argmax(np.isinf(column.values)))
-        raise _infinite(column.name, row, float(column.values[row]))
-    _check_exact(column.name, values.tolist())
-    return tuple(_to_category(value, column.type) for value in values)
 
 
 def _to_category(value: Any, type_: ColumnType) -> bool | int | float:
@@ -305,17 +275,29 @@ def _check_order(column: TypedColumn) -> tuple[Any, ...]:
     return order
 
 
-def _map_labels(codes: NDArray[Any], labels: Sequence[Any], known: Sequence[Any]) -> NDArray[np.int32]:
-    """Return codes of labels as positions among the known labels; UNKNOWN for a label that is none of them."""
-    positions = {label: i for i, label in enumerate(known)}
-    new_codes = [positions.get(label, UNKNOWN) for label in labels]
-    # the code -1 of a missing cell takes the last entry
-    mapped: NDArray[np.int32] = np.array([*new_codes, MISSING], dtype=np.int32)[codes]
-    return mapped
+def _find_codes(column: TypedColumn, known: Sequence[Any]) -> NDArray[np.int32]:
+    """Return the positions of values among known ones; MISSING and UNKNOWN for those that have none."""
+    if column.type is ColumnType.TEXT:
+        positions = {label: i for i, label in enumerate(known)}
+        codes = [positions.get(label, UNKNOWN) for label in column.labels]
+        # the code -1 of a missing cell takes the last entry
+        mapped: NDArray[np.int32] = np.array([*codes, MISSING], dtype=np.int32)[column.values]
+        return mapped
+    numbers = np.array([label for label in known if not isinstance(label, str)], dtype=np.float64)
+    found = np.full(len(column.values), UNKNOWN, dtype=np.int32)
+    if len(numbers):
+        order = np.argsort(numbers)
+        nearest = order[np.minimum(np.searchsorted(numbers[order], column.values), len(numbers) - 1)]
+        is_known = numbers[nearest] == column.values
+        found[is_known] = nearest[is_known]
+    found[np.isnan(column.values)] = MISSING
+    return found
 
 
 def _find_categorical(categorical_features: Any, table: Table) -> set[int] | None:
     """Return the positions of the categorical columns, or None if the types of columns decide."""
+    if categorical_features is None:
+        return set()
     if isinstance(categorical_features, str):
         if categorical_features == "from_dtype":
             return None
@@ -325,8 +307,6 @@ def _find_categorical(categorical_features: Any, table: Table) -> set[int] | Non
             categorical_features,
             none_means="no categorical columns",
         )
-    if categorical_features is None:
-        return set()
     entries = np.asarray(categorical_features, dtype=object).ravel().tolist()
     if entries and all(isinstance(entry, (bool, np.bool_)) for entry in entries):
         if len(entries) != table.n_columns:
@@ -334,33 +314,26 @@ def _find_categorical(categorical_features: Any, table: Table) -> set[int] | Non
                 f"categorical_features has {len(entries)} booleans for a table of {table.n_columns} columns; "
                 "pass one per column"
             )
-        return {position for position, entry in enumerate(entries) if entry}
+        return set(np.flatnonzero(entries).tolist())
     return {_find_position(entry, table) for entry in entries}
 
 
 def _find_position(entry: Any, table: Table) -> int:
     """Return the position of a column, given its name or position in ``categorical_features``."""
-    if isinstance(entry, str):
-        if table.feature_names is None:
-            raise ValueError(
-                f"categorical_features names {entry!r}, but the table has no column names; give positions instead"
-            )
-        if entry not in table.feature_names:
-            raise ValueError(
-                f"categorical_features names {entry!r}, which is not a column of the table "
-                f"({list_names(table.feature_names)})"
-            )
-        return table.feature_names.index(entry)
-    if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
-        position = int(entry)
-        if 0 <= position < table.n_columns:
-            return position
-        raise ValueError(
-            f"categorical_features holds the position {position}; the table's columns are 0 to {table.n_columns - 1}"
-        )
-    raise ValueError(
-        f"categorical_features must list names, positions or one boolean per column, not {entry!r} among them"
-    )
+    names = table.feature_names
+    if isinstance(entry, str) and names is not None:
+        if entry in names:
+            return names.index(entry)
+        problem = f"names {entry!r}, which is not a column of the table ({list_names(names)})"
+    elif isinstance(entry, str):
+        problem = f"names {entry!r}, but the table has no column names; give positions instead"
+    elif isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
+        if 0 <= entry < table.n_columns:
+            return int(entry)
+        problem = f"holds the position {entry}; the table's columns are 0 to {table.n_columns - 1}"
+    else:
+        problem = f"must list names, positions or one boolean per column, not {entry!r} among them"
+    raise ValueError(f"categorical_features {problem}")
 
 
 def _infinite(name: Any, row: int, value: float) -> ColumnError:

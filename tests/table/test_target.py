@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def test_bytes_as_labels_are_refused_with_a_remedy() -> None:
 def test_times_of_day_are_refused_with_a_remedy(model: Any) -> None:
     message = r"y holds times of day \(datetime.time\(8, 30\) in row 0\); turn them into numbers \(seconds"
     with pytest.raises(ValueError, match=message):
-        model.fit(np.arange(60.0)[:, None], [datetime.time(8, 30)] * 60)
+        model.fit(np.arange(60.0)[:, None], [dt.time(8, 30)] * 60)
 
 
 @pytest.mark.parametrize("labels", [["a", float("nan"), "b"] * 20, ["a", None, "b"] * 20])
