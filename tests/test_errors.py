@@ -55,6 +55,12 @@ def test_pickling_keeps_message_and_facts(error: Exception) -> None:
     assert vars(again) == vars(error)
 
 
+@pytest.mark.parametrize("warning", [example for example in EXAMPLES if isinstance(example, Warning)])
+def test_warning_is_the_same_if_created_from_its_args(warning: Warning) -> None:
+    again = type(warning)(*warning.args)
+    assert vars(again) == vars(warning)
+
+
 def test_every_error_has_an_example() -> None:
     classes = {
         value

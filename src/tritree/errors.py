@@ -222,8 +222,15 @@ class ModelFileError(ValueError):
         return self.reason if self.path is None else f"{self.path}: {self.reason}"
 
 
+class _FactsWarning(UserWarning):
+    """Warning whose ``args`` are its facts, so that another process can create it from them, as pytest-xdist does."""
+
+    def __post_init__(self) -> None:
+        self.args = tuple(vars(self).values())
+
+
 @dataclass(eq=False, repr=False)
-class ColumnMatchWarning(UserWarning):
+class ColumnMatchWarning(_FactsWarning):
     """Columns of training that a table to predict lacks, or columns of it that training did not have.
 
     Attributes
@@ -247,7 +254,7 @@ class ColumnMatchWarning(UserWarning):
 
 
 @dataclass(eq=False, repr=False)
-class HighCardinalityWarning(UserWarning):
+class HighCardinalityWarning(_FactsWarning):
     """A text column with nearly as many categories as rows: it probably identifies the rows.
 
     Attributes
@@ -270,7 +277,7 @@ class HighCardinalityWarning(UserWarning):
 
 
 @dataclass(eq=False, repr=False)
-class UngrownBranchWarning(UserWarning):
+class UngrownBranchWarning(_FactsWarning):
     """Rows reached a third branch that is not grown, and got the value of the node above it.
 
     Attributes

@@ -128,57 +128,39 @@ def read_file(path: Path) -> tuple[JsonObject, dict[str, NDArray[Any]]]:
     """Return the description and the arrays of a file, or raise a ModelFileError if they are not as written."""
     from safetensors.numpy import load as from_bytes
 
+    from tritree import __version__
+
     with path.open("rb") as file:
         begin = file.read(8)
         size, length = int.from_bytes(begin, "little"), os.fstat(file.fileno()).st_size
         if size > min(length - 8, _MAX_HEADER):
             raise ModelFileError("not a tritree model, or a truncated one")
         header = file.read(size)
-        text, checksum = _read_metadata(header)  # before the rest, which may be huge
+        try:  # before the rest, which may be huge
+            metadata = json.loads(header)["__metadata__"]
+            text, checksum = metadata["tritree"], metadata["sha256"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise ModelFileError("not a tritree model, or a damaged one") from None
         data = begin + header + file.read()
     try:
-        arrays = from_bytes(data)
+        arrays, entries = from_bytes(data), json.loads(text)
     except MemoryError:
         raise
-    except Exception as error:  # whatever the parser raises
+    except Exception as error:  # whatever the parsers raise
         raise ModelFileError(f"damaged ({first_line(error)})") from error
-    try:
-        description = JsonObject(json.loads(text), "the description")
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ModelFileError(f"its description is damaged ({first_line(error)})") from error
-    _check_version(description)
+    description = JsonObject(entries, "the description")
+    version = description.get("format", int)
+    if version not in (1, FORMAT_VERSION):
+        remedy = "upgrade tritree" if version > FORMAT_VERSION else "save the model again"
+        raise ModelFileError(
+            f"written by tritree {description.get('tritree', str)[:40]!r} in format {version}, which this version "
+            f"({__version__}) cannot read; {remedy}"
+        )
     if checksum != _checksum(text, arrays):
         raise ModelFileError("damaged or altered: its contents do not match its checksum")
-    if description.get("format", int) == 1:
-        upgraded, arrays = format_1.upgrade(json.loads(text), arrays)
-        description = JsonObject(upgraded, "the description")
-    return description, arrays
-
-
-def _read_metadata(header: bytes) -> tuple[str, str]:
-    """Return the text of the description and the checksum."""
-    try:
-        metadata = json.loads(header)["__metadata__"]
-        text, checksum = metadata["tritree"], metadata["sha256"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise ModelFileError("not a tritree model, or a damaged one") from None
-    if not isinstance(text, str) or not isinstance(checksum, str):
-        raise ModelFileError("not a tritree model, or a damaged one")
-    return text, checksum
-
-
-def _check_version(description: JsonObject) -> None:
-    version = description.get("format", int)
-    if version in (1, FORMAT_VERSION):
-        return
-    from tritree import __version__
-
-    writer = description.get("tritree", str)
-    remedy = "upgrade tritree" if version > FORMAT_VERSION else "save the model again"
-    raise ModelFileError(
-        f"written by tritree {writer[:40]!r} in format {version}, which this version ({__version__}) cannot read; "
-        f"{remedy}"
-    )
+    if version == 1:
+        entries, arrays = format_1.upgrade(entries, arrays)
+    return JsonObject(entries, "the description"), arrays
 
 
 def _checksum(description: str, arrays: Mapping[str, NDArray[Any]]) -> str:

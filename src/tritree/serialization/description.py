@@ -35,7 +35,7 @@ _ESTIMATORS = {
 _CLASS_DTYPES: dict[str, Any] = {
     "text": str,
     "objects": object,
-    "bool": np.bool_,
+    "bool": bool,
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     **{f"float{bits}": f"float{bits}" for bits in (16, 32, 64)},
 }
@@ -160,7 +160,8 @@ def _restore_parameters(parameters: JsonObject, estimator_class: type[Any]) -> A
             f"unknown parameters, perhaps of another version: {', '.join(sorted(unknown))[:200]}"
         )
     # parameters that a later version has added take their defaults
-    estimator = estimator_class(**{name: _restore_parameter(parameters, name) for name in parameters.entries})
+    values = {name: _restore_parameter(name, value) for name, value in parameters.entries.items()}
+    estimator = estimator_class(**values)
     try:
         estimator._validate_params()
     except (ValueError, TypeError) as error:
@@ -168,17 +169,13 @@ def _restore_parameters(parameters: JsonObject, estimator_class: type[Any]) -> A
     return estimator
 
 
-def _restore_parameter(parameters: JsonObject, name: str) -> Any:
-    value = parameters.get(name, str, int, float, bool, list, dict, type(None))
+def _restore_parameter(name: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    pairs = JsonObject(value, repr(name)).get("pairs", list)
     try:
-        if all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-            return dict(pairs)
-    except TypeError:  # a key that is a list
-        pass
-    raise ModelFileError(f"the entries of {name!r} are not pairs of key and value")
+        return dict(value["pairs"])
+    except (KeyError, TypeError, ValueError):
+        raise ModelFileError(f"the entries of {name!r} are not pairs of key and value") from None
 
 
 def _restore_encoder(description: JsonObject) -> TableEncoder:
@@ -190,18 +187,20 @@ def _restore_encoder(description: JsonObject) -> TableEncoder:
         are_of_one_type = len({isinstance(name, str) for name in names}) == 1
         if len(names) != len(columns) or len(set(names)) != len(names) or not are_of_one_type:
             raise ModelFileError("its column names do not match its columns")
-    encoders = []
-    for position, column in enumerate(columns):
-        name = position if names is None else names[position]
-        encoders.append(_restore_column(JsonObject(column, name_column(name)), name))
+    keys = range(len(columns)) if names is None else names
+    encoders = [
+        _restore_column(JsonObject(column, name_column(name)), name)
+        for name, column in zip(keys, columns, strict=True)
+    ]
     return TableEncoder(tuple(encoders), None if names is None else tuple(names))
 
 
 def _restore_column(column: JsonObject, name: Any) -> ColumnEncoder:
     label, type_name = name_column(name), column.get("content", str)
-    if type_name not in [type_.value for type_ in ColumnType]:
-        raise ModelFileError(f"{label} has an unknown type, {type_name[:40]!r}")
-    type_ = ColumnType(type_name)
+    try:
+        type_ = ColumnType(type_name)
+    except ValueError:
+        raise ModelFileError(f"{label} has an unknown type, {type_name[:40]!r}") from None
     categories, order = column.get_or_none("categories", list), column.get_or_none("order", list)
     for labels in (categories or [], order or []):
         _check_labels(labels, f"the categories of {label}")
