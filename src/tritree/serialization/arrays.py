@@ -14,7 +14,7 @@ importances       feature importances of a tree or a forest, if they were comput
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from tritree.estimators.growing_model import GrowingModel
 from tritree.serialization.description import JsonObject, first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Literal
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -33,7 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["get_state", "restore_model"]
 
-Arrays = dict[str, "NDArray[Any]"]
+Array: TypeAlias = "NDArray[Any]"
+Arrays = dict[str, Array]
 
 _LADDER_PARTS, _BOOSTING_PARTS = ("trees", "ladders", "data", "distributions"), ("trees", "bins")
 _LARGEST_FLOAT = sys.float_info.max
@@ -71,15 +71,17 @@ def restore_model(
     description: JsonObject, arrays: Arrays, encoder: TableEncoder, n_classes: int
 ) -> GrowingModel:
     """Return the trees of a file, with every array and every index in them checked."""
-    importances = _read_importances(arrays, len(encoder.columns))
     family = description.get("estimator", str).partition(" ")[0]
-    kind: Literal["tree", "forest", "boosting"] = (
-        "boosting" if family == "boosting" else "forest" if family == "forest" else "tree"
-    )
-    parts = _group(
-        {name: array for name, array in arrays.items() if name != "importances"},
-        _BOOSTING_PARTS if kind == "boosting" else _LADDER_PARTS,
-    )
+    kind: Any = family if family in ("boosting", "forest") else "tree"
+    importances = arrays.pop("importances", None)
+    if importances is not None:
+        _check_importances(importances, len(encoder.columns))
+    parts: dict[str, Arrays] = {}
+    for name, array in arrays.items():
+        part, _, entry = name.partition(".")
+        if part not in (_BOOSTING_PARTS if kind == "boosting" else _LADDER_PARTS) or not entry:
+            raise ModelFileError(f"unknown array {name[:40]!r}")
+        parts.setdefault(part, {})[entry] = array
     state: dict[str, Any] = {"params": description.get("growth_parameters", dict), **parts}
     if kind == "boosting":
         baseline = description.get("baseline", list)
@@ -108,28 +110,6 @@ def restore_model(
     return model
 
 
-def _group(arrays: Arrays, known: Sequence[str]) -> dict[str, Arrays]:
-    """Return the arrays by the part of their names before the first dot."""
-    parts: dict[str, Arrays] = {}
-    for name, array in arrays.items():
-        part, _, entry = name.partition(".")
-        if part not in known or not entry:
-            raise ModelFileError(f"unknown array {name[:40]!r}")
-        parts.setdefault(part, {})[entry] = array
-    return parts
-
-
-def _read_importances(arrays: Arrays, n_columns: int) -> NDArray[np.float64] | None:
-    importances = arrays.get("importances")
-    if importances is None:
-        return None
-    if importances.dtype != np.float64 or importances.shape != (n_columns,):
-        raise ModelFileError("its importances are not one number per column")
-    if not (np.isfinite(importances).all() and (importances >= 0).all()):
-        raise ModelFileError("its importances are not finite numbers of at least 0")
-    return importances
-
-
 # ---- checks that need the encoder; everything else is checked by the core
 
 
@@ -140,16 +120,33 @@ def _check_model(model: GrowingModel, parts: Mapping[str, Arrays], encoder: Tabl
             _check_bins(encoder, parts[part])
     for tree in model.trees():
         is_split = tree.column >= 0
-        splits = (tree.threshold[is_split], tree.set_begin[is_split], tree.set_words[is_split], tree.sets)
-        surrogates = (tree.surrogate_threshold, tree.surrogate_set_begin, tree.surrogate_set_words, tree.sets)
-        if (
-            not _are_splits_valid(encoder, tree.column[is_split], *splits)
-            or not _are_splits_valid(encoder, tree.surrogate_column, *surrogates)
-            or np.isinf(tree.surrogate_threshold).any()  # surrogates never split missing against observed
-        ):
-            raise ModelFileError("a split does not match its column")
-    if "ladders" in parts and not _are_candidates_valid(parts["ladders"], encoder):
-        raise ModelFileError("a split does not match its column")
+        _check_splits(
+            encoder,
+            tree.column[is_split],
+            tree.threshold[is_split],
+            tree.set_begin[is_split],
+            tree.set_words[is_split],
+            tree.sets,
+        )
+        _check_splits(
+            encoder,
+            tree.surrogate_column,
+            tree.surrogate_threshold,
+            tree.surrogate_set_begin,
+            tree.surrogate_set_words,
+            tree.sets,
+        )
+        if np.isinf(tree.surrogate_threshold).any():
+            raise ModelFileError("a surrogate splits missing against observed")
+    if "ladders" in parts:
+        _check_candidates(parts["ladders"], encoder)
+
+
+def _check_importances(importances: Array, n_columns: int) -> None:
+    if importances.dtype != np.float64 or importances.shape != (n_columns,):
+        raise ModelFileError("its importances are not one number per column")
+    if not (np.isfinite(importances).all() and (importances >= 0).all()):
+        raise ModelFileError("its importances are not finite numbers of at least 0")
 
 
 def _check_bins(encoder: TableEncoder, bins: Arrays) -> None:
@@ -162,37 +159,36 @@ def _check_bins(encoder: TableEncoder, bins: Arrays) -> None:
         raise ModelFileError("its categories do not match its training rows")
 
 
-def _are_candidates_valid(ladders: Arrays, encoder: TableEncoder) -> bool:
-    """Return whether the splits of ladders, from which third branches grow, are possible for their columns."""
+def _check_candidates(ladders: Arrays, encoder: TableEncoder) -> None:
+    """Raise a ModelFileError unless the splits of ladders, from which third branches grow, are possible."""
     column = ladders.get("column", np.empty(0, np.int32))
     n_categories = np.array(encoder.n_categories)[column]
     words = np.where(n_categories < 0, 0, (n_categories + 63) // 64)
     begin = np.where(n_categories < 0, -1, np.cumsum(2 * words) - 2 * words)
     sets = ladders.get("sets", np.empty(0, np.uint64))
-    return _are_splits_valid(encoder, column, ladders.get("threshold", np.empty(0)), begin, words, sets)
+    _check_splits(encoder, column, ladders.get("threshold", np.empty(0)), begin, words, sets)
 
 
-def _are_splits_valid(
-    encoder: TableEncoder,
-    column: NDArray[Any],
-    threshold: NDArray[Any],
-    set_begin: NDArray[Any],
-    set_words: NDArray[Any],
-    sets: NDArray[Any],
-) -> bool:
-    """Return whether columns are split as they can be: at a threshold, between ranks, or by sets of categories.
+def _check_splits(
+    encoder: TableEncoder, column: Array, threshold: Array, set_begin: Array, set_words: Array, sets: Array
+) -> None:
+    """Raise a ModelFileError unless columns are split as they can be: at a threshold, between ranks, or by sets.
 
     The threshold of a split of missing against observed is -inf. A set has one bit per category.
     """
     n_categories = np.array(encoder.n_categories)[column]
     n_ranks = np.array([-1 if c.order is None else len(c.order) for c in encoder.columns])[column]
     words = np.where(n_categories < 0, 0, (n_categories + 63) // 64)
-    if ((set_begin < 0) != (n_categories < 0)).any() or (set_words != words).any():
-        return False
-    end = np.where(n_ranks < 0, np.inf, n_ranks)
-    is_between = (threshold == -np.inf) | ((n_ranks < 0) | (threshold > 0)) & (np.ceil(threshold) < end)
-    has_sets = words > 0
-    begin, words, n_categories = set_begin[has_sets], words[has_sets], n_categories[has_sets]
-    unused_bits = ~(np.uint64(2**64 - 1) >> (64 * words - n_categories).astype(np.uint64))  # of the last word
-    has_unknown = any((sets[begin + side * words - 1] & unused_bits).any() for side in (1, 2))
-    return bool((is_between | (set_begin >= 0)).all()) and not has_unknown
+    is_valid = ((set_begin < 0) == (n_categories < 0)).all() and (set_words == words).all()
+    if is_valid:
+        end = np.where(n_ranks < 0, np.inf, n_ranks)
+        is_between = ((n_ranks < 0) | (threshold > 0)) & (np.ceil(threshold) < end)
+        has_sets = words > 0
+        begin, words, n_categories = set_begin[has_sets], words[has_sets], n_categories[has_sets]
+        unused_bits = ~(
+            np.uint64(2**64 - 1) >> (64 * words - n_categories).astype(np.uint64)
+        )  # of the last word
+        has_unknown = any((sets[begin + side * words - 1] & unused_bits).any() for side in (1, 2))
+        is_valid = ((threshold == -np.inf) | is_between | (set_begin >= 0)).all() and not has_unknown
+    if not is_valid:
+        raise ModelFileError("a split does not match its column")
