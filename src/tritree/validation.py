@@ -28,7 +28,7 @@ __all__ = [
     "REGRESSION_LOSSES",
     "STRATEGIES",
     "STRATEGIES_WITH_THIRD_BRANCH",
-    "UNKNOWN_CATEGORY",
+    "UNKNOWN_CATEGORY_OPTIONS",
     "OneOf",
     "allowed_values",
     "as_random_state",
@@ -47,7 +47,7 @@ BOOSTING_STRATEGIES = ("trinary_mia", "trinary", "mia", "majority", "fractional"
 #: The strategies whose trees have third branches, which grow on demand.
 STRATEGIES_WITH_THIRD_BRANCH = ("trinary", "trinary_mia")
 #: How `predict` may treat categories that were not seen in training.
-UNKNOWN_CATEGORY = ("no_information", "error")
+UNKNOWN_CATEGORY_OPTIONS = ("no_information", "error")
 #: The losses of boosting in regression.
 REGRESSION_LOSSES = ("squared_error", "absolute_error", "quantile", "poisson", "gamma")
 
@@ -214,7 +214,7 @@ _TABLE: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("max_bins", "tree forest", Integer(2, MAX_CATEGORIES, none="every distinct value")),
     ("max_bins", "boosting", Integer(2, MAX_CATEGORIES)),
     ("categorical_features", "tree forest boosting", _checked_in_fit),
-    ("unknown_category", "tree forest boosting", OneOf(UNKNOWN_CATEGORY)),
+    ("unknown_category", "tree forest boosting", OneOf(UNKNOWN_CATEGORY_OPTIONS)),
     ("split_on_missing", "tree forest boosting", _boolean),
     ("max_surrogates", "tree forest", Integer(0)),
     ("monotonic_cst", "boosting", _checked_in_fit),

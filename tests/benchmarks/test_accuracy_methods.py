@@ -121,7 +121,7 @@ def encoded(table: pd.DataFrame):
     return Encoder(table).transform(table)
 
 
-def test_encoding_keeps_numbers_and_makes_unseen_categories_missing() -> None:
+def test_encoding_keeps_numbers_and_makes_unknown_categories_missing() -> None:
     encoder = Encoder(pd.DataFrame({"n": [1.5, 2.0], "c": pd.Categorical(["b", "a"])}))
     table = encoder.transform(pd.DataFrame({"n": [7.0, np.nan], "c": pd.Categorical(["a", "z"])}))
     np.testing.assert_array_equal(table.values, [[7.0, 0.0], [np.nan, np.nan]])

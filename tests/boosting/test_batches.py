@@ -81,10 +81,9 @@ def test_many_rows_of_classes_and_categories_are_predicted_like_few(
     check_alike(model, rows)
 
 
-@pytest.mark.parametrize(
-    "n_categories", [65_533, 65_534]
-)  # the code of an unseen one is the last that there is
-def test_unseen_category_of_a_column_that_is_not_asked_for_does_not_matter(n_categories: int) -> None:
+# the bin of an unknown category is the last one that fits
+@pytest.mark.parametrize("n_categories", [65_533, 65_534])
+def test_unknown_category_of_a_column_that_no_split_uses_does_not_matter(n_categories: int) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_categories + 2_000, 11))
     y = np.where(X > 1, 3, 0).sum(axis=1) + (X > 0).sum(axis=1)

@@ -13,7 +13,7 @@ ROWS_PER_TREE = 17  # two tasks and six strategies: 204 rows in all
 LEVELS = ["low", "mid", "high", "never used"]
 CITIES = ["Athens", "Bern", "Cork", "Delft", "Évora"]
 COLUMNS = ["number", "level", "city", "member", "zone", "gap"]
-UNSEEN = -2  # the option for a category unseen in training
+UNSEEN = -2  # the option for a category not seen in training
 
 # gives every cell of a row its value and then presses "missing" where a value is missing; returns what the page says
 GIVE = """
@@ -151,10 +151,10 @@ def test_some_of_the_rows_meet_each_way_of_a_missing_value():
             table, _ = random_rows(ROWS_PER_TREE, 100 + 10 * STRATEGIES.index(missing) + TASKS.index(task))
             reasons += [step.reason for why in model.explain(table) for step in why.path]
         words = {
-            "majority": ["the default direction", "unseen in training"],
+            "majority": ["the default direction", "not seen in training"],
             "mia": ["the default direction", "is observed"],
             "fractional": ["with"],
-            "trinary": ["third branch", "unseen in training"],
+            "trinary": ["third branch", "not seen in training"],
             "trinary_mia": ["third branch"],
             "surrogate": ["by surrogate"],
         }[missing]

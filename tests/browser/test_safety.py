@@ -142,7 +142,7 @@ def test_nasty_names_are_shown_as_they_are(open_page, nasty):
     assert [labels[j] for j in range(len(NASTY))] == NASTY
     assert page.texts("#rows option")[1:] == [f"row {name}" for name in NASTY]
     categories = page.texts("#cell-0 option")
-    assert categories == ["(missing)", *sorted(NASTY), "(unseen in training)"]
+    assert categories == ["(missing)", *sorted(NASTY), "(not seen in training)"]
     assert page.data()["classes"] == [as_label(label, 20) for label in sorted(NASTY)]
     assert page.text("#prediction .value") in page.data()["classes"]
 

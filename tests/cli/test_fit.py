@@ -14,7 +14,7 @@ from cli.program import InProcess
 
 import tritree as library
 from tritree.cli.fit import Parameters
-from tritree.validation import STRATEGIES, UNKNOWN_CATEGORY
+from tritree.validation import STRATEGIES, UNKNOWN_CATEGORY_OPTIONS
 
 
 def test_tree_equals_that_of_the_library(tritree: InProcess, table: Path) -> None:
@@ -74,7 +74,7 @@ def test_choices_equal_those_of_the_library() -> None:
         return set(get_args(parts[0])) if not isinstance(parts[0], str) else set(parts)
 
     assert choices("strategy") == set(STRATEGIES)
-    assert choices("unknown_category") == set(UNKNOWN_CATEGORY)
+    assert choices("unknown_category") == set(UNKNOWN_CATEGORY_OPTIONS)
     kinds = (library.TrinaryTreeRegressor, library.TrinaryTreeClassifier)
     criteria = {criterion for kind in kinds for criterion in kind._allowed["criterion"].options}
     assert choices("criterion") == criteria

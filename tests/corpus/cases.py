@@ -180,7 +180,7 @@ def column(rng: np.random.Generator, kind: str, n: int) -> tuple[Any, Floats]:
 
 
 def make_incomplete(rng: np.random.Generator, cells: Cells, kinds: tuple[str, ...]) -> None:
-    """Take values out of rows to predict, and put unseen categories into some."""
+    """Take values out of rows to predict, and put unknown categories into some."""
     is_missing = rng.random(cells.shape) < 0.3
     is_missing[:10] = False
     is_missing[:5, 1] = True

@@ -139,10 +139,10 @@ def test_missing_columns_are_named() -> None:
     row = TABLE.head(1).assign(number=np.nan, city="Nowhere")
     [why] = model.explain(row)
     assert why.states["number"] == "missing"
-    assert why.states["city"] == "unseen in training"
+    assert why.states["city"] == "not seen in training"
     assert list(why.missing_contributions) == ["number"]
     assert "number is missing" in str(why)
-    assert "city = Nowhere, unseen in training" in str(why)
+    assert "city = Nowhere, not seen in training" in str(why)
 
 
 def test_absent_column_is_named() -> None:

@@ -96,7 +96,7 @@ def test_absent_column_and_unseen_category_are_named_as_such() -> None:
         [why] = fitted("regression", max_depth=4).explain(rows)
     states = {step.column: step.state for step in why.path}
     assert states["number"] == "column absent"
-    assert {states.get("city"), states.get("code")} & {"unseen in training"}
+    assert {states.get("city"), states.get("code")} & {"not seen in training"}
 
 
 def test_surrogate_that_decided_is_named_and_gets_the_term() -> None:

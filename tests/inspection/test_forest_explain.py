@@ -144,7 +144,7 @@ def test_missing_absent_and_unseen_are_named() -> None:
     [why] = forest.explain(TABLE.head(1).assign(number=np.nan, city="Nowhere"))
     assert list(why.missing_contributions) == ["number"]
     assert "number is missing" in str(why)
-    assert "city = Nowhere, unseen in training" in str(why)
+    assert "city = Nowhere, not seen in training" in str(why)
     with pytest.warns(ColumnMatchWarning):
         [why] = forest.explain(TABLE.head(1).drop(columns="number"))
     assert why.states["number"] == "column absent"

@@ -147,7 +147,7 @@ def test_cells_of_rows_are_numbers_categories_or_missing() -> None:
     assert labels[2] == ["S", "M", "L"]
     first, second = (row["cells"] for row in data["rows"])
     assert first == [1.5, labels[1].index("Rome"), 2]
-    assert second == [None, -2, None]  # missing, unseen in training, missing
+    assert second == [None, -2, None]  # missing, not seen in training, missing
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)

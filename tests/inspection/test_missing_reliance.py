@@ -60,7 +60,7 @@ ROWS = drawn(100, 0.3, seed=2, more=True)
 
 def lacks(step: Any) -> bool:
     """Whether a step was taken without a usable value."""
-    return step.state in ("missing", "column absent") or "unseen" in step.reason
+    return step.state in ("missing", "column absent") or "not seen" in step.reason
 
 
 def reference(model: Any, rows: Any) -> Any:

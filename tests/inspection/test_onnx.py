@@ -204,8 +204,8 @@ def test_tree_of_so_many_categories_that_a_chain_of_them_would_crash_onnxruntime
     lean = np.random.default_rng(0).permutation(n) % 2
     X = pd.DataFrame({"category": [f"c{k:05}" for k in range(n)] if text else np.arange(n)}, dtype="category")
     tree = TrinaryTreeRegressor(missing=missing, max_depth=1).fit(X, lean)
-    unseen = ["none", "zzz", None] if text else [-1, 0.5, 1e9]
-    assert_same(tree, pd.DataFrame({"category": [*X["category"], *unseen]}))
+    unknown = ["none", "zzz", None] if text else [-1, 0.5, 1e9]
+    assert_same(tree, pd.DataFrame({"category": [*X["category"], *unknown]}))
 
 
 def test_weights_change_the_model_as_they_change_the_tree() -> None:

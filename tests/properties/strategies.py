@@ -104,7 +104,7 @@ def problems(task: str = "regression") -> st.SearchStrategy[Problem]:
 
 @st.composite
 def irregular_problems(draw: st.DrawFn, task: str = "regression", max_rows: int = 30) -> Problem:
-    """Return a table of up to four columns, a target, and rows with missing values and unseen categories."""
+    """Return a table of up to four columns, a target, and rows with missing values and unknown categories."""
     n_classes = 0 if task == "regression" else draw(st.sampled_from([2, 3, 3]))
     n = draw(st.integers(max(1, n_classes), max_rows) | st.integers(max_rows // 2, max_rows))
     # all partitions of many categories of three classes are too many for the reference, see `many_categories`

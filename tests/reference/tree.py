@@ -81,12 +81,12 @@ class Surrogate:
 
 @dataclass(frozen=True)
 class Split:
-    """A test of a column, and the branches of missing values and unseen categories."""
+    """A test of a column, and the branches of missing values and unknown categories."""
 
     column: int
     test: Test
     missing_to: str
-    unseen_to: str
+    unknown_to: str
     gain: Number
     left_fraction: Fraction = Fraction(0)
     surrogates: tuple[Surrogate, ...] = ()
@@ -95,7 +95,7 @@ class Split:
     def branch_of(self, row: Sequence[FeatureValue]) -> str:
         """Return the branch of a row: left, right, third or both."""
         x = row[self.column]
-        side = self.missing_to if x is None else (self.test.side(x) or self.unseen_to)
+        side = self.missing_to if x is None else (self.test.side(x) or self.unknown_to)
         return self.surrogate_branch(row) if side == SURROGATES else side
 
     def surrogate_branch(self, row: Sequence[FeatureValue]) -> str:
@@ -355,8 +355,8 @@ class ReferenceTree:
             right = right + missing
         if self._is_admissible(left) and self._is_admissible(right):
             gain = self.criterion.gain(left, reference) + self.criterion.gain(right, reference)
-            unseen_to = missing_to if missing_to in (THIRD, BOTH, SURROGATES) else larger
-            yield Split(column, test, missing_to, unseen_to, gain, fraction)
+            unknown_to = missing_to if missing_to in (THIRD, BOTH, SURROGATES) else larger
+            yield Split(column, test, missing_to, unknown_to, gain, fraction)
 
     def _is_admissible(self, side: NodeStatistics) -> bool:
         slack = SLACK if self.missing == "fractional" else 0
@@ -429,7 +429,7 @@ class ReferenceTree:
             split.column,
             split.test,
             split.missing_to,
-            split.unseen_to,
+            split.unknown_to,
             split.gain,
             surrogates=tuple(surrogates[: self.max_surrogates]),
             fallback=self._heavier_side(primary),

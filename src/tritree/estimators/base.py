@@ -21,7 +21,7 @@ from tritree.target import (
 )
 from tritree.validation import (
     STRATEGIES_WITH_THIRD_BRANCH,
-    UNKNOWN_CATEGORY,
+    UNKNOWN_CATEGORY_OPTIONS,
     check_choice,
     check_int,
     count_threads,
@@ -186,7 +186,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "_encoder"):
             check_is_fitted(self)
         encoder, n_threads = self._encoder, count_threads(self.n_jobs)
-        check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY)
+        check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY_OPTIONS)
         matrix = read_matrix(X, encoder.column_names, len(encoder.columns)) if encoder.is_numeric else None
         if matrix is not None:
             return matrix, len(matrix), n_threads

@@ -232,7 +232,7 @@ def _reason(step: PathStep, nodes: Sequence[dict[str, Any]], text: TreeText, cel
     cell = cells[split["column"]]
     if not step.lacks_value:
         return f"{_observed(split, cell)} {_condition(text, split, side)}"
-    state = "unseen in this node" if cell.state == OBSERVED else cell.state
+    state = "not seen in this node" if cell.state == OBSERVED else cell.state
     lacking = f"{name_of(split)} is missing" if state == MISSING else f"{_observed(split, cell)}, {state}"
     if side == "third":
         return f"{lacking}: third branch{text.next_split(node)}"
@@ -289,7 +289,7 @@ class EnsembleExplanation(_Printed):
     rounding : float
         Rounding error of the sum over trees, about 1e-16 of the numbers involved.
     states : dict
-        The state of the row's value by column: "observed", "missing", "column absent" or "unseen in training".
+        The state of the row's value by column: "observed", "missing", "column absent" or "not seen in training".
     values : dict
         The row's value by column; None if it is not observed.
     n_trees_used : dict

@@ -44,7 +44,7 @@ _SCRIPTS = (
     "main",
 )
 _FRAME_HEIGHT = 480  # pixels in a notebook
-_UNSEEN = -2  # a category unseen in training, as the page has it
+_UNSEEN = -2  # a category not seen in training, as the page has it
 _DIGITS = 4
 _LINES = 200  # of the text shown without scripts
 

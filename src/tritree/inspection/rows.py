@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from tritree.encoder import ColumnEncoder, TableEncoder
 
 #: States of a cell.
-OBSERVED, MISSING, ABSENT, UNSEEN = "observed", "missing", "column absent", "unseen in training"
+OBSERVED, MISSING, ABSENT, UNSEEN = "observed", "missing", "column absent", "not seen in training"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A value of a row."""
 
-    #: "observed", "missing", "column absent" or "unseen in training".
+    #: "observed", "missing", "column absent" or "not seen in training".
     state: str
     #: The value as the user knows it; None if it is not observed.
     value: Any = None

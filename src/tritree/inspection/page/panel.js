@@ -84,7 +84,7 @@ class Panel {
     const column = this.tree.columns[j];
     const options = column.labels.map((label, k) => html("option", { value: k, textContent: label }));
     options.unshift(html("option", { value: "", textContent: "(missing)" }));
-    if (column.kind === "categories") options.push(html("option", { value: UNSEEN, textContent: "(unseen in training)" }));
+    if (column.kind === "categories") options.push(html("option", { value: UNSEEN, textContent: "(not seen in training)" }));
     return html("select", { id }, ...options);
   }
 
@@ -205,7 +205,7 @@ class Panel {
     const { nodes, columns } = this.tree, node = nodes[step.node], { split } = node;
     const name = columns[split.column].shown, cell = this.row[split.column];
     if (step.observed) return split.rule === "missing" ? `${name} is observed` : `${name} = ${this.shown(split.column)}: ${node.conditions[step.branch]}`;
-    const lacking = cell === null ? `${name} is missing` : cell === UNSEEN ? `${name} is unseen in training` : `${name} = ${this.shown(split.column)}, unseen in this node`;
+    const lacking = cell === null ? `${name} is missing` : cell === UNSEEN ? `${name} was not seen in training` : `${name} = ${this.shown(split.column)}, not seen in this node`;
     if (step.branch === "third") return `${lacking}: third branch, ${this.nextSplit(step.to)}`;
     if (split.missing_to === "both") return `${lacking}: ${step.branch} (${node.conditions[step.branch]})`;
     if (step.by !== split.column) return `${lacking}: ${step.branch} by surrogate ${columns[step.by].shown} = ${this.shown(step.by)}`;
@@ -221,6 +221,6 @@ class Panel {
 
   shown(j) {
     const { labels } = this.tree.columns[j];
-    return labels ? labels[this.row[j]] ?? "(unseen in training)" : String(Number(this.row[j].toPrecision(Number.isInteger(this.row[j]) ? 17 : 8)));
+    return labels ? labels[this.row[j]] ?? "(not seen in training)" : String(Number(this.row[j].toPrecision(Number.isInteger(this.row[j]) ? 17 : 8)));
   }
 }
