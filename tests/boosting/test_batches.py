@@ -14,11 +14,11 @@ from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FEW = 200  # rows for which trees are not filled up
+FEW = 200  # rows for which trees are not completed
 
 
 def check_alike(model: Any, rows: NDArray[Any]) -> None:
-    """Compare what rows get at once with what they get in parts: nodes, answers, and branches that were not grown."""
+    """Check that rows get the same at once and in parts: nodes, predictions, and ungrown branches."""
     before = model.n_ungrown_hits_
     at_once, nodes = model.predict(rows), model.apply(rows)
     of_all, before = model.n_ungrown_hits_ - before, model.n_ungrown_hits_
@@ -35,8 +35,8 @@ def check_alike(model: Any, rows: NDArray[Any]) -> None:
     max_depth=st.sampled_from([1, 3, 6, 8, 9, None]),
     max_leaf_nodes=st.sampled_from([None, 5, 31]),
     max_bins=st.sampled_from([2, 16, 255, 1000]),
-    holes_in_training=st.sampled_from([0.0, 0.2]),
-    rows_with_holes=st.sampled_from([0.0, 0.05, 0.9]),
+    missing_in_training=st.sampled_from([0.0, 0.2]),
+    rows_with_missing=st.sampled_from([0.0, 0.05, 0.9]),
 )
 def test_many_rows_at_once_are_predicted_like_few(
     seed: int,
@@ -44,13 +44,13 @@ def test_many_rows_at_once_are_predicted_like_few(
     max_depth: int | None,
     max_leaf_nodes: int | None,
     max_bins: int,
-    holes_in_training: float,
-    rows_with_holes: float,
+    missing_in_training: float,
+    rows_with_missing: float,
 ) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(700, 5)).round(rng.integers(1, 4))
     y = X[:, 0] * X[:, 1] + np.abs(X[:, 2]) + rng.normal(size=len(X)) / 10
-    X[:, 4] = np.nan  # a column that no tree asks for
+    X[:, 4] = np.nan  # a column that no tree splits on
     model = TrinaryBoostingRegressor(
         missing=missing,
         max_depth=max_depth,
@@ -59,9 +59,9 @@ def test_many_rows_at_once_are_predicted_like_few(
         min_samples_leaf=2,
         max_iter=4,
         random_state=0,
-    ).fit(np.where(rng.random(X.shape) < holes_in_training, np.nan, X), y)
+    ).fit(np.where(rng.random(X.shape) < missing_in_training, np.nan, X), y)
     rows = rng.normal(size=(1_100, 5)) * 2
-    rows[(rng.random(rows.shape) < 0.3) & (rng.random((len(rows), 1)) < rows_with_holes)] = np.nan
+    rows[(rng.random(rows.shape) < 0.3) & (rng.random((len(rows), 1)) < rows_with_missing)] = np.nan
     check_alike(model, rows)
 
 
@@ -76,7 +76,7 @@ def test_many_rows_of_classes_and_categories_are_predicted_like_few(
     model = TrinaryBoostingClassifier(
         max_iter=5, categorical_features=categorical, max_leaf_nodes=7, n_jobs=n_jobs, random_state=0
     ).fit(X, y)
-    rows = rng.integers(0, 12, size=(900, 4)).astype(float)  # there are categories that training has not seen
+    rows = rng.integers(0, 12, size=(900, 4)).astype(float)  # some categories are unknown
     rows[rng.random(rows.shape) < 0.03] = np.nan
     check_alike(model, rows)
 

@@ -18,7 +18,7 @@ from tritree.validation import REGRESSION_LOSSES
 random = np.random.default_rng(7)
 X = random.integers(0, 25, size=(700, 5)).astype(float)
 Y = X[:, 0] / 5 - (X[:, 1] > 12) * X[:, 2] / 10 + random.normal(size=len(X))
-WITH_HOLES = np.where(random.random(X.shape) < 0.25, np.nan, X)
+WITH_MISSING = np.where(random.random(X.shape) < 0.25, np.nan, X)
 
 
 def both(table: Any, y: Any, weight: Any = None, **parameters: Any) -> list[Any]:
@@ -72,19 +72,19 @@ def test_first_tree_is_the_single_tree_of_the_strategy(leaf: int, weighted: bool
     weight = np.random.default_rng(1).integers(1, 5, size=len(Y)) / 2 if weighted else None
     how = {"missing": "fractional", "max_depth": 4, "min_samples_leaf": leaf}
     plain = {"learning_rate": 1.0, "l2_regularization": 0.0, "max_features": 1.0}
-    first = TrinaryBoostingRegressor(max_iter=1, **plain, **how).fit(WITH_HOLES, Y, weight)
-    tree = TrinaryTreeRegressor(**how).fit(WITH_HOLES, Y, weight)
+    first = TrinaryBoostingRegressor(max_iter=1, **plain, **how).fit(WITH_MISSING, Y, weight)
+    tree = TrinaryTreeRegressor(**how).fit(WITH_MISSING, Y, weight)
     nodes = first.estimators_.flat[0].to_dict()["nodes"]
     assert len(nodes) == tree.n_nodes_ > 5
     # derivatives have 30 bits
-    np.testing.assert_allclose(first.predict(WITH_HOLES), tree.predict(WITH_HOLES), atol=1e-7)
+    np.testing.assert_allclose(first.predict(WITH_MISSING), tree.predict(WITH_MISSING), atol=1e-7)
     np.testing.assert_array_equal(sorted(node["rows"] for node in nodes), sorted(tree.tree_.rows))
 
 
 # ------------------------------------------------------------------------------------------- what a row gets
 
 
-@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "holes"])
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "missing values"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_prediction_is_the_weighted_mean_of_leaves(kind: str, training: Any) -> None:
     model = boosted(kind, training, missing="fractional")
@@ -124,7 +124,9 @@ def test_fractions_are_those_of_observed_rows() -> None:
 
 
 def test_sum_of_parts_must_reach_the_fewest_rows_of_a_leaf() -> None:
-    model = TrinaryBoostingRegressor(missing="fractional", min_samples_leaf=50, max_iter=5).fit(WITH_HOLES, Y)
+    model = TrinaryBoostingRegressor(missing="fractional", min_samples_leaf=50, max_iter=5).fit(
+        WITH_MISSING, Y
+    )
     nodes = [node for number in range(5) for node in model.estimators_.flat[number].to_dict()["nodes"]]
     assert min(node["weight"] for node in nodes) >= 50 - 1e-9
     assert min(node["rows"] for node in nodes) > 50
@@ -135,10 +137,10 @@ def test_sum_of_parts_must_reach_the_fewest_rows_of_a_leaf() -> None:
 
 def test_training_rows_step_by_what_is_predicted_of_them() -> None:
     parameters = {"missing": "fractional", "learning_rate": 0.5, "random_state": 0}
-    whole = TrinaryBoostingRegressor(max_iter=8, **parameters).fit(WITH_HOLES, Y)
-    parts = TrinaryBoostingRegressor(max_iter=3, warm_start=True, **parameters).fit(WITH_HOLES, Y)
-    parts.set_params(max_iter=8).fit(WITH_HOLES, Y)  # goes on from what it predicts
-    np.testing.assert_array_equal(parts.predict(WITH_HOLES), whole.predict(WITH_HOLES))
+    whole = TrinaryBoostingRegressor(max_iter=8, **parameters).fit(WITH_MISSING, Y)
+    parts = TrinaryBoostingRegressor(max_iter=3, warm_start=True, **parameters).fit(WITH_MISSING, Y)
+    parts.set_params(max_iter=8).fit(WITH_MISSING, Y)  # goes on from what it predicts
+    np.testing.assert_array_equal(parts.predict(WITH_MISSING), whole.predict(WITH_MISSING))
 
 
 def test_unknown_category_goes_both_ways() -> None:
@@ -171,18 +173,18 @@ def test_monotonic_constraints_hold_with_missing_values_elsewhere(direction: int
 
 @given(
     seed=st.integers(0, 1000),
-    holes=st.sampled_from([0.1, 0.5, 0.95]),
+    missing_fraction=st.sampled_from([0.1, 0.5, 0.95]),
     loss=st.sampled_from(REGRESSION_LOSSES),
     leaf=st.sampled_from([1, 7]),
     max_depth=st.sampled_from([1, 4, None]),
 )
 @settings(max_examples=25, deadline=None)
 def test_threads_and_the_order_of_rows_change_nothing(
-    seed: int, holes: float, loss: str, leaf: int, max_depth: int | None
+    seed: int, missing_fraction: float, loss: str, leaf: int, max_depth: int | None
 ) -> None:
     generator = np.random.default_rng(seed)
     table = generator.integers(0, 9, size=(150, 4)).astype(float)
-    table[generator.random(table.shape) < holes] = np.nan
+    table[generator.random(table.shape) < missing_fraction] = np.nan
     y = np.exp(generator.normal(size=150))
     how = {"missing": "fractional", "loss": loss, "min_samples_leaf": leaf, "max_depth": max_depth}
     how |= {"max_iter": 4, "random_state": 0, "max_leaf_nodes": 12}

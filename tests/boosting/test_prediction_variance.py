@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from models import with_missing
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor, load
@@ -14,14 +15,10 @@ from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor, load
 QUICK: dict[str, Any] = {"max_iter": 60, "max_depth": 3, "random_state": 0}
 
 
-def with_missing(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:
-    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
-
-
 def softmax(raw: np.ndarray) -> np.ndarray:
     both = np.column_stack([np.zeros(len(raw)), raw]) if raw.ndim == 1 else raw
-    shares = np.exp(both - both.max(axis=1, keepdims=True))
-    return shares / shares.sum(axis=1, keepdims=True)
+    odds = np.exp(both - both.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -68,13 +65,13 @@ def test_complete_rows_have_no_variance() -> None:
 def test_variance_grows_with_the_number_of_missing_values() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
-    means = [model._raw_predict(with_missing(X, share))[1].mean() for share in (0.1, 0.4, 0.8)]
+    means = [model._raw_predict(with_missing(X, rate, seed=0))[1].mean() for rate in (0.1, 0.4, 0.8)]
     assert means[0] < means[1] < means[2]
 
 
 def test_growing_in_another_order_leaves_the_same_open() -> None:
     X, y = load_wine(return_X_y=True)
-    Z = with_missing(X, 0.4)
+    Z = with_missing(X, 0.4, seed=0)
     one, two = (TrinaryBoostingClassifier(n_jobs=n, **QUICK).fit(X, y) for n in (1, 2))
     expected = one.predict_proba(Z)
     rows = [two.predict_proba(Z[i : i + 1])[0] for i in reversed(range(len(Z)))]
@@ -83,7 +80,7 @@ def test_growing_in_another_order_leaves_the_same_open() -> None:
 
 def test_what_is_left_open_is_saved_staged_and_warm_started(tmp_path: Any) -> None:
     X, y = load_wine(return_X_y=True)
-    Z = with_missing(X, 0.4)
+    Z = with_missing(X, 0.4, seed=0)
     model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
     expected = model.predict_proba(Z)
     *_, last = model.staged_predict_proba(Z)
@@ -110,7 +107,7 @@ def test_monotonic_constraints_leave_no_variance_so_that_probabilities_stay_in_o
 def test_explanation_shows_the_standard_deviation_of_the_sum() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = TrinaryBoostingClassifier(**QUICK).fit(X, y)
-    rows = np.vstack([X[:1], with_missing(X[:1], 0.5)])
+    rows = np.vstack([X[:1], with_missing(X[:1], 0.5, seed=0)])
     complete, incomplete = model.explain(rows)
     assert complete.std == 0
     assert "±" not in str(complete)

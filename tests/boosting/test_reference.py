@@ -71,17 +71,17 @@ def compare(
 
 
 def make(
-    seed: int, holes: float, n: int = 60, n_columns: int = 4
+    seed: int, missing_fraction: float, n: int = 60, n_columns: int = 4
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a training table of codes, a response and rows to predict."""
+    """Return a training table of bins, a target and rows to predict."""
     random = np.random.default_rng(seed)
     X = random.integers(0, [6, 3, 9, 4][:n_columns], size=(n, n_columns)).astype(float)
     y = np.round(X[:, 0] * 2 - X[:, 1] ** 2 + random.normal(size=n) * 2, 2)
     Z = random.permuted(X, axis=0)
     Z[random.random(Z.shape) < 0.5] = np.nan
-    X[random.random(X.shape) < holes] = np.nan
+    X[random.random(X.shape) < missing_fraction] = np.nan
     for j, top in enumerate([6, 3, 9, 4][:n_columns]):
-        X[:top, j] = np.arange(top)  # every code is there
+        X[:top, j] = np.arange(top)  # every bin occurs
     return X, y, Z
 
 
@@ -91,20 +91,22 @@ def weights_of_mean_one(seed: int, n: int, *, some_are_zero: bool = False) -> np
     return np.random.default_rng(seed).permutation(np.resize(some, n))
 
 
-@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("missing_fraction", [0.0, 0.3])
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_predictions_are_those_of_the_reference(missing: str, holes: float) -> None:
+def test_predictions_are_those_of_the_reference(missing: str, missing_fraction: float) -> None:
     for seed in range(3):
-        X, y, Z = make(seed, holes)
+        X, y, Z = make(seed, missing_fraction)
         compare(X, y, Z, [False] * 4, missing=missing, max_depth=3, min_samples_leaf=5)
 
 
 @pytest.mark.parametrize("kinds", [[True, False, True, False], [False, True, False, True]])
-@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("missing_fraction", [0.0, 0.3])
 @pytest.mark.parametrize("missing", STRATEGIES)
-def test_categories_are_parted_by_the_definitions(missing: str, holes: float, kinds: list[bool]) -> None:
+def test_categories_are_partitioned_as_by_the_reference(
+    missing: str, missing_fraction: float, kinds: list[bool]
+) -> None:
     for seed in range(4):
-        X, y, Z = make(seed, holes)
+        X, y, Z = make(seed, missing_fraction)
         compare(X, y, Z, kinds, missing=missing, max_depth=3, min_samples_leaf=3)
 
 
@@ -113,7 +115,7 @@ def test_trees_are_fitted_to_the_rows_drawn_and_may_miss_a_category(missing: str
     for seed in range(4):
         X, y, Z = make(seed, 0.2)
         X[:, 1] = np.where(X[:, 1] > 1, 1, X[:, 1])
-        X[7, 1] = 2  # of a category with one row, most rounds see nothing
+        X[7, 1] = 2  # of a category with one row, most iterations see nothing
         compare(
             X,
             y,
@@ -126,30 +128,30 @@ def test_trees_are_fitted_to_the_rows_drawn_and_may_miss_a_category(missing: str
         )
 
 
-@pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("fraction", [0.3, 0.5, 0.8])
 @pytest.mark.parametrize("missing", WHOLE_ROWS)
-def test_nodes_look_at_the_columns_drawn_for_their_paths(missing: str, share: float) -> None:
+def test_nodes_look_at_the_columns_drawn_for_their_paths(missing: str, fraction: float) -> None:
     for seed in range(3):
         X, y, Z = make(seed, 0.3)
         kinds = [False, True, False, False]
-        compare(X, y, Z, kinds, missing=missing, max_depth=4, min_samples_leaf=3, max_features=share)
+        compare(X, y, Z, kinds, missing=missing, max_depth=4, min_samples_leaf=3, max_features=fraction)
 
 
-def test_third_branches_are_fitted_to_every_so_many_th_row() -> None:
+def test_third_branches_are_fitted_to_a_sample_of_the_rows() -> None:
     X, y, Z = make(1, 0.1, n=90)
     compare(X, y, Z, [False] * 4, max_depth=3, min_samples_leaf=5, third_rows=17)
 
 
-@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("missing_fraction", [0.0, 0.3])
 @pytest.mark.parametrize("missing", ["trinary_mia", "trinary"])
 def test_variance_is_that_of_the_reference(
-    missing: str, holes: float, monkeypatch: pytest.MonkeyPatch
+    missing: str, missing_fraction: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parameters = boosting.boosting_parameters
     monkeypatch.setattr(
         boosting, "boosting_parameters", lambda *args, has_link: parameters(*args, has_link=not has_link)
     )
-    X, y, Z = make(5, holes)
+    X, y, Z = make(5, missing_fraction)
     model, reference = compare(
         X, y, Z, [False, True, False, False], missing=missing, max_depth=3, min_samples_leaf=4
     )
@@ -160,13 +162,13 @@ def test_variance_is_that_of_the_reference(
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("missing_fraction", [0.0, 0.3])
 @pytest.mark.parametrize("missing", WHOLE_ROWS)
-def test_log_odds_of_two_classes_are_those_of_the_definitions(
-    missing: str, holes: float, weighted: bool
+def test_log_odds_of_two_classes_are_those_of_the_reference(
+    missing: str, missing_fraction: float, weighted: bool
 ) -> None:
     for seed in range(2):
-        X, y, Z = make(seed, holes)
+        X, y, Z = make(seed, missing_fraction)
         weight = weights_of_mean_one(seed, len(y)) if weighted else None
         kinds = [False, True, False, False]
         compare(X, y > 1, Z, kinds, weight=weight, missing=missing, max_depth=3, min_samples_leaf=4)
@@ -199,16 +201,18 @@ def test_third_branches_use_fewer_bins() -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("most", [2, 3, 6])
 @pytest.mark.parametrize("missing", WHOLE_ROWS)
-def test_most_useful_leaves_are_split_until_there_are_enough(missing: str, most: int, weighted: bool) -> None:
+def test_leaves_with_the_highest_gain_are_split_until_there_are_enough(
+    missing: str, most: int, weighted: bool
+) -> None:
     for seed in range(2):
         X, y, Z = make(seed, 0.2)
         weight = weights_of_mean_one(seed, len(y)) if weighted else None
-        how = {"missing": missing, "max_depth": 6, "min_samples_leaf": 2, "max_leaf_nodes": most}
-        model, _ = compare(X, y, Z, [False, True, False, False], weight=weight, **how)
+        parameters = {"missing": missing, "max_depth": 6, "min_samples_leaf": 2, "max_leaf_nodes": most}
+        model, _ = compare(X, y, Z, [False, True, False, False], weight=weight, **parameters)
         assert model.n_nodes_ - model.n_grown_ == 4 * (2 * most - 1)
 
 
-def test_of_leaves_as_useful_as_each_other_the_older_is_split() -> None:
+def test_of_leaves_with_equal_gain_the_older_is_split() -> None:
     # below the first column both sides gain the same by the other
     X = np.array([[i, j] for i in (0, 1) for j in (0, 1) for _ in range(6)], dtype=float)
     y = 8 * X[:, 0] + X[:, 1]
@@ -221,18 +225,20 @@ def test_third_branches_may_be_deeper() -> None:
 
 
 @pytest.mark.parametrize("missing", ["trinary_mia", "fractional"])
-@pytest.mark.parametrize("holes", [0.0, 0.3])
-def test_bound_columns_hold_values_within_their_bounds(holes: float, missing: str) -> None:
-    X, y, Z = make(3, holes)
-    bound = {"max_depth": 3, "min_samples_leaf": 4, "monotonic_cst": [1, -1, 0, 1]}
-    compare(X, y, Z, [False] * 4, missing=missing, **bound)
+@pytest.mark.parametrize("missing_fraction", [0.0, 0.3])
+def test_monotonic_constraints_bound_values_as_in_the_reference(
+    missing_fraction: float, missing: str
+) -> None:
+    X, y, Z = make(3, missing_fraction)
+    parameters = {"max_depth": 3, "min_samples_leaf": 4, "monotonic_cst": [1, -1, 0, 1]}
+    compare(X, y, Z, [False] * 4, missing=missing, **parameters)
 
 
 @pytest.mark.parametrize("missing", ["trinary_mia", "fractional"])
 def test_leaf_values_are_shrunk_to_zero(missing: str) -> None:
     X, y, Z = make(4, 0.2)
-    bound = {"max_depth": 3, "min_samples_leaf": 2, "l2_regularization": 3.5}
-    compare(X, y, Z, [False] * 4, missing=missing, **bound)
+    parameters = {"max_depth": 3, "min_samples_leaf": 2, "l2_regularization": 3.5}
+    compare(X, y, Z, [False] * 4, missing=missing, **parameters)
 
 
 @pytest.mark.parametrize("kinds", [[False] * 4, [True, False, True, False]])
@@ -244,14 +250,14 @@ def test_rows_count_by_their_weights(missing: str, kinds: list[bool]) -> None:
 
 
 @pytest.mark.parametrize("kinds", [[False] * 4, [True, False, True, False]])
-@pytest.mark.parametrize("some_weigh_nothing", [False, True])
+@pytest.mark.parametrize("some_are_zero", [False, True])
 @pytest.mark.parametrize("missing", ["trinary_mia", "trinary"])
 def test_rows_count_by_their_weights_in_third_branches(
-    missing: str, some_weigh_nothing: bool, kinds: list[bool]
+    missing: str, some_are_zero: bool, kinds: list[bool]
 ) -> None:
     for seed in range(3):
         X, y, Z = make(seed, 0.3)
-        weight = weights_of_mean_one(seed, len(y), some_are_zero=some_weigh_nothing)
+        weight = weights_of_mean_one(seed, len(y), some_are_zero=some_are_zero)
         compare(X, y, Z, kinds, weight=weight, missing=missing, max_depth=4, min_samples_leaf=3)
 
 
@@ -259,13 +265,13 @@ def test_rows_count_by_their_weights_in_third_branches(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_predictions_are_those_of_the_reference_whatever_the_table(data: st.DataObject) -> None:
     n, p = data.draw(st.integers(4, 40)), data.draw(st.integers(1, 3))
-    n_codes = [data.draw(st.integers(2, 4)) for _ in range(p)]
+    n_bins = [data.draw(st.integers(2, 4)) for _ in range(p)]
     cells = st.one_of(st.none(), st.integers(0, 3))
     table = [[data.draw(cells) for _ in range(p)] for _ in range(n)]
     X = np.array(
-        [[np.nan if c is None else min(c, k - 1) for c, k in zip(row, n_codes, strict=True)] for row in table]
+        [[np.nan if c is None else min(c, k - 1) for c, k in zip(row, n_bins, strict=True)] for row in table]
     )
-    for j, k in enumerate(n_codes):
+    for j, k in enumerate(n_bins):
         X[:k, j] = np.arange(k)[:n]
     y = np.array(data.draw(st.lists(st.integers(-50, 50), min_size=n, max_size=n)), dtype=float)
     Z = np.where(np.random.default_rng(n).random(X.shape) < 0.4, np.nan, X)
@@ -283,7 +289,7 @@ def test_predictions_are_those_of_the_reference_whatever_the_table(data: st.Data
 
 @given(
     seed=st.integers(0, 10_000),
-    holes=st.sampled_from([0.0, 0.1, 0.4]),
+    missing_fraction=st.sampled_from([0.0, 0.1, 0.4]),
     missing=st.sampled_from(WHOLE_ROWS),
     is_classes=st.booleans(),
     weighted=st.booleans(),
@@ -294,9 +300,9 @@ def test_predictions_are_those_of_the_reference_whatever_the_table(data: st.Data
 )
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_predictions_are_those_of_the_reference_whatever_goes_together(
-    seed: int, holes: float, is_classes: bool, weighted: bool, **parameters: Any
+    seed: int, missing_fraction: float, is_classes: bool, weighted: bool, **parameters: Any
 ) -> None:
-    X, y, Z = make(seed, holes)
+    X, y, Z = make(seed, missing_fraction)
     compare(
         X,
         y > np.median(y) if is_classes else y,

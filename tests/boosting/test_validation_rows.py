@@ -27,15 +27,15 @@ def test_infinite_value_is_named_and_nothing_is_fitted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "words"),
+    ("rows", "message"),
     [
         (TABLE.assign(a=np.inf), "column 'a' holds inf in row 0"),
         (TABLE.assign(a="text"), "column 'a' holds text now"),
         (TABLE.assign(b=pd.Timestamp("2020-01-01")), "column 'b' holds dates"),
     ],
 )
-def test_error_about_a_column_names_the_validation_rows(rows: pd.DataFrame, words: str) -> None:
-    with pytest.raises(ColumnError, match=f"^in X_val: {words}"):
+def test_error_about_a_column_names_the_validation_rows(rows: pd.DataFrame, message: str) -> None:
+    with pytest.raises(ColumnError, match=f"^in X_val: {message}"):
         TrinaryBoostingRegressor(max_iter=3).fit(TABLE, Y, X_val=rows, y_val=Y)
 
 
@@ -71,10 +71,10 @@ def test_class_of_one_row_cannot_be_set_aside() -> None:
         TrinaryBoostingClassifier(early_stopping=True).fit(TABLE, labels)
 
 
-@pytest.mark.parametrize(("share", "use"), [(0.1, "validate"), (0.9, "train")])
-def test_rows_that_count_must_be_on_both_sides_of_those_set_aside(share: float, use: str) -> None:
-    model = TrinaryBoostingRegressor(early_stopping=True, validation_fraction=share, random_state=0)
-    with pytest.raises(ValueError, match=f"validation_fraction={share} .* to {use} with; give X_val"):
+@pytest.mark.parametrize(("fraction", "use"), [(0.1, "validate"), (0.9, "train")])
+def test_rows_that_count_must_be_on_both_sides_of_those_set_aside(fraction: float, use: str) -> None:
+    model = TrinaryBoostingRegressor(early_stopping=True, validation_fraction=fraction, random_state=0)
+    with pytest.raises(ValueError, match=f"validation_fraction={fraction} .* to {use} with; give X_val"):
         model.fit(
             TABLE, Y, np.eye(40)[np.random.RandomState(0).permutation(40)[3 if use == "validate" else 30]]
         )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from boosting.tables import QUICK
 from sklearn.datasets import load_diabetes
 
 import tritree
@@ -92,3 +94,17 @@ def test_model_whose_parameters_are_not_those_of_its_fit_is_not_saved(tmp_path: 
     model = started().set_params(loss="gamma")
     with pytest.raises(ValueError, match="loss was 'squared_error' in fit and is 'gamma' now"):
         model.save(tmp_path / "model.tritree")
+
+
+def test_warm_start_continues_as_if_it_had_never_stopped() -> None:
+    whole = TrinaryBoostingRegressor(**QUICK).fit(X, Y)
+    parts = TrinaryBoostingRegressor(**(QUICK | {"max_iter": 6}), warm_start=True).fit(X, Y)
+    parts.set_params(max_iter=15).fit(X, Y)
+    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
+
+
+def test_warm_start_may_continue_with_other_rows() -> None:
+    frame = pd.DataFrame({"a": np.arange(200.0), "b": ["x", "y"] * 100})
+    model = TrinaryBoostingRegressor(max_iter=5, warm_start=True, random_state=0).fit(frame, frame["a"])
+    other = frame.assign(b=["z", "y"] * 100)  # a category that the first fit has not seen
+    assert model.set_params(max_iter=9).fit(other, other["a"]).n_iter_ == 9

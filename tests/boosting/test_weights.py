@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor
 
 X, Y = load_diabetes(return_X_y=True)
-HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.4, np.nan, X)
+WITH_MISSING = np.where(np.random.default_rng(0).random(X.shape) < 0.4, np.nan, X)
 
 
 def test_unit_of_weights_does_not_matter_to_third_branches() -> None:
@@ -18,7 +18,7 @@ def test_unit_of_weights_does_not_matter_to_third_branches() -> None:
         TrinaryBoostingRegressor(max_iter=5, random_state=0, l2_regularization=0).fit(X, Y, weight * unit)
         for unit in (2.0**-13, 1.0)
     )
-    np.testing.assert_array_equal(small.predict(HOLES), large.predict(HOLES))
+    np.testing.assert_array_equal(small.predict(WITH_MISSING), large.predict(WITH_MISSING))
     assert small.n_grown_ == large.n_grown_
 
 
@@ -48,8 +48,8 @@ def test_one_heavy_row_does_not_silence_the_others() -> None:
     weight = np.ones(len(many))
     weight[0] = 3e7
     model = TrinaryBoostingRegressor(max_iter=15, learning_rate=0.5, max_features=1.0, random_state=0)
-    said = model.fit(many, y, weight).predict(many)
-    assert np.mean((y - said) ** 2) < 0.2 * np.var(y)
+    predicted = model.fit(many, y, weight).predict(many)
+    assert np.mean((y - predicted) ** 2) < 0.2 * np.var(y)
 
 
 def test_counts_that_are_zero_wherever_they_have_weight_are_refused() -> None:
@@ -61,15 +61,32 @@ def test_counts_that_are_zero_wherever_they_have_weight_are_refused() -> None:
 def test_validation_score_of_rows_with_missing_values_is_that_of_their_predictions() -> None:
     labels = (Y > 150).astype(int) + (Y > 220)
     model = TrinaryBoostingClassifier(max_iter=6, early_stopping=False, random_state=0)
-    model.fit(X, labels, X_val=HOLES, y_val=labels)
-    shares = model.predict_proba(HOLES)[np.arange(len(Y)), labels]
-    assert model.validation_scores_[-1] == pytest.approx(np.log(shares).mean(), rel=1e-12)
+    model.fit(X, labels, X_val=WITH_MISSING, y_val=labels)
+    probabilities = model.predict_proba(WITH_MISSING)[np.arange(len(Y)), labels]
+    assert model.validation_scores_[-1] == pytest.approx(np.log(probabilities).mean(), rel=1e-12)
     fresh = TrinaryBoostingClassifier(max_iter=6, random_state=0).fit(X, labels)
-    np.testing.assert_array_equal(fresh.predict_proba(HOLES), model.predict_proba(HOLES))
+    np.testing.assert_array_equal(fresh.predict_proba(WITH_MISSING), model.predict_proba(WITH_MISSING))
 
 
 @pytest.mark.parametrize("missing", ["mia", "majority", "fractional"])
 def test_strategies_without_third_branches_keep_no_rows(missing: str) -> None:
-    model = TrinaryBoostingRegressor(max_iter=2, missing=missing).fit(HOLES, Y)
+    model = TrinaryBoostingRegressor(max_iter=2, missing=missing).fit(WITH_MISSING, Y)
     assert model._model.is_detached
     assert not {"bins8", "bins16", "weight"} & model._model.core.state(with_rows=True)["bins"].keys()
+
+
+def test_rows_of_weight_zero_do_not_count() -> None:
+    weight = (np.arange(len(Y)) % 2).astype(float)
+    spoiled = np.where(weight > 0, Y, 1e4)
+    model = TrinaryBoostingRegressor(max_iter=15, max_depth=3, min_samples_leaf=1, random_state=0)
+    assert model.fit(X, spoiled, weight).predict(X).max() < 1000
+
+
+def test_balanced_classes_raise_the_rare_one() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    few_zeros = np.flatnonzero((y == 1) | (np.arange(len(y)) % 8 == 0))
+    plain = TrinaryBoostingClassifier(max_iter=5, random_state=0).fit(X[few_zeros], y[few_zeros])
+    balanced = TrinaryBoostingClassifier(max_iter=5, class_weight="balanced", random_state=0).fit(
+        X[few_zeros], y[few_zeros]
+    )
+    assert balanced.predict_proba(X)[:, 0].mean() > plain.predict_proba(X)[:, 0].mean()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from boosting.tables import RESPONSE, TABLE, labels_of
+from boosting.tables import TABLE, TARGET, labels_of
 
 from tritree import TrinaryForestClassifier, TrinaryForestRegressor
 
@@ -22,11 +22,11 @@ def grown(kind: str, table: Any = TABLE, sample_weight: Any = None, **parameters
         "n_jobs": 1,
     } | parameters
     if kind == "regression":
-        return TrinaryForestRegressor(**parameters).fit(table, RESPONSE, sample_weight)
+        return TrinaryForestRegressor(**parameters).fit(table, TARGET, sample_weight)
     return TrinaryForestClassifier(**parameters).fit(table, labels_of(kind), sample_weight)
 
 
 def predictions(model: Any, rows: Any) -> Any:
     """Return what a forest or a tree says: numbers, or the shares of classes, one column each."""
-    said = model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows)
-    return np.reshape(said, (len(rows), -1))
+    predicted = model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows)
+    return np.reshape(predicted, (len(rows), -1))
