@@ -22,10 +22,10 @@ def with_cell(value: float) -> Floats:
     return table
 
 
-def with_response(value: float) -> Floats:
-    response = Y.copy()
-    response[7] = value
-    return response
+def with_target(value: float) -> Floats:
+    target = Y.copy()
+    target[7] = value
+    return target
 
 
 def weights_with(value: float) -> Floats:
@@ -35,46 +35,46 @@ def weights_with(value: float) -> Floats:
 
 
 BAD_FITS: dict[str, tuple[dict[str, Any], str]] = {
-    "missing response": ({"y": with_response(np.nan)}, r"(?is)\by\b.*(drop|remove)"),
-    "infinite response": ({"y": with_response(np.inf)}, r"(?is)\by\b.*(drop|remove|replace)"),
+    "missing target": ({"y": with_target(np.nan)}, r"(?is)\by\b.*(drop|remove)"),
+    "infinite target": ({"y": with_target(np.inf)}, r"(?is)\by\b.*(drop|remove|replace)"),
     "infinite value": ({"X": with_cell(np.inf)}, r"(?is)column 1\b.*(replace|missing|nan)"),
     "minus infinity": ({"X": with_cell(-np.inf)}, r"(?is)column 1\b.*(replace|missing|nan)"),
-    "dates as response": (
+    "dates as target": (
         {"y": np.arange(len(Y)).astype("M8[D]")},
         r"(?is)\by holds dates \(1970-01-01 in row 0\).*number",
     ),
-    "durations as response": (
+    "durations as target": (
         {"y": np.arange(len(Y)).astype("m8[s]")},
         r"(?is)\by holds durations \(0 seconds in row 0\).*number",
     ),
-    "records as response": (
+    "records as target": (
         {"y": np.zeros(len(Y), dtype=[("a", float)])},
         r"(?is)\by holds records \(\(0\.0,\) in row 0\).*field",
     ),
-    "dates among objects as response": (
+    "dates among objects as target": (
         {"y": [*Y[:-1], dt.date(2020, 1, 1)]},
         r"(?is)\by holds dates .*2020, 1, 1.* in row 99\).*number",
     ),
-    "text that looks like numbers as response": (
+    "text that looks like numbers as target": (
         {"y": Y.astype(str)},
         r"(?is)\by\b.*text .*in row 0.*astype",
     ),
-    "a text among numbers as response": (
+    "a text among numbers as target": (
         {"y": np.array([*Y[:-1], "1.5"], dtype=object)},
         r"(?is)\by\b.*'1\.5' in row 99.*astype",
     ),
-    "bytes as response": ({"y": Y.astype("S")}, r"(?is)\by\b.*text .*in row 0.*astype"),
-    "too large a response": ({"y": [*Y[:-1], 10**400]}, r"(?is)\by\b.*1\.8e308 in row 99.*(drop|replace)"),
+    "bytes as target": ({"y": Y.astype("S")}, r"(?is)\by\b.*text .*in row 0.*astype"),
+    "too large a target": ({"y": [*Y[:-1], 10**400]}, r"(?is)\by\b.*1\.8e308 in row 99.*(drop|replace)"),
     "too large a value": (
         {"X": np.array([*X.tolist()[:-1], [0, 10**400, 0]], dtype=object)},
         r"(?is)column 1\b.*1\.8e308 in row 99.*(replace|missing)",
     ),
-    "too few responses": ({"y": Y[:-1]}, r"(?is)100.*99|99.*100"),
+    "too few targets": ({"y": Y[:-1]}, r"(?is)100.*99|99.*100"),
     "one dimension": ({"X": X[:, 0]}, r"(?is)2d|reshape|two dimensions"),
     "three dimensions": ({"X": X[None]}, r"(?is)dim"),
     "no rows": ({"X": X[:0], "y": Y[:0]}, r"(?is)0 sample|no rows"),
     "no columns": ({"X": X[:, :0]}, r"(?is)0 feature|no columns"),
-    "two responses": ({"y": np.column_stack([Y, Y])}, r"(?is)\by\b.*1d"),
+    "two targets": ({"y": np.column_stack([Y, Y])}, r"(?is)\by\b.*1d"),
     "negative weight": ({"sample_weight": weights_with(-1.0)}, r"(?is)weight.*negative"),
     "missing weight": ({"sample_weight": weights_with(np.nan)}, r"(?is)weight.*(finite|nan)"),
     "infinite weight": ({"sample_weight": weights_with(np.inf)}, r"(?is)weight.*(finite|inf)"),
@@ -134,7 +134,7 @@ def test_bad_parameters_are_refused(bad: str) -> None:
 
 def test_missing_class_is_refused() -> None:
     with pytest.raises(ValueError, match=r"(?is)\by\b.*(drop|remove)"):
-        estimator("classification").fit(X, with_response(np.nan))
+        estimator("classification").fit(X, with_target(np.nan))
 
 
 CLASSIFIERS = [TrinaryTreeClassifier, TrinaryForestClassifier, TrinaryBoostingClassifier]

@@ -89,7 +89,7 @@ def test_no_depth_limit_grows_deeper_than_the_default(diabetes):
     assert shallow.get_depth() == 5 < deep.get_depth()
 
 
-def test_column_vector_response_warns_as_scikit_learn_does(diabetes):
+def test_column_vector_target_warns_as_scikit_learn_does(diabetes):
     X, y = diabetes
     with pytest.warns(DataConversionWarning):
         TrinaryTreeRegressor().fit(X, y[:, None])
@@ -153,14 +153,14 @@ def test_numpy_numbers_are_parameters_too(diabetes):
 def test_failed_fit_leaves_the_earlier_fit_usable(diabetes):
     X, y = diabetes
     tree = TrinaryTreeRegressor().fit(X, y)
-    before, kept = tree.predict(with_missing(X)), dict(vars(tree))
+    before, attributes = tree.predict(with_missing(X)), dict(vars(tree))
     bad = X.copy()
     bad[3, 2] = np.inf
     with pytest.raises(ValueError, match="column 2 holds inf in row 3"):
         tree.fit(bad, y)
     with pytest.raises(ValueError, match="y is missing in row 0"):
         tree.fit(X[:, :4], np.full(len(y), np.nan))
-    assert vars(tree) == kept
+    assert vars(tree) == attributes
     np.testing.assert_array_equal(tree.predict(with_missing(X)), before)
 
 
@@ -405,11 +405,11 @@ def test_importances_of_a_single_leaf_are_zero(diabetes):
     )
 
 
-def test_importances_after_detach_need_to_have_been_asked_for_before(diabetes):
+def test_importances_after_detach_must_have_been_computed_before(diabetes):
     tree = TrinaryTreeRegressor().fit(*diabetes)
-    asked = clone(tree).fit(*diabetes)
-    expected = asked.feature_importances_
-    np.testing.assert_array_equal(asked.detach().feature_importances_, expected)
+    computed = clone(tree).fit(*diabetes)
+    expected = computed.feature_importances_
+    np.testing.assert_array_equal(computed.detach().feature_importances_, expected)
     tree.detach()
     with pytest.raises(AttributeError, match=r"access it once before detach\(\)"):
         _ = tree.feature_importances_
@@ -435,7 +435,7 @@ def test_arrays_are_copied_once_while_nothing_grows(diabetes):
     assert tree.detach().tree_ is arrays
 
 
-def test_arrays_are_those_of_the_moment_they_were_asked_for(diabetes):
+def test_arrays_do_not_change_when_the_tree_grows(diabetes):
     X, y = diabetes
     tree = TrinaryTreeRegressor().fit(X, y)
     before, nodes = tree.tree_, tree.n_nodes_
@@ -453,11 +453,15 @@ def test_arrays_are_not_pickled_with_the_model(diabetes):
 
 
 @pytest.mark.parametrize(
-    ("depth", "least", "says"),
+    ("max_depth", "min_samples_leaf", "size"),
     [(3, 1, r"up to [0-9,]+ nodes"), (None, 1, "far more"), (None, 200, r"up to 361 nodes")],
 )
-def test_growth_limit_error_has_the_size_of_the_fully_grown_tree(depth, least, says):
+def test_growth_limit_error_has_the_size_of_the_fully_grown_tree(max_depth, min_samples_leaf, size):
     X, y = load_diabetes(return_X_y=True)
-    tree = TrinaryTreeRegressor(max_depth=depth, min_samples_leaf=least).fit(X, y).set_params(max_depth=1)
-    with pytest.raises(GrowthLimitError, match=rf"in full it may have {says}"):
+    tree = (
+        TrinaryTreeRegressor(max_depth=max_depth, min_samples_leaf=min_samples_leaf)
+        .fit(X, y)
+        .set_params(max_depth=1)
+    )
+    with pytest.raises(GrowthLimitError, match=rf"in full it may have {size}"):
         tree.grow_all(max_nodes=tree.n_nodes_ + 1)

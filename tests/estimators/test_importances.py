@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 CATEGORICAL = 2  # the column of the table that holds categories
 LEFT, RIGHT, THIRD, BOTH, SURROGATES = range(5)
 
-Members = dict[int, float]  # row number -> membership, which is 1 except under `fractional`
+Memberships = dict[int, float]  # row number -> membership, which is 1 except under `fractional`
 
 
 def mixed_table(task: str) -> tuple[Floats, NDArray[Any]]:
-    """Return a table of three numeric columns and one of categories, with holes in all of them."""
+    """Return a table of three numeric columns and one of categories, with missing values in all of them."""
     X, y = simulated(300, 4, missing=0.2, task=task)
     X[:, CATEGORICAL] = np.digitize(X[:, CATEGORICAL], [-1, -0.3, 0.3, 1]) + 0 * X[:, CATEGORICAL]
     return X, y
 
 
-# ------------------------------------------------------------------------------- a plain walk over the flat arrays
+# ---- reference: a traversal of the arrays, row by row
 
 
 def side(tree: Any, prefix: str, i: int, cell: float) -> int | None:
-    """Return the side that a rule of the tree sends an observed cell to; None if it has not seen the category."""
+    """Return the side that a rule of the tree sends an observed cell to; None if it does not know the category."""
     words = int(getattr(tree, prefix + "set_words")[i])
     if words == 0:
         return LEFT if cell < getattr(tree, prefix + "threshold")[i] else RIGHT
@@ -38,7 +38,7 @@ def side(tree: Any, prefix: str, i: int, cell: float) -> int | None:
     return None
 
 
-def turn(tree: Any, node: int, row: Floats) -> int:
+def branch_of(tree: Any, node: int, row: Floats) -> int:
     """Return the branch that a training row takes."""
     cell = row[tree.column[node]]
     if not np.isnan(cell):
@@ -57,16 +57,16 @@ def turn(tree: Any, node: int, row: Floats) -> int:
     return int(tree.larger_side[node])
 
 
-def passages(tree: Any, X: Floats) -> Iterator[tuple[int, int, Members]]:
-    """Return every way of training rows from a node to its left or right child: (node, child, members)."""
-    waiting: list[tuple[int, Members]] = [(0, dict.fromkeys(range(len(X)), 1.0))]
-    while waiting:
-        node, members = waiting.pop()
+def partitions(tree: Any, X: Floats) -> Iterator[tuple[int, int, Memberships]]:
+    """Yield the training rows that go from a node to its left or right child: (node, child, memberships)."""
+    stack: list[tuple[int, Memberships]] = [(0, dict.fromkeys(range(len(X)), 1.0))]
+    while stack:
+        node, memberships = stack.pop()
         if tree.column[node] < 0:
             continue
-        parts: dict[int, Members] = {LEFT: {}, RIGHT: {}, THIRD: {}}
-        for i, membership in members.items():
-            branch = turn(tree, node, X[i])
+        parts: dict[int, Memberships] = {LEFT: {}, RIGHT: {}, THIRD: {}}
+        for i, membership in memberships.items():
+            branch = branch_of(tree, node, X[i])
             if branch == BOTH:
                 parts[LEFT][i] = membership * tree.left_fraction[node]
                 parts[RIGHT][i] = membership * (1 - tree.left_fraction[node])
@@ -77,13 +77,13 @@ def passages(tree: Any, X: Floats) -> Iterator[tuple[int, int, Members]]:
                 continue
             child = int(children[node])
             assert child >= 0, "a branch that training rows reach has been grown"
-            waiting.append((child, parts[branch]))
+            stack.append((child, parts[branch]))
             if branch != THIRD:
                 yield node, child, parts[branch]
 
 
 def row_loss(value: Floats, y: Any, criterion: str) -> float:
-    """Return the loss of a response under the value of a node."""
+    """Return the loss of a target under the value of a node."""
     if criterion == "squared_error":
         return float((y - value[0]) ** 2)
     if criterion == "entropy":
@@ -91,34 +91,34 @@ def row_loss(value: Floats, y: Any, criterion: str) -> float:
     return float(((np.arange(len(value)) == y) - value) @ ((np.arange(len(value)) == y) - value))
 
 
-def plain_importances(tree: Any, X: Floats, y: NDArray[Any], weight: Floats, criterion: str) -> Floats:
+def reference_importances(tree: Any, X: Floats, y: NDArray[Any], weight: Floats, criterion: str) -> Floats:
     reduction = np.zeros(X.shape[1])
-    for node, child, members in passages(tree, X):
-        for i, membership in members.items():
+    for node, child, memberships in partitions(tree, X):
+        for i, membership in memberships.items():
             before, after = (row_loss(tree.value[at], y[i], criterion) for at in (node, child))
             reduction[tree.column[node]] += weight[i] * membership * (before - after)
     reduction = reduction.clip(min=0)
     return reduction / reduction.sum()
 
 
-# ------------------------------------------------------------------------------------------------------ the claims
+# ---- tests
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("criterion", ["squared_error", "entropy", "gini"])
-def test_importances_are_what_splits_save_on_the_rows_that_pass(
+def test_importances_are_the_reductions_of_the_loss_by_splits(
     criterion: str, missing: str, weighted: bool
 ) -> None:
     task = "regression" if criterion == "squared_error" else "classification"
     X, y = mixed_table(task)
     weight = np.random.default_rng(3).exponential(size=len(y)) if weighted else np.ones(len(y))
-    settings = {"max_depth": 3, "min_samples_leaf": 5, "categorical_features": [CATEGORICAL]}
-    model = estimator(task, missing=missing, criterion=criterion, **settings)
+    parameters = {"max_depth": 3, "min_samples_leaf": 5, "categorical_features": [CATEGORICAL]}
+    model = estimator(task, missing=missing, criterion=criterion, **parameters)
     model.fit(X, y, sample_weight=weight if weighted else None)
     found = model.feature_importances_
     np.testing.assert_allclose(
-        found, plain_importances(model.tree_, X, y, weight, criterion), rtol=1e-9, atol=1e-12
+        found, reference_importances(model.tree_, X, y, weight, criterion), rtol=1e-9, atol=1e-12
     )
     assert found.sum() == pytest.approx(1)
     assert (found > 0).sum() >= 3
@@ -130,7 +130,7 @@ def test_third_branches_count(missing: str) -> None:
     X = rng.normal(size=(600, 2))
     X[:, 1] = X[:, 0] + rng.normal(size=600)
     y = np.sign(X[:, 0])
-    X[:300, 0] = np.nan  # the better column; half of the rows have to do with the other one
+    X[:300, 0] = np.nan  # the better column; half of the rows have only the other one
     model = estimator("regression", missing=missing, max_depth=1).fit(X, y)
     assert model.tree_.column[0] == 0
     assert model.feature_importances_[1] > 0.1

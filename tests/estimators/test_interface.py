@@ -237,7 +237,7 @@ def test_forest_fitted_in_two_steps_is_the_forest_fitted_in_one(missing: str, tm
         assert forest.oob_score_ == whole.oob_score_
 
 
-def test_forest_keeps_its_trees_where_no_more_are_asked_for() -> None:
+def test_forest_keeps_its_trees_if_no_more_are_requested() -> None:
     forest = fitted("Forest", warm_start=True, random_state=None)
     before = forest.predict(DIABETES[0])
     with pytest.warns(UserWarning, match="warm_start adds no trees"):
@@ -300,7 +300,9 @@ def test_fully_grown_model_of_categories_needs_no_rows(family: str, missing: str
 @pytest.mark.parametrize("missing", ["mia", "trinary_mia"])
 def test_missing_against_observed_is_no_split_without_split_on_missing(family: str, missing: str) -> None:
     X, y = DIABETES
-    X = np.where((y > 150)[:, None] & (np.arange(X.shape[1]) == 2), np.nan, X)  # missing tells the target
+    X = np.where(
+        (y > 150)[:, None] & (np.arange(X.shape[1]) == 2), np.nan, X
+    )  # missingness predicts the target
     parameters = {"missing": missing, "max_features": 1.0}
 
     def separates_missing(**more: Any) -> bool:

@@ -28,7 +28,7 @@ def test_default_is_all_processors():
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(1, 1), (3, 3), (-1, PROCESSORS), (-1_000, 1)])
-def test_number_asked_for_is_taken(n_jobs, expected):
+def test_given_number_of_threads_is_used(n_jobs, expected):
     assert count_threads(n_jobs) == expected
 
 
@@ -85,4 +85,4 @@ def test_many_callers_do_not_make_many_threads():
         done.set()  # before the callers end: Python forgets a thread a moment earlier than the system does
         counter.join()
     assert most <= before + 1  # one helper that was not there yet, however many callers
-    assert all(same_bits(answer, expected) for answer in found)
+    assert all(same_bits(predicted, expected) for predicted in found)

@@ -140,7 +140,7 @@ def routing() -> Any:
         yield
 
 
-def test_weights_that_are_asked_for_reach_the_tree_in_a_pipeline(routing: Any) -> None:
+def test_requested_weights_reach_the_tree_in_a_pipeline(routing: Any) -> None:
     pipeline = make_pipeline(FunctionTransformer(), regressor().set_fit_request(sample_weight=True))
     pipeline.fit(X, Y, sample_weight=WEIGHT)
     expected = regressor().fit(X, Y, sample_weight=WEIGHT).predict(X)
@@ -148,7 +148,7 @@ def test_weights_that_are_asked_for_reach_the_tree_in_a_pipeline(routing: Any) -
     assert not np.array_equal(expected, regressor().fit(X, Y).predict(X))
 
 
-def test_weights_that_are_not_asked_for_do_not_reach_the_tree(routing: Any) -> None:
+def test_weights_that_are_not_requested_do_not_reach_the_tree(routing: Any) -> None:
     pipeline = make_pipeline(regressor().set_fit_request(sample_weight=False))
     with pytest.raises(TypeError, match="unexpected argument"):
         pipeline.fit(X, Y, sample_weight=WEIGHT)
@@ -169,7 +169,7 @@ def test_weights_are_split_with_the_rows_in_cross_validation(routing: Any) -> No
     assert -found["test_score"][0] == pytest.approx(first_error)
 
 
-def test_score_takes_weights_that_are_asked_for(routing: Any) -> None:
+def test_score_takes_requested_weights(routing: Any) -> None:
     model = classifier().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
     search = GridSearchCV(model, {"missing": ["trinary", "mia"]}, cv=2)
     search.fit(X, LABELS, sample_weight=WEIGHT)
@@ -197,7 +197,7 @@ def test_clone_has_the_parameters_and_not_the_tree() -> None:
     assert set(vars(copied)) == set(copied.get_params())
 
 
-def test_clone_keeps_what_was_asked_of_routing(routing: Any) -> None:
+def test_clone_keeps_metadata_requests(routing: Any) -> None:
     model = clone(regressor().set_fit_request(sample_weight=True))
     assert model.get_metadata_routing().fit.requests["sample_weight"] is True
 

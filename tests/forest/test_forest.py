@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from models import with_missing
 from reference.boosted_tree import splitmix64
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
@@ -33,12 +34,8 @@ STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrog
 QUICK: dict[str, Any] = {"n_estimators": 6, "random_state": 0}
 
 
-def with_missing(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:
-    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
-
-
 def bag_of(forest: Any, number: int, n_rows: int) -> np.ndarray:
-    """Return the rows that a tree of a forest was grown from, drawn as it says in the forest's source."""
+    """Return the rows that a tree of a forest was grown from, drawn as the forest draws them."""
     seeds = np.random.RandomState(forest.random_state).randint(1, 2**31 - 1, size=forest.n_estimators)
     return np.sort(np.random.RandomState(seeds[number]).randint(0, n_rows, size=n_rows))
 
@@ -48,7 +45,7 @@ def bag_of(forest: Any, number: int, n_rows: int) -> np.ndarray:
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_tree_of_a_forest_is_a_tree_grown_from_the_rows_drawn(missing: str) -> None:
-    X, y = with_missing(DIABETES[0], 0.15), DIABETES[1]
+    X, y = with_missing(DIABETES[0], 0.15, seed=0), DIABETES[1]
     Z = with_missing(DIABETES[0], 0.4, 1)
     settings: dict[str, Any] = {"missing": missing, "max_depth": 4, "min_samples_leaf": 8, "max_bins": None}
     forest = TrinaryForestRegressor(**settings, **QUICK).fit(X, y)
@@ -62,7 +59,7 @@ def test_tree_of_a_forest_is_a_tree_grown_from_the_rows_drawn(missing: str) -> N
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_forest_of_one_tree_with_all_rows_is_that_tree(missing: str) -> None:
-    X, y = with_missing(CANCER[0], 0.1), CANCER[1]
+    X, y = with_missing(CANCER[0], 0.1, seed=0), CANCER[1]
     common: dict[str, Any] = {"missing": missing, "max_depth": 3, "max_bins": 255}
     forest = TrinaryForestClassifier(n_estimators=1, bootstrap=False, max_features=1.0, **common).fit(X, y)
     tree = TrinaryTreeClassifier(min_samples_leaf=5, **common).fit(X, y)
@@ -126,8 +123,8 @@ def test_forest_keeps_little_beside_its_nodes() -> None:
 
 
 @pytest.mark.parametrize("missing", ["trinary", "trinary_mia", "fractional"])
-def test_threads_and_the_order_of_rows_asked_for_change_nothing(missing: str) -> None:
-    X, y = with_missing(DIABETES[0], 0.1), DIABETES[1]
+def test_threads_and_the_order_of_rows_to_predict_change_nothing(missing: str) -> None:
+    X, y = with_missing(DIABETES[0], 0.1, seed=0), DIABETES[1]
     Z = with_missing(DIABETES[0], 0.4, 1)
     one = TrinaryForestRegressor(missing=missing, max_features=0.5, n_jobs=1, **QUICK).fit(X, y)
     two = TrinaryForestRegressor(missing=missing, max_features=0.5, n_jobs=2, **QUICK).fit(X, y)
@@ -140,9 +137,9 @@ def test_threads_and_the_order_of_rows_asked_for_change_nothing(missing: str) ->
 @pytest.mark.parametrize("again", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
 @pytest.mark.parametrize("missing", ["trinary", "mia"])
 def test_copies_predict_and_grow_alike(again: Any, missing: str) -> None:
-    Z = with_missing(DIABETES[0], 0.4)
+    Z = with_missing(DIABETES[0], 0.4, seed=0)
     forest = TrinaryForestRegressor(missing=missing, max_features=0.4, **QUICK).fit(*DIABETES)
-    forest.predict(Z[:50])  # half grown
+    forest.predict(Z[:50])  # grows some of the branches
     other = again(forest)
     assert other.n_grown_ == forest.n_grown_
     np.testing.assert_array_equal(other.predict(Z), forest.predict(Z))
@@ -159,7 +156,7 @@ def test_table_is_pickled_once_for_all_trees() -> None:
 
 
 def test_out_of_bag_predictions_are_those_of_trees_that_were_not_fitted_to_a_row() -> None:
-    X, y = with_missing(DIABETES[0], 0.2), DIABETES[1]
+    X, y = with_missing(DIABETES[0], 0.2, seed=0), DIABETES[1]
     forest = TrinaryForestRegressor(n_estimators=12, oob_score=True, random_state=0).fit(X, y)
     row = 17
     columns = [np.ascontiguousarray(column[row : row + 1]) for column in X.T]
@@ -187,21 +184,21 @@ def test_predictions_with_missing_values_are_far_better_than_with_majority() -> 
         forest = TrinaryForestRegressor(n_estimators=20, missing=missing, random_state=0).fit(
             X[:1000], y[:1000]
         )
-        loss[missing] = np.mean((forest.predict(with_missing(X[1000:], 0.4)) - y[1000:]) ** 2)
+        loss[missing] = np.mean((forest.predict(with_missing(X[1000:], 0.4, seed=0)) - y[1000:]) ** 2)
     assert loss["trinary"] < 0.7 * loss["majority"]
 
 
 def test_growth_has_a_limit_and_counts_how_often_it_was_met() -> None:
     forest = TrinaryForestRegressor(max_third_nodes=20, **QUICK).fit(*DIABETES)
     with pytest.warns(UngrownBranchWarning, match="raise max_third_nodes"):
-        predicted = forest.predict(with_missing(DIABETES[0], 0.5))
+        predicted = forest.predict(with_missing(DIABETES[0], 0.5, seed=0))
     assert np.isfinite(predicted).all()
     assert forest.n_ungrown_hits_ > 0
     assert 0 < max(len(tree.column) - tree.n_fitted for tree in forest._model.trees()) <= 20
 
 
 def test_detached_forest_predicts_rows_like_those_grown_for() -> None:
-    Z = with_missing(DIABETES[0], 0.3)
+    Z = with_missing(DIABETES[0], 0.3, seed=0)
     expected = TrinaryForestRegressor(**QUICK).fit(*DIABETES).predict(Z)
     forest = TrinaryForestRegressor(**QUICK).fit(*DIABETES).grow_for(Z).detach()
     np.testing.assert_array_equal(forest.predict(Z), expected)
@@ -237,17 +234,17 @@ def test_importances_add_up_to_one_and_find_what_matters() -> None:
     assert forest.feature_importances_.argmax() == 1
 
 
-def test_classes_may_be_text_and_weighed() -> None:
+def test_classes_may_be_text_and_have_weights() -> None:
     labels = np.array(["setosa", "versicolor", "virginica"])[IRIS[1]]
     forest = TrinaryForestClassifier(class_weight={"setosa": 1, "versicolor": 1, "virginica": 50}, **QUICK)
-    shares = forest.fit(IRIS[0], labels).predict_proba(IRIS[0])
+    weighted = forest.fit(IRIS[0], labels).predict_proba(IRIS[0])
     plain = TrinaryForestClassifier(**QUICK).fit(IRIS[0], labels).predict_proba(IRIS[0])
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    assert shares[:, 2].mean() > plain[:, 2].mean()
+    np.testing.assert_allclose(weighted.sum(axis=1), 1)
+    assert weighted[:, 2].mean() > plain[:, 2].mean()
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "message"),
     [
         ({"n_estimators": 0}, "n_estimators"),
         ({"max_features": 0}, "max_features must be a whole number of at least 1"),
@@ -266,8 +263,8 @@ def test_classes_may_be_text_and_weighed() -> None:
         ({"missing": "mean"}, "missing must be one of"),
     ],
 )
-def test_wrong_parameters_are_refused(parameters: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_wrong_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         TrinaryForestRegressor(**parameters).fit(*DIABETES)
 
 
@@ -356,7 +353,7 @@ def test_ctrl_c_with_several_threads_keeps_the_first_trees(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_forest_may_have_more_trees_than_are_grown_at_a_time(missing: str) -> None:
-    X, y = with_missing(DIABETES[0], 0.1), DIABETES[1]
+    X, y = with_missing(DIABETES[0], 0.1, seed=0), DIABETES[1]
     forest = TrinaryForestRegressor(n_estimators=40, missing=missing, max_depth=2, random_state=0, n_jobs=1)
     assert forest.fit(X, y).n_trees_ == 40
     assert forest._model.is_detached == (missing not in ("trinary", "trinary_mia"))

@@ -19,15 +19,15 @@ from tritree import (
     TrinaryTreeRegressor,
 )
 
-WITHOUT_SHARES = ("trinary", "trinary_mia", "mia", "majority")
+WITHOUT_FRACTIONS = ("trinary", "trinary_mia", "mia", "majority")
 
 
 def nodes_of(tree: Any) -> list[tuple[Any, ...]]:
-    """Return what is known of the nodes grown at first, each after the one it hangs on, left before right."""
+    """Return the facts of the nodes that `fit` has grown, parents before children, left before right."""
     found: list[tuple[Any, ...]] = []
-    ahead = [0]
-    while ahead:
-        node = ahead.pop()
+    stack = [0]
+    while stack:
+        node = stack.pop()
         found.append(
             (
                 tree.column[node],
@@ -41,42 +41,46 @@ def nodes_of(tree: Any) -> list[tuple[Any, ...]]:
                 *np.atleast_1d(tree.value[node]),
             )
         )
-        ahead += [child for child in (tree.right[node], tree.left[node]) if child >= 0]
+        stack += [child for child in (tree.right[node], tree.left[node]) if child >= 0]
     return found
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, np.ndarray | None]:
-    """Draw a table with holes, rows to ask about, a response and weights."""
+    """Draw a table with missing values, rows to predict, a target and weights."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, distinct = draw(st.integers(2, 700)), draw(st.sampled_from([2, 5, 40, 10**9]))
-    holes = draw(st.sampled_from([0.0, 0.1, 0.6]))
+    missing_fraction = draw(st.sampled_from([0.0, 0.1, 0.6]))
 
-    def table(share: float) -> pd.DataFrame:
+    def table(rate: float) -> pd.DataFrame:
         numbers = np.floor(rng.normal(size=(n, 3)) * distinct) / distinct
-        frame = pd.DataFrame(np.where(rng.random((n, 3)) < share, np.nan, numbers), columns=list("abc"))
-        kinds = pd.Categorical.from_codes(rng.integers(-(share > 0), 5, n), list("uvwxy"))
+        frame = pd.DataFrame(np.where(rng.random((n, 3)) < rate, np.nan, numbers), columns=list("abc"))
+        kinds = pd.Categorical.from_codes(rng.integers(-(rate > 0), 5, n), list("uvwxy"))
         return frame.assign(d=kinds)
 
-    X = table(holes)
+    X = table(missing_fraction)
     y = X["a"].fillna(1).to_numpy() + rng.normal(size=n).round(draw(st.sampled_from([0, 1, 9])))
     weights = {
         "none": None,
         "few": rng.integers(1, 4, n) / 4.0,
-        "some of them nothing": rng.integers(0, 3, n) / 4.0 + (rng.random(n) < 0.5),
-        "very unlike": 10.0 ** rng.integers(-12, 1, n),
+        "some zero": rng.integers(0, 3, n) / 4.0 + (rng.random(n) < 0.5),
+        "of all magnitudes": 10.0 ** rng.integers(-12, 1, n),
     }
     return X, table(0.5), y, weights[draw(st.sampled_from(list(weights)))]
 
 
-@pytest.mark.parametrize("missing", WITHOUT_SHARES)
+@pytest.mark.parametrize("missing", WITHOUT_FRACTIONS)
 @settings(max_examples=25)
-@given(drawn=tables(), least=st.integers(1, 4), deepest=st.sampled_from([3, 9, None]))
+@given(drawn=tables(), min_samples_leaf=st.integers(1, 4), max_depth=st.sampled_from([3, 9, None]))
 def test_numbers_are_those_of_a_single_tree(
-    missing: str, drawn: Any, least: int, deepest: int | None
+    missing: str, drawn: Any, min_samples_leaf: int, max_depth: int | None
 ) -> None:
     X, Z, y, weight = drawn
-    common: dict[str, Any] = {"missing": missing, "min_samples_leaf": least, "max_depth": deepest}
+    common: dict[str, Any] = {
+        "missing": missing,
+        "min_samples_leaf": min_samples_leaf,
+        "max_depth": max_depth,
+    }
     forest = TrinaryForestRegressor(n_estimators=1, bootstrap=False, max_features=1.0, max_bins=255, **common)
     tree = TrinaryTreeRegressor(max_bins=255, **common).fit(X, y, weight)
     core = forest.fit(X, y, weight)._model.core
@@ -84,17 +88,17 @@ def test_numbers_are_those_of_a_single_tree(
     np.testing.assert_array_equal(forest.predict(Z), tree.predict(Z))
 
 
-def test_light_rows_are_parted_as_in_a_single_tree() -> None:
+def test_rows_of_tiny_weight_are_split_as_in_a_single_tree() -> None:
     X = np.array([[0, np.nan, 0], [0, 0, 0], [0, 1, 1], [9, 0, 0]])
     common: dict[str, Any] = {"min_samples_leaf": 1, "max_depth": None, "max_bins": 255}
-    for light in 1e-10 * (1 + np.arange(200) / 300):
-        y, weight = np.array([0.0, 0, 2, 100]), np.array([1.0, 0.1, light, 1])
+    for tiny in 1e-10 * (1 + np.arange(200) / 300):
+        y, weight = np.array([0.0, 0, 2, 100]), np.array([1.0, 0.1, tiny, 1])
         forest = TrinaryForestRegressor(n_estimators=1, bootstrap=False, max_features=1.0, **common)
         core = forest.fit(X, y, weight)._model.core
         assert nodes_of(core.tree(0)) == nodes_of(TrinaryTreeRegressor(**common).fit(X, y, weight).tree_)
 
 
-@pytest.mark.parametrize("missing", WITHOUT_SHARES)
+@pytest.mark.parametrize("missing", WITHOUT_FRACTIONS)
 @settings(max_examples=15)
 @given(drawn=tables(), criterion=st.sampled_from(["entropy", "gini"]))
 def test_classes_are_those_of_a_single_tree(missing: str, drawn: Any, criterion: str) -> None:
@@ -110,16 +114,16 @@ def test_classes_are_those_of_a_single_tree(missing: str, drawn: Any, criterion:
     np.testing.assert_array_equal(forest.predict_proba(Z), tree.predict_proba(Z))
 
 
-def test_every_node_splits_by_the_best_of_its_own_draw() -> None:
+def test_every_node_uses_the_best_split_of_its_own_sample_of_columns() -> None:
     X, y = DIABETES
     forest = TrinaryForestRegressor(
         n_estimators=1, bootstrap=False, max_features=0.3, min_samples_leaf=5, max_bins=None, random_state=0
     ).fit(X, y)
     tree = forest._model.core.tree(0)
     seed = int(np.random.RandomState(0).randint(1, 2**31 - 1, size=1)[0])
-    ahead = [(0, seed, np.arange(len(y)))]
-    while ahead:
-        node, path, rows = ahead.pop()
+    stack = [(0, seed, np.arange(len(y)))]
+    while stack:
+        node, path, rows = stack.pop()
         assert tree.rows[node] == len(rows)
         if (column := tree.column[node]) < 0:
             continue
@@ -129,8 +133,8 @@ def test_every_node_splits_by_the_best_of_its_own_draw() -> None:
             .fit(X[rows][:, some], y[rows])
             .tree_
         )
-        if best.column[0] >= 0:  # or else more were drawn
+        if best.column[0] >= 0:  # else more columns were drawn
             assert (column, tree.threshold[node]) == (some[best.column[0]], best.threshold[0])
         goes_left = X[rows, column] < tree.threshold[node]
-        ahead.append((tree.left[node], splitmix64(path, 1), rows[goes_left]))
-        ahead.append((tree.right[node], splitmix64(path, 2), rows[~goes_left]))
+        stack.append((tree.left[node], splitmix64(path, 1), rows[goes_left]))
+        stack.append((tree.right[node], splitmix64(path, 2), rows[~goes_left]))

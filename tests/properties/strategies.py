@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 #: A category that no training table holds.
-UNSEEN = 30
+UNKNOWN = 30
 
 #: Values with many ties, and neighbours whose midpoint rounds down to the lower one.
 GRID = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0)
@@ -90,7 +90,7 @@ def class_targets(n: int, n_classes: int) -> st.SearchStrategy[list[int]]:
 def cells_to_predict(kind: str, column: Column, max_categories: int) -> st.SearchStrategy[Any]:
     """Return values that a row to predict may have in this column."""
     if kind == "category":
-        return st.none() | st.integers(0, max_categories - 1) | st.just(UNSEEN)
+        return st.none() | st.integers(0, max_categories - 1) | st.just(UNKNOWN)
     seen = [v for v in column if v is not None]
     return st.none() | st.sampled_from([*GRID, *NEIGHBOURS, *seen])
 
@@ -153,7 +153,7 @@ def simulated_problem(task: str, seed: int) -> Problem:
 
     X_test = [row(i, rng.random(4) < 0.3) for i in range(n // 2)]
     for cells in X_test[::5]:
-        cells[1] = UNSEEN
+        cells[1] = UNKNOWN
     if task == "classification":
         y = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes))
     else:
@@ -192,7 +192,7 @@ def many_categories(seed: int) -> Problem:
         y=y,
         weight=None if rng.random() < 0.5 else rng.exponential(size=n).tolist(),
         categorical=[0],
-        X_test=[[c, v] for c in (*range(n_categories), UNSEEN, None) for v in (-1.0, 1.0, None)],
+        X_test=[[c, v] for c in (*range(n_categories), UNKNOWN, None) for v in (-1.0, 1.0, None)],
         max_depth=1,
         min_samples_leaf=int(rng.choice([1, 5])),
     )

@@ -55,9 +55,9 @@ def models() -> Iterator[tuple[Any, Any]]:
     X, y = simulated(300, 3, missing=0.1)
     yield half_grown(X, y, np.arange(300) % 4 / 4), more_missing(X[:30], seed=2)
     X, y = simulated(80, 3, missing=0.1)
-    asked = half_grown(X, y, max_depth=2).grow_all()
-    assert asked.feature_importances_.any()
-    yield asked, more_missing(X[:30], seed=2)
+    fully_grown = half_grown(X, y, max_depth=2).grow_all()
+    assert fully_grown.feature_importances_.any()
+    yield fully_grown, more_missing(X[:30], seed=2)
     for family, missing in FAMILIES_OF_TREES:
         X, y = mixed(80)
         few = {"n_estimators": 3} if family is tritree.TrinaryForestRegressor else {"max_iter": 3}
