@@ -35,11 +35,6 @@ MAX_CATEGORIES = 65_534
 
 #: Codes of cells without a known category.
 MISSING, UNKNOWN = -1, -2
-_TYPE_NAMES = {
-    ColumnType.NUMERIC: "numbers",
-    ColumnType.BOOLEAN: "true and false",
-    ColumnType.TEXT: "text",
-}
 # a text column with more categories than this, and nearly as many as rows, gets a warning
 _MANY_CATEGORIES = 50
 # from here on not every integer is a float64
@@ -111,12 +106,9 @@ class ColumnEncoder:
 
     def _check_type(self, column: TypedColumn) -> None:
         if (column.type is ColumnType.TEXT) != (self.type is ColumnType.TEXT):
-            now, then = _TYPE_NAMES[column.type], _TYPE_NAMES[self.type]
-            raise ColumnError(
-                self.name,
-                f"holds {now} now and held {then} in training",
-                f"turn it back into {then}, or fit again",
-            )
+            now, then = column.type.value, self.type.value
+            problem = f"holds {now} now and held {then} in training"
+            raise ColumnError(self.name, problem, f"turn it back into {then}, or fit again")
 
 
 @dataclass(frozen=True)
@@ -189,7 +181,7 @@ class TableEncoder:
             )
         if self.feature_names is not None:
             warn_caller(
-                f"X does not have valid feature names, but {estimator_name} was fitted with feature names",
+                f"X does not have valid feature names, but {estimator_name} was fitted with feature names"
             )
         elif table.feature_names is not None:
             warn_caller(f"X has feature names, but {estimator_name} was fitted without feature names")
@@ -198,9 +190,9 @@ class TableEncoder:
 
 def _match_names(known: Sequence[Any], names: Sequence[Any]) -> list[int | None]:
     """Return the position among names of each known name; warn of those that have no counterpart."""
-    position = {name: i for i, name in enumerate(names)}
+    position, known_set = {name: i for i, name in enumerate(names)}, set(known)
     absent = [name for name in known if name not in position]
-    ignored = [name for name in names if name not in set(known)]
+    ignored = [name for name in names if name not in known_set]
     if len(absent) == len(known):
         raise ValueError(
             f"the table has none of the columns of training ({list_names(known)}); it has {list_names(names)}"

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from tritree.columns import TOO_LARGE, UNSUPPORTED, UNSUPPORTED_TYPES, is_missing, is_too_large
 from tritree.errors import ParameterError, SampleWeightError, TargetError, shortened
-from tritree.table import read_vector
+from tritree.table import read_vector, unmask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +47,7 @@ def read_regression_target(y: Any, n_rows: int, estimator_name: str) -> NDArray[
     requirement = "must hold numbers to be learned by a regression"
     if values.dtype.kind in "OUST":
         listed = values.tolist()
-        _check_rows(values, map(is_missing, listed), *_MISSING)
+        _check_rows(values, _find_missing(values), *_MISSING)
         _check_rows(  # also text that NumPy would read as a number
             values,
             [isinstance(value, (str, bytes)) for value in listed],
@@ -70,8 +70,7 @@ def read_classification_target(
     """Return the sorted classes, and the position among them of each row's class; or raise a TargetError."""
     values = _read(y, n_rows, estimator_name)
     if values.dtype.kind in "Of":
-        missing = np.isnan(values) if values.dtype.kind == "f" else map(is_missing, values.tolist())
-        _check_rows(values, missing, *_MISSING)
+        _check_rows(values, _find_missing(values), *_MISSING)
         _check_label_size(values, estimator_name.replace("Classifier", "Regressor"))
     values = _to_labels(values)
     try:
@@ -95,6 +94,10 @@ def _check_rows(
         row = int(np.argmax(wrong))
         value = values[row]
         raise error(problem.format(row=row, value=_shown(value)), remedy, row=row, value=value)
+
+
+def _find_missing(values: NDArray[Any]) -> Iterable[bool]:
+    return np.isnan(values) if values.dtype.kind == "f" else map(is_missing, values.tolist())
 
 
 def _shown(value: Any) -> str:
@@ -150,10 +153,9 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] 
     if sample_weight is None:
         return None
     values = _to_array(read_vector(sample_weight))
-    if isinstance(values, np.ndarray) and values.dtype == object:
-        missing = map(is_missing, values.ravel().tolist())
-        remedy = "give every row a weight, or 0"
-        _check_rows(values.ravel(), missing, "is missing in row {row}", remedy, SampleWeightError)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "Of":
+        problem, remedy = "is missing in row {row} (NaN or None)", "give every row a weight, or 0"
+        _check_rows(values.ravel(), _find_missing(values.ravel()), problem, remedy, SampleWeightError)
     try:
         if np.asarray(values).dtype.kind in "US":
             raise TypeError("it holds text")
@@ -222,12 +224,7 @@ def _read(y: Any, n_rows: int, estimator_name: str) -> NDArray[Any]:
 
 def _to_array(values: Any) -> Any:
     """Return masked values as missing ones, and a list of several types as objects: NumPy would make all of it text."""
-    if isinstance(values, np.ma.MaskedArray):
-        if not np.ma.is_masked(values):
-            return values.data
-        objects = values.data.astype(object)
-        objects[np.ma.getmaskarray(values)] = None
-        return objects
+    values = unmask(values)
     if isinstance(values, (list, tuple)) and len(set(map(type, values))) > 1:
         array = np.asarray(values)
         return np.asarray(values, dtype=object) if array.ndim == 1 and array.dtype.kind in "US" else array

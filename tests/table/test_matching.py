@@ -65,7 +65,7 @@ def test_duplicate_column_names_are_refused() -> None:
 def test_text_where_training_had_booleans_is_refused() -> None:
     booleans = pd.DataFrame({"a": [True, False] * 15})
     model = TrinaryTreeRegressor().fit(booleans, np.arange(30.0))
-    with pytest.raises(ColumnError, match=r"column 'a' holds text now and held true and false in training"):
+    with pytest.raises(ColumnError, match=r"column 'a' holds text now and held booleans in training"):
         model.predict(pd.DataFrame({"a": ["yes"]}))
 
 

@@ -58,34 +58,18 @@ _DATA_NAMES = {
     "labels": "labels",
     "sample_weight": "weight",
 }
+#: Names of ladders (base) and their splits (rung); those that are not listed lose their prefix.
 _LADDER_NAMES = {
-    "in_bag": "in_bag",
     "place_base": "position_ladder",
     "place_rung": "position_rank",
     "base_unusable": "used_columns",
-    "base_center": "center",
-    "base_sum_scale": "sum_scale",
-    "base_square_scale": "square_scale",
-    "base_weight_scale": "weight_scale",
     "base_partial": "first_split_only",
-    "rung_column": "column",
-    "rung_gain": "gain",
-    "rung_threshold": "threshold",
     "rung_share": "left_fraction",
     "rung_missing_alone": "missing_vs_observed",
-    "rung_missing_to": "missing_to",
     "rung_larger": "larger_side",
     "rung_low": "threshold_bin",
-    "rung_sets": "sets",
 }
-_BIN_NAMES = {
-    "n_codes": "n_bins",
-    "categorical": "categorical",
-    "edges": "edges",
-    "narrow": "bins8",
-    "wide": "bins16",
-    "weight": "weight",
-}
+_BIN_NAMES = {"n_codes": "n_bins", "narrow": "bins8", "wide": "bins16"}
 _NO_CHILD, _UNGROWN, _THIRD = np.int32(-1), np.int32(-2), 2
 
 
@@ -195,7 +179,9 @@ def _join_ladders(growths: Sequence[Arrays]) -> Arrays:
     for growth, n in zip(growths, n_ladders, strict=True):  # arrays that single trees do not have
         growth.setdefault("in_bag", np.empty(0, np.uint32))
         growth.setdefault("base_partial", np.zeros(n, np.int8))
-    return _renamed(_joined(growths, tuple(_LADDER_NAMES)), _LADDER_NAMES) | {
+    own = [name for name in growths[0] if name not in _DATA_NAMES and not name.endswith("_begin")]
+    names = {name: name.removeprefix("base_").removeprefix("rung_") for name in own} | _LADDER_NAMES
+    return _renamed(_joined(growths, own), names) | {
         "used_columns_begin": _join_begins(growths, "base_unusable_begin", "base_unusable"),
         "splits_begin": _join_begins(growths, "base_ladder_begin", "rung_column"),
         "n_ladders": np.array(n_ladders, np.int64),
@@ -250,7 +236,9 @@ def _upgrade_boosting(
         new["set_begin"] = np.where(has_sets, set_begin, -1)
         new["set_words"] = np.where(has_sets, n_words[column], 0).astype(np.int32)
     parameters = dict(**plan, **_BOOSTING_DEFAULTS)  # a TypeError if the file has one of the defaults
-    bins = {new_name: rows[name] for name, new_name in _BIN_NAMES.items()}
+    if not rows.keys() >= {"narrow", "wide", "weight"}:
+        raise ModelFileError("its background rows are incomplete")
+    bins = _renamed(rows, _BIN_NAMES)
     return {"growth_parameters": parameters, "n_rows": None}, {"trees": new, "bins": bins}
 
 
