@@ -101,21 +101,20 @@ def is_too_large(value: Any) -> bool:
 
 def read_column(raw: RawColumn, name: Any) -> TypedColumn:
     """Return the column with its type, or raise a ColumnError with a remedy."""
-    if raw.labels is not None:
-        codes, labels = _drop_unused_labels(raw.values, raw.labels)
-        if not len(labels):
-            return TypedColumn(name, ColumnType.EMPTY, codes, raw.is_categorical, raw.order)
-        type_, values = _read_values(labels, name, lambda position: int(np.argmax(codes == position)))
-        if type_ is not ColumnType.TEXT:
-            # the code -1 of missing cells takes the last entry
-            values = np.append(values, np.nan)[codes]
-    else:
+    labels = raw.labels
+    if labels is None:
         type_, values = _read_values(raw.values, name, int)
         if type_ is ColumnType.TEXT:
-            codes, labels = _factorize(values)
-    if type_ is ColumnType.TEXT:
-        return TypedColumn(name, type_, codes, raw.is_categorical, raw.order, tuple(map(str, labels)))
-    return TypedColumn(name, type_, values, raw.is_categorical, raw.order)
+            values, labels = _factorize(values)
+    else:
+        codes, labels = _drop_unused_labels(raw.values, labels)
+        type_, values = ColumnType.EMPTY, codes
+        if len(labels):
+            type_, values = _read_values(labels, name, lambda position: int(np.argmax(codes == position)))
+            # the code -1 of missing cells takes the last entry
+            values = codes if type_ is ColumnType.TEXT else np.append(values, np.nan)[codes]
+    texts = tuple(map(str, labels)) if labels is not None and type_ is ColumnType.TEXT else ()
+    return TypedColumn(name, type_, values, raw.is_categorical, raw.order, texts)
 
 
 def _drop_unused_labels(codes: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:

@@ -56,9 +56,9 @@ class DataError(ValueError):
         Name of the arguments that hold the data, such as ``"X_val"``, if they are not those for training.
     """
 
-    subject: str
     problem: str
     remedy: str = ""
+    subject: str = field(default="", kw_only=True)
     row: int | None = field(default=None, kw_only=True)
     value: Any = field(default=None, kw_only=True)
     argument: str | None = field(default=None, init=False)
@@ -90,7 +90,8 @@ class ColumnError(DataError, TypeError):
         value: Any = None,
         can_drop: bool = False,
     ) -> None:
-        super().__init__("" if column is None else name_column(column), problem, remedy, row=row, value=value)
+        subject = "" if column is None else name_column(column)
+        super().__init__(problem, remedy, subject=subject, row=row, value=value)
         self.column = column
         self.can_drop = can_drop
 
@@ -119,20 +120,18 @@ class UnknownCategoryError(ColumnError):
         self.categories = categories
 
 
+@dataclass(eq=False, repr=False)
 class TargetError(DataError):
     """A target that cannot be learned: missing or infinite values, text in a regression, a single class."""
 
-    def __init__(
-        self, problem: str, remedy: str = "", *, row: int | None = None, value: Any = None, name: str = "y"
-    ) -> None:
-        super().__init__(name, problem, remedy, row=row, value=value)
+    subject: str = field(default="y", kw_only=True)
 
 
+@dataclass(eq=False, repr=False)
 class SampleWeightError(DataError):
     """Sample weights that are negative, not finite, or not one per row."""
 
-    def __init__(self, problem: str, remedy: str = "", *, row: int | None = None, value: Any = None) -> None:
-        super().__init__("sample_weight", problem, remedy, row=row, value=value)
+    subject: str = field(default="sample_weight", kw_only=True)
 
 
 @dataclass(eq=False, repr=False)

@@ -249,7 +249,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                     f"holds the class {unknown[0]!r}, which y does not",
                     "drop such rows",
                     value=unknown[0],
-                    name="y_val",
+                    subject="y_val",
                 )
             target = np.searchsorted(classes, found)[target.astype(np.intp)].astype(np.float64)
         with errors_about("X_val and y_val"):
