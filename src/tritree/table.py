@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RawColumn", "Table", "read_matrix", "read_table", "read_vector", "unmask"]
+__all__ = ["RawColumn", "Table", "read_matrix", "read_table", "read_vector"]
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 #: Maximum number of cells of a pandas frame that is converted to an array as a whole.
@@ -129,17 +129,6 @@ def read_vector(y: Any) -> Any:
     return np.asarray(series.to_numpy())
 
 
-def unmask(values: Any) -> Any:
-    """Return a masked array with missing values where it is masked; everything else is returned unchanged."""
-    if not isinstance(values, np.ma.MaskedArray):
-        return values
-    mask, values = np.ma.getmaskarray(values), np.ma.getdata(values)
-    if mask.any():
-        values = values.astype(np.float64 if values.dtype.kind in "fiub" else object)
-        values[mask] = np.nan
-    return values
-
-
 def _read_frame(frame: nw.DataFrame[Any]) -> Table:
     series: list[Any] = list(frame.iter_columns())
     if not series or len(frame) == 0:
@@ -208,7 +197,9 @@ def _factorize_pyarrow(native: Any, is_categorical: bool) -> RawColumn:
 
 
 def _read_array(X: Any) -> Table:
-    X = unmask(X)
+    if isinstance(X, np.ma.MaskedArray):  # masked values are missing
+        missing: Any = np.nan if X.dtype.kind in "fiub" else None
+        X = np.where(np.ma.getmaskarray(X), missing, np.ma.getdata(X))
     if isinstance(X, (list, tuple)) and np.asarray(X, dtype=object).ndim == 2:
         # NumPy would turn numbers into text if there is text in another column
         array = np.asarray(X)

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from tritree.columns import TOO_LARGE, UNSUPPORTED, UNSUPPORTED_TYPES, is_missing, is_too_large
 from tritree.errors import ParameterError, SampleWeightError, TargetError, shortened
-from tritree.table import read_vector, unmask
+from tritree.table import read_vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -153,8 +153,8 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] 
     if sample_weight is None:
         return None
     values = _to_array(read_vector(sample_weight))
-    if isinstance(values, np.ndarray) and values.dtype.kind in "Of":
-        problem, remedy = "is missing in row {row} (NaN or None)", "give every row a weight, or 0"
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        problem, remedy = "is missing in row {row}", "give every row a weight, or 0"
         _check_rows(values.ravel(), _find_missing(values.ravel()), problem, remedy, SampleWeightError)
     try:
         if np.asarray(values).dtype.kind in "US":
@@ -224,7 +224,9 @@ def _read(y: Any, n_rows: int, estimator_name: str) -> NDArray[Any]:
 
 def _to_array(values: Any) -> Any:
     """Return masked values as missing ones, and a list of several types as objects: NumPy would make all of it text."""
-    values = unmask(values)
+    if isinstance(values, np.ma.MaskedArray):
+        data = np.ma.getdata(values)
+        return np.where(np.ma.getmaskarray(values), np.array(None), data) if np.ma.is_masked(values) else data
     if isinstance(values, (list, tuple)) and len(set(map(type, values))) > 1:
         array = np.asarray(values)
         return np.asarray(values, dtype=object) if array.ndim == 1 and array.dtype.kind in "US" else array
