@@ -18,13 +18,18 @@ from tritree.serialization import _checksum
 __all__ = [
     "COLOURS",
     "SIZES",
+    "craft",
+    "describe",
     "description_and_arrays",
+    "drop",
     "half_grown",
     "mixed",
     "more_missing",
+    "put",
     "same_model",
     "same_tree",
     "seal",
+    "trees_frame",
     "write_file",
 ]
 
@@ -101,3 +106,54 @@ def write_file(path: Path, description: Any, arrays: Arrays) -> Path:
     """Return the path of a file with a valid checksum, whatever is in it."""
     path.write_bytes(seal(json.dumps(description), arrays))
     return path
+
+
+# ---- small tables, and files that are inconsistent
+
+
+def trees_frame(n_rows: int) -> tuple[pd.DataFrame, NDArray[Any]]:
+    """Return a table with numeric and categorical columns, a tenth of whose values are missing."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "size": random.normal(size=n_rows),
+            "kind": pd.Categorical(random.choice(["oak", "elm", "ash"], size=n_rows)),
+            "age": random.integers(0, 50, size=n_rows),
+        }
+    )
+    y = frame["size"].to_numpy() + (frame["kind"] == "oak").to_numpy() * 2 + frame["age"].to_numpy() / 20
+    return frame.mask(random.random(frame.shape) < 0.1), y
+
+
+def craft(path: Path, change: Any) -> Path:
+    """Return the path of a model file after a change of its description and arrays, with a valid checksum."""
+    description, arrays = description_and_arrays(path.read_bytes())
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    change(description, arrays)
+    return write_file(path, description, arrays)
+
+
+def put(name: str, position: Any, value: Any) -> Any:
+    """Return a change of an array; the position may be a function of the arrays."""
+
+    def change(_: Any, arrays: Arrays) -> None:
+        arrays[name][position(arrays) if callable(position) else position] = value
+
+    return change
+
+
+def describe(name: str, value: Any) -> Any:
+    """Return a change of an entry of the description."""
+
+    def change(description: Any, _: Any) -> None:
+        *path, last = [int(key) if key.isdigit() else key for key in name.split(".")]
+        for key in path:
+            description = description[key]
+        description[last] = value
+
+    return change
+
+
+def drop(name: str) -> Any:
+    """Return the removal of an array."""
+    return lambda description, arrays: arrays.pop(name)

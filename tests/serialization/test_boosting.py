@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from safetensors.numpy import load as deserialise
+from serialization.samples import craft, describe, drop, put, trees_frame
 
 import tritree
 from tritree import ModelFileError, TrinaryBoostingClassifier, TrinaryBoostingRegressor
-from tritree.serialization import read_file, write_file
 
-
-def make_frame(n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
-    random = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "size": random.normal(size=n),
-            "kind": pd.Categorical(random.choice(["oak", "elm", "ash"], size=n)),
-            "age": random.integers(0, 50, size=n),
-        }
-    )
-    y = frame["size"].to_numpy() + (frame["kind"] == "oak").to_numpy() * 2 + frame["age"].to_numpy() / 20
-    return frame.mask(random.random(frame.shape) < 0.1), y
-
-
-FRAME, Y = make_frame()
+FRAME, Y = trees_frame(300)
 INCOMPLETE = FRAME.mask(np.random.default_rng(1).random(FRAME.shape) < 0.4)
 MODELS: dict[str, Any] = {
     "numbers": lambda: TrinaryBoostingRegressor(max_iter=8, random_state=0).fit(FRAME, Y),
@@ -55,7 +39,7 @@ def predictions(model: Any, table: pd.DataFrame) -> np.ndarray:
 @pytest.mark.parametrize("name", MODELS)
 def test_loaded_model_predicts_and_grows_alike(name: str, tmp_path: Path) -> None:
     model = MODELS[name]()
-    predictions(model, INCOMPLETE[:40])  # half grown
+    predictions(model, INCOMPLETE[:40])  # grows some of the branches
     model.save(tmp_path / "model.tritree")
     again = tritree.load(tmp_path / "model.tritree")
     assert type(again) is type(model)
@@ -86,42 +70,21 @@ def test_random_state_that_is_not_an_integer_is_not_saved(tmp_path: Path) -> Non
     assert tritree.load(tmp_path / "model.tritree").random_state is None
 
 
-def craft(change: Any, tmp_path: Path, name: str = "numbers") -> Path:
-    """Return a file with a change and a valid checksum."""
+def crafted(change: Any, tmp_path: Path, name: str = "numbers") -> Path:
+    """Return the path of the file of a model after a change."""
     path = tmp_path / "crafted.tritree"
     model = MODELS[name]()
     model.predict(INCOMPLETE)
     model.save(path)
-    stored, arrays = read_file(path)
-    description = copy.deepcopy(stored.entries)
-    arrays = {name: array.copy() for name, array in arrays.items()}
-    change(description, arrays)
-    write_file(path, json.dumps(description), arrays)
-    return path
+    return craft(path, change)
 
 
-NUMERIC, CATEGORICAL = "numeric", "categorical"
+def numeric_splits(arrays: Any) -> Any:
+    return (arrays["trees.column"] >= 0) & (arrays["trees.set_begin"] < 0)
 
 
-def put(name: str, position: Any, value: Any) -> Any:
-    def change(_: Any, arrays: dict[str, Any]) -> None:
-        is_categorical = arrays["trees.set_begin"] >= 0
-        is_numeric = (arrays["trees.column"] >= 0) & ~is_categorical
-        at = is_numeric if position is NUMERIC else is_categorical if position is CATEGORICAL else position
-        arrays[name][at] = value
-
-    return change
-
-
-def describe(name: str, value: Any) -> Any:
-    def change(description: dict[str, Any], _: Any) -> None:
-        part, _, entry = name.partition(".")
-        if entry:
-            description[part][entry] = value
-        else:
-            description[part] = value
-
-    return change
+def categorical_splits(arrays: Any) -> Any:
+    return arrays["trees.set_begin"] >= 0
 
 
 @pytest.mark.parametrize(
@@ -130,12 +93,12 @@ def describe(name: str, value: Any) -> Any:
         put("trees.left", 0, 10**6),
         put("trees.left", 0, 0),
         put("trees.third", 0, 2),
-        put("trees.first_right_bin", NUMERIC, 60_000),
-        put("trees.threshold", NUMERIC, 123.0),
+        put("trees.first_right_bin", numeric_splits, 60_000),
+        put("trees.threshold", numeric_splits, 123.0),
         put("trees.depth", 1, 2),
         put("trees.rows", 0, -1),
-        put("trees.set_words", CATEGORICAL, 2),
-        put("trees.set_words", CATEGORICAL, 2**31 - 1),
+        put("trees.set_words", categorical_splits, 2),
+        put("trees.set_words", categorical_splits, 2**31 - 1),
         put("trees.n_words", 0, 2**62),
         lambda description, arrays: arrays.update({"data.x": np.ones(3)}),
         lambda description, arrays: arrays.update({"ladders.column": np.full(3, 9)}),
@@ -150,9 +113,9 @@ def describe(name: str, value: Any) -> Any:
         put("trees.n_fitted", 0, 10**6),
         put("trees.n_fitted", 0, 1),
         put("trees.larger_side", 0, 5),
-        put("trees.set_begin", CATEGORICAL, 10**9),
-        put("trees.set_begin", CATEGORICAL, 2**63 - 1),
-        put("trees.set_begin", CATEGORICAL, 2**63 - 4),
+        put("trees.set_begin", categorical_splits, 10**9),
+        put("trees.set_begin", categorical_splits, 2**63 - 1),
+        put("trees.set_begin", categorical_splits, 2**63 - 4),
         put("bins.n_bins", 0, 70_000),
         put("bins.categorical", 0, 1),
         put("bins.edges", 0, np.inf),
@@ -176,14 +139,7 @@ def describe(name: str, value: Any) -> Any:
 )
 def test_crafted_file_is_refused(change: Any, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError):
-        tritree.load(craft(change, tmp_path))
-
-
-def drop(name: str) -> Any:
-    def change(_: Any, arrays: dict[str, Any]) -> None:
-        del arrays[name]
-
-    return change
+        tritree.load(crafted(change, tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +165,7 @@ def drop(name: str) -> Any:
 )
 def test_crafted_file_of_a_fractional_model_is_refused(change: Any, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError):
-        tritree.load(craft(change, tmp_path, "fractional"))
+        tritree.load(crafted(change, tmp_path, "fractional"))
 
 
 @pytest.mark.parametrize("to", [0, 1, 2])
@@ -219,12 +175,12 @@ def test_fractional_split_that_sends_missing_to_one_branch_is_refused(to: int, t
         put("trees.third", 0, arrays["trees.left" if to == 0 else "trees.right"][0])(description, arrays)
 
     with pytest.raises(ModelFileError):
-        tritree.load(craft(change, tmp_path, "fractional"))
+        tritree.load(crafted(change, tmp_path, "fractional"))
 
 
 @pytest.mark.parametrize("name", ["numbers", "fractional"])
 def test_file_reassembled_from_its_parts_is_loaded(name: str, tmp_path: Path) -> None:
-    model = tritree.load(craft(lambda description, arrays: None, tmp_path, name))
+    model = tritree.load(crafted(lambda description, arrays: None, tmp_path, name))
     np.testing.assert_array_equal(model.predict(INCOMPLETE), MODELS[name]().predict(INCOMPLETE))
 
 
@@ -237,4 +193,4 @@ def test_file_reassembled_from_its_parts_is_loaded(name: str, tmp_path: Path) ->
 )
 def test_crafted_file_of_a_model_of_three_classes_is_refused(change: Any, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError):
-        tritree.load(craft(change, tmp_path, "three"))
+        tritree.load(crafted(change, tmp_path, "three"))

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+from serialization.samples import craft, put, trees_frame
 
 import tritree
 from tritree import ModelFileError, TrinaryForestClassifier, TrinaryForestRegressor, UngrownBranchWarning
-from tritree.serialization import read_file, write_file
 
-
-def make_frame(n: int = 200) -> tuple[pd.DataFrame, np.ndarray]:
-    random = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "size": random.normal(size=n),
-            "kind": pd.Categorical(random.choice(["oak", "elm", "ash"], size=n)),
-            "age": random.integers(0, 50, size=n),
-        }
-    )
-    y = frame["size"].to_numpy() + (frame["kind"] == "oak").to_numpy() * 2 + frame["age"].to_numpy() / 20
-    return frame.mask(random.random(frame.shape) < 0.1), y
-
-
-FRAME, Y = make_frame()
+FRAME, Y = trees_frame(200)
 INCOMPLETE = FRAME.mask(np.random.default_rng(1).random(FRAME.shape) < 0.4)
 QUICK: dict[str, Any] = {"n_estimators": 4, "random_state": 0, "max_features": 0.5}
 STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate")
@@ -42,7 +25,7 @@ def make(missing: str = "trinary", weight: Any = None) -> TrinaryForestRegressor
 @pytest.mark.parametrize("missing", STRATEGIES)
 def test_loaded_forest_predicts_and_grows_alike(missing: str, tmp_path: Path) -> None:
     forest = make(missing, np.linspace(0.5, 2, len(Y)))
-    forest.predict(INCOMPLETE[:40])  # half grown
+    forest.predict(INCOMPLETE[:40])  # grows some of the branches
     forest.save(tmp_path / "forest.tritree")
     again = tritree.load(tmp_path / "forest.tritree")
     assert again.get_params() == forest.get_params()
@@ -73,30 +56,18 @@ def test_file_without_training_rows_predicts_what_was_grown(tmp_path: Path) -> N
         again.save(tmp_path / "again.tritree", training_rows=True)
 
 
-def craft(change: Any, tmp_path: Path) -> Path:
-    """Return a file with a change and a valid checksum."""
+def crafted(change: Any, tmp_path: Path) -> Path:
+    """Return the path of the file of a forest after a change."""
     path = tmp_path / "crafted.tritree"
     forest = make().grow_for(INCOMPLETE)
     assert forest.feature_importances_.sum() > 0  # so that they are saved, too
     forest.save(path)
-    stored, arrays = read_file(path)
-    description = copy.deepcopy(stored.entries)
-    arrays = {name: array.copy() for name, array in arrays.items()}
-    change(description, arrays)
-    write_file(path, json.dumps(description), arrays)
-    return path
+    return craft(path, change)
 
 
 def first_of(tree: int) -> Any:
     """Return a function that finds the first node of a tree in the arrays of a file."""
     return lambda arrays: arrays["trees.n_nodes"][:tree].sum()
-
-
-def put(name: str, position: Any, value: Any) -> Any:
-    def change(_: Any, arrays: dict[str, Any]) -> None:
-        arrays[name][position(arrays) if callable(position) else position] = value
-
-    return change
 
 
 @pytest.mark.parametrize(
@@ -141,9 +112,9 @@ def put(name: str, position: Any, value: Any) -> Any:
 )
 def test_crafted_file_is_refused(change: Any, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError):
-        tritree.load(craft(change, tmp_path))
+        tritree.load(crafted(change, tmp_path))
 
 
 def test_file_reassembled_from_its_parts_is_loaded(tmp_path: Path) -> None:
-    forest = tritree.load(craft(lambda description, arrays: None, tmp_path))
+    forest = tritree.load(crafted(lambda description, arrays: None, tmp_path))
     np.testing.assert_array_equal(forest.predict(INCOMPLETE), make().predict(INCOMPLETE))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from serialization.make_stored import STORED
-from serialization.samples import description_and_arrays, write_file
+from serialization.samples import describe, description_and_arrays, drop, put, write_file
 
 import tritree
 from tritree import ModelFileError
@@ -34,31 +34,6 @@ def refuse(path: Path, description: Any, arrays: Any) -> None:
     write_file(path, description, arrays)
     with pytest.raises(ModelFileError):
         tritree.load(path)
-
-
-def put(name: str, position: Any, value: Any) -> Any:
-    """Return a change of an array."""
-
-    def change(_: Any, arrays: dict[str, Any]) -> None:
-        arrays[name][position] = value
-
-    return change
-
-
-def describe(name: str, value: Any) -> Any:
-    """Return a change of an entry of the description."""
-
-    def change(description: Any, _: Any) -> None:
-        *path, last = [int(key) if key.isdigit() else key for key in name.split(".")]
-        for key in path:
-            description = description[key]
-        description[last] = value
-
-    return change
-
-
-def drop(name: str) -> Any:
-    return lambda description, arrays: arrays.pop(name)
 
 
 def swap_last_entry(name: str) -> Any:
