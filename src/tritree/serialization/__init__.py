@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tritree.estimators.base import TrinaryEstimator
 
-__all__ = ["FORMAT_VERSION", "load", "read_file", "save", "write_file"]
+__all__ = ["FORMAT_VERSION", "load", "save"]
 
 #: Maximum size of the header that safetensors reads.
 _MAX_HEADER = 100_000_000
@@ -42,13 +42,23 @@ _MAX_HEADER = 100_000_000
 
 def save(estimator: TrinaryEstimator, path: Any, *, training_rows: bool | None) -> None:
     """Write a fitted estimator of any family to a file; see the method ``save`` of estimators."""
+    from safetensors.numpy import save as to_bytes
+
     state, arrays = get_state(estimator._model, training_rows)
     description = json.dumps(describe(estimator) | state, allow_nan=False)
     try:  # before an old file is replaced
         restore_estimator(JsonObject(json.loads(description), "the description"))
     except ModelFileError as error:
         raise ValueError(f"this estimator cannot be saved: {error}") from None
-    write_file(path, description, arrays)
+    if len(description) > _MAX_HEADER // 2:  # the quotes in it are escaped, which takes another character
+        raise ValueError(
+            f"the names and categories of this model take {len(description):,} characters, more than a model file can "
+            "hold; join rare categories, or shorten them"
+        )
+    path = check_output_path(path, "the model")
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    metadata = {"tritree": description, "sha256": _checksum(description, arrays)}
+    write_atomically(path, to_bytes(arrays, metadata=metadata))
 
 
 def load(path: Any) -> Any:
@@ -93,7 +103,7 @@ def load(path: Any) -> Any:
     """
     path = Path(os.fspath(path))
     try:
-        description, arrays = read_file(path)
+        description, arrays = _read(path)
         estimator, encoder, classes = restore_estimator(description)
         n_classes = 0 if classes is None else len(classes)
         model = restore_model(description, arrays, encoder, n_classes)
@@ -106,25 +116,7 @@ def load(path: Any) -> Any:
     return estimator
 
 
-# ---- the file
-
-
-def write_file(path: Any, description: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a description and arrays to a file, with their checksum."""
-    from safetensors.numpy import save as to_bytes
-
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    if len(description) > _MAX_HEADER // 2:  # the quotes in it are escaped, which takes another character
-        raise ValueError(
-            f"the names and categories of this model take {len(description):,} characters, more than a model file can "
-            "hold; join rare categories, or shorten them"
-        )
-    path = check_output_path(path, "the model")
-    metadata = {"tritree": description, "sha256": _checksum(description, arrays)}
-    write_atomically(path, to_bytes(arrays, metadata=metadata))
-
-
-def read_file(path: Path) -> tuple[JsonObject, dict[str, NDArray[Any]]]:
+def _read(path: Path) -> tuple[JsonObject, dict[str, NDArray[Any]]]:
     """Return the description and the arrays of a file, or raise a ModelFileError if they are not as written."""
     from safetensors.numpy import load as from_bytes
 
