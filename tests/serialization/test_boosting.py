@@ -188,6 +188,9 @@ def test_file_reassembled_from_its_parts_is_loaded(name: str, tmp_path: Path) ->
     "change",
     [
         describe("parameters.monotonic_cst", {"size": 1}),
+        describe("parameters.class_weight", {"pairs": ["ab"]}),
+        describe("parameters.class_weight", {"pairs": [["a", 1.0, 2.0]]}),
+        describe("parameters.class_weight", {"pairs": [[["a"], 1.0]]}),
         describe("classes", {"type": "int64", "labels": [0]}),
     ],
 )

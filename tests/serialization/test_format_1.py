@@ -172,6 +172,7 @@ CRAFTED: dict[str, list[Any]] = {
         describe("plan.measures_doubt", False),
         describe("plan.measures_doubt", "yes"),
         describe("plan.n_classes", 3),
+        describe("plan.unknown", 3),
         describe("baseline", []),
         describe("baseline", ["x"]),
         describe("baseline", [0.0, 1.0]),

@@ -173,9 +173,11 @@ def _restore_parameter(name: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     try:
-        return dict(value["pairs"])
+        if all(isinstance(pair, list) for pair in value["pairs"]):  # a text of two characters is no pair
+            return dict(value["pairs"])
     except (KeyError, TypeError, ValueError):
-        raise ModelFileError(f"the entries of {name!r} are not pairs of key and value") from None
+        pass
+    raise ModelFileError(f"the entries of {name!r} are not pairs of key and value")
 
 
 def _restore_encoder(description: JsonObject) -> TableEncoder:

@@ -207,6 +207,8 @@ def _upgrade_boosting(
 ) -> tuple[dict[str, Any], dict[str, Arrays]]:
     trees, rows, plan = groups.pop("trees"), groups.pop("rows"), dict(description["plan"])
     plan["estimates_variance"] = plan.pop("measures_doubt")
+    if plan.keys() != _TREE_DEFAULTS.keys() | {"missing", "max_depth", "min_samples_leaf", "seed"}:
+        raise ModelFileError("its growth parameters are incomplete")
     for name, dtype in (("column", np.uint16), ("set", np.int64), ("n_words", np.int32)):
         if trees[name].dtype != dtype:
             raise ModelFileError(f"array 'trees.{name}' has the wrong dtype")
@@ -235,11 +237,10 @@ def _upgrade_boosting(
         n_words = -(-rows["n_codes"].astype(np.int64) // 64)
         new["set_begin"] = np.where(has_sets, set_begin, -1)
         new["set_words"] = np.where(has_sets, n_words[column], 0).astype(np.int32)
-    parameters = dict(**plan, **_BOOSTING_DEFAULTS)  # a TypeError if the file has one of the defaults
     if not rows.keys() >= {"narrow", "wide", "weight"}:
         raise ModelFileError("its background rows are incomplete")
     bins = _renamed(rows, _BIN_NAMES)
-    return {"growth_parameters": parameters, "n_rows": None}, {"trees": new, "bins": bins}
+    return {"growth_parameters": _BOOSTING_DEFAULTS | plan, "n_rows": None}, {"trees": new, "bins": bins}
 
 
 def _thresholds(
