@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tritree.encoder import MISSING as NO_CATEGORY
 from tritree.table import read_table
-from tritree.validation import UNKNOWN_CATEGORY, check_choice
+from tritree.validation import UNKNOWN_CATEGORY_OPTIONS, check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,7 @@ class Rows:
 
 def read_rows(X: Any, encoder: TableEncoder, estimator: str, unknown_category: str) -> Rows:
     """Return the rows of a table, matched with the columns of training."""
-    check_choice("unknown_category", unknown_category, UNKNOWN_CATEGORY)
+    check_choice("unknown_category", unknown_category, UNKNOWN_CATEGORY_OPTIONS)
     table = read_table(X)
     matched = list(encoder.match(table, estimator))
     refuse = unknown_category == "error"
