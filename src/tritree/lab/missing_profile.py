@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from itertools import combinations
 from math import sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from tritree.table import read_table
 from tritree.validation import check_int
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 __all__ = ["ColumnMissing", "MissingPair", "MissingPattern", "MissingProfile", "profile_missing"]
@@ -76,13 +78,28 @@ class MissingProfile:
     _summary: dict[str, Any] = field(compare=False)
 
     def __repr__(self) -> str:
-        return f"<MissingProfile: {_headline(self.to_dict())}>"
+        return f"<MissingProfile: {_headline(self)}>"
 
     def __str__(self) -> str:
-        return _as_text(self.to_dict())
+        parts = [_headline(self)]
+        for title, headings, lines, rest in _sections(self):
+            body = [*_aligned([headings, *lines]), *filter(None, [rest])]
+            parts.append("\n".join([title, *(f"  {line}" for line in body)]))
+        parts.append("\n".join([_TEST_TITLE, *(f"  {line}" for line in _test_lines(self.mcar_test))]))
+        return "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
-        return _as_html(self.to_dict())
+        parts = [f"<p>{escape(_headline(self))}</p>"]
+        for title, headings, lines, rest in _sections(self):
+            head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
+            body = "".join(
+                f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines
+            )
+            table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            parts.append(f"<h4>{escape(title)}</h4>{table}" + (f"<p>{escape(rest)}</p>" if rest else ""))
+        test = "<br>".join(map(escape, _test_lines(self.mcar_test)))
+        parts.append(f"<h4>{escape(_TEST_TITLE)}</h4><p>{test}</p>")
+        return "<div>" + "\n".join(parts) + "</div>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the profile as plain data that ``json.dumps`` accepts.
@@ -93,17 +110,7 @@ class MissingProfile:
         >>> profile_missing([[1.0, None], [2.0, 3.0]]).to_dict()["columns"][1]
         {'name': 'x1', 'missing': 1, 'fraction': 0.5}
         """
-        test = self.mcar_test
-        return {
-            "n_rows": self.n_rows,
-            "n_columns": self.n_columns,
-            "complete_rows": self.complete_rows,
-            "columns": [asdict(column) for column in self.columns],
-            "n_patterns": self.n_patterns,
-            "patterns": [asdict(p) | {"columns": list(p.columns)} for p in self.patterns],
-            "together": [asdict(p) | {"columns": list(p.columns)} for p in self.together],
-            "mcar_test": asdict(test) | {"columns": list(test.columns), "remarks": list(test.remarks)},
-        }
+        return asdict(self, dict_factory=_plain)
 
     def plot(self, ax: Any = None, *, max_patterns: int = 20, max_columns: int = 30) -> Any:
         """Return an ``Axes`` with the figure that ``tritree.plot_missing`` draws of the table; needs matplotlib."""
@@ -159,6 +166,11 @@ def profile_missing(table: Any) -> MissingProfile:
     summary = summarise_missing(table)
     names, n_rows = [column["name"] for column in summary["columns"]], summary["rows"]
     complete_rows, numeric = _complete_rows_and_numeric_columns(table)
+    correlated, correlation = summary["together"]["columns"], summary["together"]["correlation"]
+    pairs = [
+        MissingPair((names[correlated[a]], names[correlated[b]]), correlation[a][b])
+        for a, b in combinations(range(len(correlated)), 2)
+    ]
     return MissingProfile(
         n_rows=n_rows,
         n_columns=len(names),
@@ -172,7 +184,7 @@ def profile_missing(table: Any) -> MissingProfile:
             MissingPattern(tuple(names[j] for j in one["columns"]), one["rows"], one["rows"] / n_rows)
             for one in summary["patterns"]
         ),
-        together=_pairs(summary["together"], names),
+        together=tuple(sorted(pairs, key=lambda pair: -pair.correlation)),
         mcar_test=little_mcar_test([names[j] for j in numeric], list(numeric.values())),
         _summary=summary,
     )
@@ -186,63 +198,24 @@ def _complete_rows_and_numeric_columns(table: Any) -> tuple[int, dict[int, NDArr
     for position in range(read.n_columns):
         column = read_any_column(read, position)
         complete &= ~missing_cells(column)
-        if (
-            isinstance(column, TypedColumn)
-            and column.type is ColumnType.NUMERIC
-            and not column.is_categorical
-        ):
+        is_number = isinstance(column, TypedColumn) and column.type is ColumnType.NUMERIC
+        if is_number and not column.is_categorical:
             numeric[position] = np.asarray(column.values, dtype=np.float64)
     return int(np.count_nonzero(complete)), numeric
 
 
-def _pairs(together: dict[str, Any], names: list[str]) -> tuple[MissingPair, ...]:
-    """Return all pairs of columns with their correlations, highest first."""
-    columns, correlation = together["columns"], together["correlation"]
-    pairs = [
-        MissingPair((names[columns[a]], names[columns[b]]), correlation[a][b])
-        for a, b in combinations(range(len(columns)), 2)
-    ]
-    return tuple(sorted(pairs, key=lambda pair: -pair.correlation))
+def _plain(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the public fields of a dataclass as JSON has them: lists for tuples."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in items
+        if not name.startswith("_")
+    }
 
 
 # Text and HTML show the same sections
 
-
-class _Section(NamedTuple):
-    """A table with its title; ``rest`` says what is not shown."""
-
-    title: str
-    headings: list[str]
-    lines: list[list[str]]
-    rest: str
-
-
 _TEST_TITLE = "Little's test of missing completely at random"
-
-
-def _as_text(profile: dict[str, Any]) -> str:
-    parts = [_headline(profile)]
-    for title, headings, lines, rest in _sections(profile):
-        body = _aligned([headings, *lines])
-        parts.append("\n".join([title, *(f"  {line}" for line in [*body, *filter(None, [rest])])]))
-    parts.append("\n".join([_TEST_TITLE, *(f"  {line}" for line in _test_lines(profile["mcar_test"]))]))
-    return "\n\n".join(parts)
-
-
-def _as_html(profile: dict[str, Any]) -> str:
-    """Return the profile as HTML; names are escaped."""
-    parts = [f"<p>{escape(_headline(profile))}</p>"]
-    for title, headings, lines, rest in _sections(profile):
-        head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in lines
-        )
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        more = f"<p>{escape(rest)}</p>" if rest else ""
-        parts.append(f"<h4>{escape(title)}</h4>{table}{more}")
-    test = "<br>".join(map(escape, _test_lines(profile["mcar_test"])))
-    parts.append(f"<h4>{escape(_TEST_TITLE)}</h4><p>{test}</p>")
-    return "<div>" + "\n".join(parts) + "</div>"
 
 
 def _aligned(lines: list[list[str]]) -> list[str]:
@@ -257,59 +230,53 @@ def _aligned(lines: list[list[str]]) -> list[str]:
     ]
 
 
-def _headline(profile: dict[str, Any]) -> str:
+def _headline(profile: MissingProfile) -> str:
     """Return the size of the table and the number of missing cells in one line."""
-    n_rows, n_columns = profile["n_rows"], profile["n_columns"]
-    missing = sum(column["missing"] for column in profile["columns"])
+    n_rows, n_columns, complete = profile.n_rows, profile.n_columns, profile.complete_rows
+    missing = sum(column.missing for column in profile.columns)
     size = f"{count(n_rows, 'row')} × {count(n_columns, 'column')}"
     if not missing:
         return f"{size}: no cell is missing"
     cells = f"{count(missing, 'cell')} ({as_percent(missing / (n_rows * n_columns))}) missing"
-    complete = profile["complete_rows"]
     rows = f"{count(complete, 'row')} ({as_percent(complete / n_rows)}) complete"
-    return f"{size}: {cells}, {rows}, {count(profile['n_patterns'], 'pattern')}"
+    return f"{size}: {cells}, {rows}, {count(profile.n_patterns, 'pattern')}"
 
 
-def _sections(profile: dict[str, Any]) -> list[_Section]:
-    """Return the tables that are not empty."""
-    sections = [_columns_section(profile), _patterns_section(profile), _pairs_section(profile)]
-    return [section for section in sections if section.lines]
-
-
-def _columns_section(profile: dict[str, Any]) -> _Section:
-    incomplete = sorted((c for c in profile["columns"] if c["missing"]), key=lambda c: -c["missing"])
-    lines = [
-        [f"{c['missing']:,}", as_percent(c["fraction"]), as_name(c["name"], _NAME_WIDTH)]
+def _sections(profile: MissingProfile) -> list[tuple[str, list[str], list[list[str]], str]]:
+    """Return the tables that are not empty: title, headings, lines, and what is not shown."""
+    incomplete = sorted((c for c in profile.columns if c.missing), key=lambda c: -c.missing)
+    if not incomplete:
+        return []
+    columns = [
+        [f"{c.missing:,}", as_percent(c.fraction), as_name(c.name, _NAME_WIDTH)]
         for c in incomplete[:_MAX_COLUMNS]
     ]
     rest = []
     if len(incomplete) > _MAX_COLUMNS:
         rest.append(f"… {count(len(incomplete) - _MAX_COLUMNS, 'more column')} with fewer missing values")
-    if len(incomplete) < profile["n_columns"]:
-        rest.append(f"{count(profile['n_columns'] - len(incomplete), 'complete column')}")
-    return _Section("Missing cells", ["cells", "fraction", "column"], lines, ", ".join(rest))
+    if len(incomplete) < profile.n_columns:
+        rest.append(count(profile.n_columns - len(incomplete), "complete column"))
+    shown = profile.patterns[:_MAX_PATTERNS]
+    patterns = [[f"{p.rows:,}", as_percent(p.fraction), _names(p.columns)] for p in shown]
+    more_patterns = _more(profile.n_patterns - len(shown), "more pattern")
+    least = max(_MIN_CORRELATION, _MIN_Z / sqrt(profile.n_rows))
+    notable = [pair for pair in profile.together if abs(pair.correlation) >= least]
+    strongest = sorted(notable, key=lambda pair: -abs(pair.correlation))[:_MAX_PAIRS]
+    pairs = [[f"{pair.correlation:+.2f}", _names(pair.columns)] for pair in strongest]
+    more_pairs = _more(len(notable) - len(strongest), "more pair", ", less correlated")
+    sections = [
+        ("Missing cells", ["cells", "fraction", "column"], columns, ", ".join(rest)),
+        ("Patterns", ["rows", "fraction", "missing columns"], patterns, more_patterns),
+        ("Columns missing together", ["correlation", "columns"], pairs, more_pairs),
+    ]
+    return [section for section in sections if section[2]]
 
 
-def _patterns_section(profile: dict[str, Any]) -> _Section:
-    is_incomplete = any(column["missing"] for column in profile["columns"])
-    shown = profile["patterns"][:_MAX_PATTERNS] if is_incomplete else []
-    lines = [[f"{p['rows']:,}", as_percent(p["fraction"]), _names(p["columns"])] for p in shown]
-    n_more = profile["n_patterns"] - len(shown)
-    rest = f"… {count(n_more, 'more pattern')}" if n_more else ""
-    return _Section("Patterns", ["rows", "fraction", "missing columns"], lines, rest)
+def _more(n: int, what: str, how: str = "") -> str:
+    return f"… {count(n, what)}{how}" if n else ""
 
 
-def _pairs_section(profile: dict[str, Any]) -> _Section:
-    least = max(_MIN_CORRELATION, _MIN_Z / sqrt(profile["n_rows"]))
-    notable = [pair for pair in profile["together"] if abs(pair["correlation"]) >= least]
-    strongest = sorted(notable, key=lambda pair: -abs(pair["correlation"]))[:_MAX_PAIRS]
-    lines = [[f"{pair['correlation']:+.2f}", _names(pair["columns"])] for pair in strongest]
-    n_more = len(notable) - len(strongest)
-    rest = f"… {count(n_more, 'more pair')}, less correlated" if n_more else ""
-    return _Section("Columns missing together", ["correlation", "columns"], lines, rest)
-
-
-def _names(names: list[str]) -> str:
+def _names(names: Sequence[str]) -> str:
     if not names:
         return "none"
     shown = [as_name(name, _NAME_WIDTH) for name in names[:_MAX_NAMES]]
@@ -317,24 +284,23 @@ def _names(names: list[str]) -> str:
     return ", ".join(shown + more)
 
 
-def _test_lines(test: dict[str, Any]) -> list[str]:
+def _test_lines(test: LittleMCARTest) -> list[str]:
     """Return the result of the test, what it was computed on, and what it means."""
-    if test["statistic"] is None:
-        lines = [f"not computed: {test['reason']}"]
+    if test.p_value is None:
+        lines = [f"not computed: {test.reason}"]
     else:
-        p = test["p_value"]
-        value = f"p = {p:.2g}" if p >= 1e-15 else "p < 1e-15"
-        degrees = count(test["degrees_of_freedom"], "degree")
+        value = f"p = {test.p_value:.2g}" if test.p_value >= 1e-15 else "p < 1e-15"
+        degrees = count(test.degrees_of_freedom or 0, "degree")
         lines = [
-            f"{value} (chi-square {test['statistic']:,.2f} with {degrees} of freedom)",
-            f"on {count(len(test['columns']), 'numeric column')}, {count(test['n_rows'], 'row')} and "
-            f"{count(test['n_patterns'], 'pattern')}",
+            f"{value} (chi-square {test.statistic:,.2f} with {degrees} of freedom)",
+            f"on {count(len(test.columns), 'numeric column')}, {count(test.n_rows, 'row')} and "
+            f"{count(test.n_patterns, 'pattern')}",
             "Values are not missing completely at random: the means differ between missing patterns."
-            if p < _SIGNIFICANT
+            if test.p_value < _SIGNIFICANT
             else "No evidence that missingness depends on observed values; it may still depend on the missing ones.",
         ]
-    lines += test["remarks"]
     reasons: dict[str, list[str]] = {}
-    for name, reason in test["left_out"].items():
+    for name, reason in test.left_out.items():
         reasons.setdefault(reason, []).append(name)
-    return lines + [f"excluded ({reason}): {_names(names)}" for reason, names in reasons.items()]
+    excluded = [f"excluded ({reason}): {_names(names)}" for reason, names in reasons.items()]
+    return [*lines, *test.remarks, *excluded]
