@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from tritree.lab.ranks.averages import Measure
 
-__all__ = ["LOSSES", "MEASURES", "STRATEGIES", "AuthorExperiment", "figure2", "paper_experiment"]
-
 #: The variants, each with its measure of excess loss.
 MEASURES: dict[str, Measure] = {"author": "excess", "text": "ratio"}
 #: The strategies that the paper compares.
@@ -118,4 +116,6 @@ def figure2() -> pd.DataFrame:
     The excess loss is a ratio minus 1.
     """
     with (files("tritree.lab.paper") / "figure2.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file)
+        wide = pd.read_csv(file)  # a column per strategy, empty where the figure does not have it
+    long = wide.melt(["scenario", "missingness"], None, "strategy", "excess_loss", ignore_index=False)
+    return long.sort_index(kind="stable").dropna().reset_index(drop=True)
