@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["DIRECTIONS", "MECHANISMS", "ampute", "check_mechanism", "highest"]
-
 #: Missingness mechanisms.
 MECHANISMS = ("mcar", "im", "mar", "mnar", "predictive")
 #: Which values are removed first.

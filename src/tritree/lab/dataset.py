@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Dataset", "DatasetError", "Task", "digest", "suggestion", "target_values"]
-
 Task = Literal["regression", "classification"]
 
 

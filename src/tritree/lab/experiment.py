@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from tritree.lab.store import FoldResult
 
-__all__ = ["RATES", "Experiment", "FailedTrialsWarning"]
-
 #: Default missing rates.
 RATES = tuple(round(0.1 * i, 1) for i in range(10))
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from tritree.lab.ranks.averages import Measure
 
-__all__ = ["MethodStyle", "draw_curves", "draw_ranks", "method_styles", "plot_curves", "plot_ranks"]
-
 _N_COLUMNS = 3  # axes side by side
 _AXES_SIZE = (3.5, 2.9)  # inches
 _MIN_WIDTH = 4.2  # inches of a figure

@@ -16,8 +16,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["canonical_repr", "package_versions"]
-
 
 def canonical_repr(value: Any) -> str:
     """Return an estimator with all its parameters as text, nested ones included; the same in every process.

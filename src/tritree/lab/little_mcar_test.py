@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MAX_COLUMNS", "MAX_PATTERNS", "MAX_ROWS", "LittleMCARTest", "little_mcar_test"]
-
 #: Maximum numbers of columns, rows and patterns used: time grows with patterns x columns cubed.
 MAX_COLUMNS, MAX_ROWS, MAX_PATTERNS = 30, 100_000, 500
 

@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "COMPLETE_CASE",
-    "DEFAULT_DEPTH",
-    "MODELS",
-    "TREE_CLASSES",
-    "CompleteCaseEstimator",
-    "MethodSpec",
-    "Methods",
-    "fit_estimator",
-    "method_spec",
-    "size_parameters",
-    "strategies_of",
-]
-
 #: The models of tritree.
 MODELS = ("tree", "forest", "boosting")
 #: Complete-case analysis, in place of a strategy.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ColumnMissing", "MissingPair", "MissingPattern", "MissingProfile", "profile_missing"]
-
 _MAX_COLUMNS, _MAX_PATTERNS, _MAX_PAIRS = 30, 15, 10  # lines of the tables in text and HTML
 _NAME_WIDTH, _MAX_NAMES = 30, 6  # characters of a name, and names in a line
 _MIN_CORRELATION = 0.1  # pairs below it are not shown,

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from tritree.lab.dataset import Dataset
 
-__all__ = ["Amputation", "Scenario", "in_both", "in_test", "shifted"]
-
 _STRENGTH = 3.0
 _USES_DIRECTION = ("im", "mnar", "predictive")
 _USES_STRENGTH = ("mar", "mnar", "predictive")

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["collected", "set_missing"]
-
 
 def collected(table: Any) -> Any:
     """Return the table with its rows in memory: a lazy frame is collected, any other table is returned as it is."""

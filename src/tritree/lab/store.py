@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["CACHE_VARIABLE", "FoldResult", "Store", "StoreError", "cache_folder", "key_of"]
-
 #: Environment variable with the cache folder, in place of the system's.
 CACHE_VARIABLE = "TRITREE_CACHE"
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
-__all__ = ["Folds", "Trial", "clear_caches", "mean_loss", "run_trial"]
-
 _MIN_PROBABILITY = 1e-15  # lower probabilities are clipped in the cross-entropy
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tritree.lab.store import Store
     from tritree.lab.trial import Folds
 
-__all__ = ["MAX_TUNED_DEPTH", "TUNED", "specified_depths", "tune_depth", "tune_depths"]
-
 #: Stands for a depth that is to be tuned.
 TUNED = "tuned"
 #: Maximum depth that is tried.

@@ -19,16 +19,6 @@ from tritree.lab.ranks.tables import as_text, curves_tables
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "agreement_tables",
-    "agreement_text",
-    "compare_curves",
-    "compare_losses",
-    "compare_order",
-    "has_all_datasets",
-    "reason_not_comparable",
-]
-
 _SUMMED = ("lymphography", "titanic")  # data sets whose loss the author summed over rows
 _OTHER_TASK = (
     "seeds",

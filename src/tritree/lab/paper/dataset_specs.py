@@ -17,8 +17,6 @@ from tritree.lab.dataset import DatasetError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["SPECS", "VARIETIES", "DatasetSpec"]
-
 #: Type of a column of the clean table.
 Type = Literal["float", "int", "text"]
 #: Varieties of wheat by UCI's numbers, which the author used as target.

@@ -24,8 +24,6 @@ from tritree.output_files import write_atomically
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NAMES", "DatasetNotFoundError", "available", "load"]
-
 #: Names of the paper's data sets, in the order of its table.
 NAMES = tuple(SPECS)
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
 
-__all__ = ["AuthorClassifier", "AuthorRegressor"]
-
 
 class AuthorRegressor(TrinaryTreeRegressor):
     """Regression tree whose fractional splits need fewer observed rows.

@@ -12,20 +12,6 @@ from tritree.lab.ranks.names import has_or_have, is_or_are, join_names, method_o
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "CASE",
-    "MEASURES",
-    "Measure",
-    "NoCommonCaseError",
-    "amputed_cases",
-    "check_results",
-    "curves",
-    "excess",
-    "losses",
-    "omissions",
-    "sort_by",
-]
-
 Measure = Literal["excess", "ratio", "loss"]
 #: What is averaged over data sets, by its label.
 MEASURES = {"excess": "Excess loss", "ratio": "Loss / loss without missing values", "loss": "Loss"}

@@ -17,8 +17,6 @@ from tritree.lab.ranks.significance import CONFIDENCE, LEVEL, corrected_t_test, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["UNCHANGED", "Comparison", "compare_methods", "compare_unchanged"]
-
 #: Name of the scenario in which no cell is removed.
 UNCHANGED = "unchanged"
 

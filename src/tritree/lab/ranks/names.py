@@ -10,19 +10,6 @@ from tritree.lab.methods import MODELS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "DISPLAY_NAMES",
-    "METHODS",
-    "display_name",
-    "has_or_have",
-    "is_or_are",
-    "join_names",
-    "method_order",
-    "parse_method",
-    "scenario_name",
-    "scenario_order",
-]
-
 #: The methods of tritree in the paper's order; those of forests and boosting are prefixed by the kind of model.
 METHODS = ("majority", "mia", "fractional", "trinary", "trinary_mia", "surrogate", "complete_case")
 _ALL_METHODS = METHODS + tuple(f"{kind}:{method}" for kind in MODELS for method in METHODS)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Ranks", "mean_ranks"]
-
 _GROUPS = ("scenario", "rate", "dataset")
 _FEW = 10  # data sets below which the Friedman test is only approximate
 

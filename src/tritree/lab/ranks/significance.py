@@ -15,20 +15,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "CONFIDENCE",
-    "DIGITS",
-    "LEVEL",
-    "corrected_t_test",
-    "format_p",
-    "format_p_range",
-    "friedman",
-    "holm",
-    "mean_interval",
-    "smallest_adjusted_p",
-    "wilcoxon",
-]
-
 #: Significance level: a difference with a smaller adjusted p is called significant.
 LEVEL = 0.05
 #: Confidence of intervals.

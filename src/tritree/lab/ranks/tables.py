@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from tritree.lab.ranks.comparison import Comparison
     from tritree.lab.ranks.ranking import Ranks
 
-__all__ = [
-    "DisplayCell",
-    "DisplayTable",
-    "as_text",
-    "comparison_table",
-    "curves_tables",
-    "losses_tables",
-    "ranks_tables",
-    "select_rates",
-    "time_tables",
-]
-
 _MAX_NAME = 30  # letters of a name
 _MAX_LINE = 100  # letters of a line of notes in a terminal
 _MAX_LISTED = 4  # rates in a title; more are given as a range

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from tritree.lab.ranks.tables import DisplayCell, DisplayTable
 
-__all__ = ["bullets", "definitions", "details", "paragraph", "picture", "section", "table", "tables"]
-
 _MAX_DEPTH = 6  # of nested definitions
 _DARK = "(prefers-color-scheme: dark)"
 _NARROW = "screen and (max-width: 600px)"

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from tritree.lab.ranks import Comparison, Ranks
     from tritree.lab.ranks.averages import Measure
 
-__all__ = ["sections", "size"]
-
 _MAX_NAME = 30
 _RELATIVE_TO = {"excess": "divided by its loss at rate 0, minus 1", "ratio": "divided by its loss at rate 0"}
 

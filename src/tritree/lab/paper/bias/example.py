@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["IMPROBABLE", "Counts", "Estimates", "Example", "binomials", "every_count"]
-
 #: Counts with a smaller probability are omitted; they change results by far less than 1e-9 of b - a and the noise.
 IMPROBABLE = 1e-15
 _MIN_PROBABILITY = 1e-9  # that both sides are observed; below, expectations are rounding errors

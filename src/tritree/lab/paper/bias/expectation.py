@@ -26,8 +26,6 @@ from tritree.validation import STRATEGIES
 if TYPE_CHECKING:
     from tritree.lab.paper.bias.example import Floats
 
-__all__ = ["Printed", "check_strategy", "expected", "limits", "printed", "route_probabilities"]
-
 _NONE = Estimates(np.nan, np.nan)
 #: Smaller noise, as a fraction of b - a, is ignored: to a tree, losses that differ by it are equal.
 _ROUNDING = 1e-13

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tritree.lab.figures import MethodStyle
     from tritree.lab.paper.bias.example import Floats
 
-__all__ = ["plot_bias"]
-
 # these coincide with the lines of majority and trinary_mia, which show through the dashes
 _DASHED = {"surrogate": (0, (4, 3)), "trinary": (0, (4, 3))}
 _GREY = "#888888"

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from tritree.lab.paper.bias.example import Counts, Example, Floats
 
-__all__ = ["LOSS_BASED", "MINORITY", "ROUTES", "route_coefficients", "route_moments"]
-
 #: Routes of missing rows; of routes with equal loss, the first is chosen.
 ROUTES = ("left", "third", "right", "alone", "both")
 LEFT, THIRD, RIGHT, ALONE, BOTH = range(5)

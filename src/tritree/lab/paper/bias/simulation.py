@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tritree import _core
     from tritree.lab.paper.bias.example import Estimates, Floats
 
-__all__ = ["STRATEGIES", "bias_table", "bias_text", "simulate"]
-
 #: The strategies, in the order of tables.
 STRATEGIES = ("majority", "surrogate", "mia", "fractional", "trinary_mia", "trinary")
 _Q = (0.1, 0.3, 0.5, 0.7, 0.9)
