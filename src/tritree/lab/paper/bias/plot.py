@@ -37,13 +37,7 @@ def plot_bias(table: pd.DataFrame, axes: Any = None) -> Any:
     axes : pair of matplotlib Axes or None, default=None
         Axes for a and b. If None, a figure is created.
     """
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"plots need matplotlib, which cannot be imported ({error}); pip install tritree[plot]"
-        ) from error
-
+    from tritree.inspection.axes import plt
     from tritree.lab.figures import method_styles
 
     example = _example(table)
@@ -70,22 +64,12 @@ def plot_bias(table: pd.DataFrame, axes: Any = None) -> Any:
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("bias of the estimate")
     heading = f"p = {example['p']:g}\nn = {example['n']:,}\nnoise = {example['noise']:g}"
-    axes[1].legend(
-        **_legend_entries(axes[1]),
-        title=heading,
-        loc="upper left",
-        bbox_to_anchor=(1.02, 1),
-        frameon=False,
-        alignment="left",
-    )
+    # simulated points first
+    entries = sorted(zip(*axes[1].get_legend_handles_labels(), strict=True), key=lambda e: e[1] == _PRINTED)
+    handles, labels = zip(*entries, strict=True)
+    place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1), "frameon": False, "alignment": "left"}
+    axes[1].legend(handles, labels, title=heading, **place)
     return axes
-
-
-def _legend_entries(ax: Any) -> dict[str, Any]:
-    """Return handles and labels of the legend, simulated points first."""
-    handles, labels = ax.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda i: labels[i] == _PRINTED)
-    return {"handles": [handles[i] for i in order], "labels": [labels[i] for i in order]}
 
 
 def _example(table: pd.DataFrame) -> dict[str, Any]:
@@ -116,16 +100,9 @@ def _draw_strategy(
         else:
             x, y = grid, curve[:, i]
         ax.plot(x, y, color=style.colour, linestyle=_DASHED.get(strategy, style.line), linewidth=1.5)
-        ax.errorbar(
-            points["q"] + shift,
-            points["simulated"] - points["truth"],
-            yerr=2 * points["error"],
-            fmt=style.marker,
-            color=style.colour,
-            markersize=5,
-            elinewidth=1,
-            label=strategy,
-        )
+        look = {"fmt": style.marker, "color": style.colour, "markersize": 5, "elinewidth": 1}
+        bias = points["simulated"] - points["truth"]
+        ax.errorbar(points["q"] + shift, bias, yerr=2 * points["error"], label=strategy, **look)
     if strategy == "majority":
         swapped = _biases(lambda q: printed(strategy, **example, q=q).estimate, grid, example)
         for i, ax in enumerate(axes):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tritree.estimators.tree import TrinaryTreeRegressor
+from tritree.inspection.formatting import count
 from tritree.lab.paper.bias.example import Example
 from tritree.lab.paper.bias.expectation import check_strategy, expected, limits, printed
+from tritree.lab.ranks.tables import DisplayCell, DisplayTable, as_text
 from tritree.progress import bar
 from tritree.validation import check_int
 
@@ -30,7 +33,7 @@ _MIN_PROBABILITY = 1e-3  # that both sides are observed; other tables are reject
 _BLOCK, _CELLS = 256, 1 << 20  # tables simulated at a time, and the maximum number of their cells
 _NO_BAR = partial(bar, shown=False)
 
-_NUMBERS = ("truth", "simulated", "error", "expected", "limit", "printed", "bound")
+_NUMBERS = ("truth", "simulated", "error", "expected", "z", "limit", "printed", "bound")
 _LEGEND = """\
 error     standard error of simulated, the mean over the tables
 expected  derived, exact for this n; z: difference of simulated to it in standard errors
@@ -192,14 +195,24 @@ def bias_table(
     import pandas as pd
 
     strategies = _check_strategies(strategies)
-    common: dict[str, Any] = {"a": a, "b": b, "p": p, "n": n, "noise": noise}
-    examples = [common | {"q": float(value)} for value in np.atleast_1d(np.asarray(q, dtype=float))]
+    examples: list[dict[str, Any]] = [
+        {"a": a, "b": b, "p": p, "q": float(value), "n": n, "noise": noise}
+        for value in np.atleast_1d(np.asarray(q, dtype=float))
+    ]
     # formulas first, so that errors are raised before the simulation
-    formulas: dict[tuple[int, str], dict[str, Estimates]] = {}
+    formulas: dict[tuple[str, int], dict[str, Estimates]] = {}
     with progress(len(examples) * len(strategies), "formulas") as done:
         for i, example in enumerate(examples):
             for strategy in strategies:
-                formulas[i, strategy] = _formulas(strategy, example)
+                estimate, bound = printed(strategy, **example)
+                limit = limits(strategy, **{name: example[name] for name in ("a", "b", "p", "q")})
+                exact = expected(strategy, **example)
+                formulas[strategy, i] = {
+                    "expected": exact,
+                    "limit": limit,
+                    "printed": estimate,
+                    "bound": bound,
+                }
                 done()
     with progress(len(examples) * repeats, "tables") as done:
         samples = [
@@ -207,38 +220,22 @@ def bias_table(
             for example in examples
         ]
     lines: list[dict[str, Any]] = []
-    for strategy in strategies:
-        for i, (example, sample) in enumerate(zip(examples, samples, strict=True)):
-            estimates = sample.get_group(strategy)
-            for j, parameter in enumerate(("a", "b")):
-                line: dict[str, Any] = {"strategy": strategy, "parameter": parameter}
-                line |= {name: example[name] for name in ("p", "q", "n", "noise")}
-                line |= {"repeats": repeats, "truth": example[parameter]}
-                formula = {name: values[j] for name, values in formulas[i, strategy].items()}
-                lines.append(line | _compare(estimates[parameter].to_numpy(), formula, b - a))
+    for strategy, (i, example) in product(strategies, enumerate(examples)):
+        for j, parameter in enumerate(("a", "b")):
+            estimates = samples[i].get_group(strategy)[parameter].to_numpy()
+            mean = float(estimates.mean())
+            error = float(estimates.std(ddof=1) / np.sqrt(repeats)) if repeats > 1 else np.nan
+            formula = {name: values[j] for name, values in formulas[strategy, i].items()}
+            difference, rounding = mean - formula["expected"], 1e-9 * abs(b - a)
+            z = 0.0 if abs(difference) <= rounding else difference / error if error > rounding else np.nan
+            lines.append(
+                {"strategy": strategy, "parameter": parameter}
+                | {name: example[name] for name in ("p", "q", "n", "noise")}
+                | {"repeats": repeats, "truth": example[parameter], "simulated": mean, "error": error}
+                | {"expected": formula.pop("expected"), "z": z}
+                | formula
+            )
     return pd.DataFrame(lines)
-
-
-def _formulas(strategy: str, example: dict[str, Any]) -> dict[str, Estimates]:
-    """Return the derived and the printed estimates of a strategy, by column."""
-    paper = printed(strategy, **example)
-    return {
-        "expected": expected(strategy, **example),
-        "limit": limits(strategy, **{name: example[name] for name in ("a", "b", "p", "q")}),
-        "printed": paper.estimate,
-        "bound": paper.bound,
-    }
-
-
-def _compare(estimates: Floats, formula: dict[str, float], step: float) -> dict[str, float]:
-    """Return the mean of estimates with its standard error, and the formulas."""
-    mean = float(estimates.mean())
-    error = float(estimates.std(ddof=1) / np.sqrt(len(estimates))) if len(estimates) > 1 else np.nan
-    difference = mean - formula["expected"]
-    rounding = 1e-9 * abs(step)
-    z = 0.0 if abs(difference) <= rounding else difference / error if error > rounding else np.nan
-    numbers = {"simulated": mean, "error": error, "expected": formula["expected"], "z": z}
-    return numbers | {name: formula[name] for name in ("limit", "printed", "bound")}
 
 
 def bias_text(table: pd.DataFrame, *, digits: int = 4) -> str:
@@ -261,33 +258,21 @@ def bias_text(table: pd.DataFrame, *, digits: int = 4) -> str:
     """
     if not len(table):
         return "no estimates"
-    names = ["p", "n", "noise", "repeats", "q"]
-    blocks = [_block(lines, digits) for _, lines in table.groupby(names, sort=False)]
-    return "\n\n".join([*blocks, _LEGEND])
+    blocks = []
+    for (p, n, noise, repeats, q), lines in table.groupby(["p", "n", "noise", "repeats", "q"], sort=False):
+        title = f"q = {q:g}, p = {p:g}, noise = {noise:g}: {count(repeats, 'table')} of {n:,} rows"
+        # a strategy is named in the first of its lines
+        names = lines["strategy"].where(lines["strategy"] != lines["strategy"].shift(), "")
+        rows = [
+            [
+                *(DisplayCell(text, text) for text in (name, line["parameter"])),
+                *(_number(line[column], 1 if column == "z" else digits) for column in _NUMBERS),
+            ]
+            for name, line in zip(names, lines.to_dict("records"), strict=True)
+        ]
+        blocks.append(DisplayTable(title, ["strategy", "", *_NUMBERS], rows, n_names=2))
+    return f"{as_text(*blocks)}\n\n{_LEGEND}"
 
 
-def _block(lines: pd.DataFrame, digits: int) -> str:
-    """Return the heading and the lines of one example."""
-    first = lines.iloc[0]
-    heading = (
-        f"q = {first['q']:g}, p = {first['p']:g}, noise = {first['noise']:g}: "
-        f"{first['repeats']:,} {'table' if first['repeats'] == 1 else 'tables'} of {first['n']:,} rows"
-    )
-    cells = [["strategy", "", *_NUMBERS[:4], "z", *_NUMBERS[4:]]]
-    previous = None
-    for line in lines.to_dict("records"):
-        numbers = [_number(line[name], digits) for name in _NUMBERS]
-        strategy = "" if line["strategy"] == previous else line["strategy"]
-        previous = line["strategy"]
-        cells.append([strategy, line["parameter"], *numbers[:4], _number(line["z"], 1), *numbers[4:]])
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    rows = []
-    for row in cells:
-        padded = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
-        padded[:2] = [cell.ljust(width) for cell, width in zip(row[:2], widths, strict=False)]
-        rows.append("  ".join(padded).rstrip())
-    return "\n".join([heading, *rows])
-
-
-def _number(value: float, digits: int) -> str:
-    return "" if math.isnan(value) else f"{value:z.{digits}f}"
+def _number(value: float, digits: int) -> DisplayCell:
+    return DisplayCell("" if math.isnan(value) else f"{value:z.{digits}f}", value)
