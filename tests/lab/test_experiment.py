@@ -28,7 +28,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from tritree import TrinaryTreeRegressor
 from tritree.lab import experiment as experiment_module
-from tritree.lab import identity, trial, tuning
+from tritree.lab import identity, trial
 from tritree.lab.dataset import Dataset
 from tritree.lab.experiment import Experiment
 from tritree.lab.methods import Methods, fit_estimator
@@ -423,7 +423,7 @@ def test_depth_is_tuned_to_where_the_loss_stops_falling(depth: int) -> None:
 
 
 def test_depth_is_not_tuned_if_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "tune_depth", None)
+    monkeypatch.setattr(trial, "tune_depth", None)
     given = small(max_depth={"made": 3})
     given.run(1)
     assert given.depths == {"made": 3}
@@ -434,7 +434,7 @@ def test_tuned_depth_is_kept_in_the_store(tmp_path: Path, monkeypatch: pytest.Mo
     parameters: dict[str, Any] = {"datasets": [steps(1)], "max_depth": "tuned", "store": path, "rates": []}
     small(**parameters).run(1)
     tuned = []
-    monkeypatch.setattr(tuning, "tune_depth", lambda dataset, *_: tuned.append(dataset.name) or 4)
+    monkeypatch.setattr(trial, "tune_depth", lambda dataset, *_: tuned.append(dataset.name) or 4)
     again = small(**parameters)
     again.run(1)
     assert again.depths == {"steps 1": 1}

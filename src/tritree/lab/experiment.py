@@ -26,8 +26,7 @@ from tritree.lab.identity import package_versions
 from tritree.lab.methods import DEFAULT_DEPTH, TREE_CLASSES, Methods, size_parameters
 from tritree.lab.scenarios import Scenario, in_both, in_test
 from tritree.lab.store import Store
-from tritree.lab.trial import Folds, Trial, clear_caches, run_trial
-from tritree.lab.tuning import TUNED, specified_depths, tune_depths
+from tritree.lab.trial import TUNED, Folds, Trial, clear_caches, run_trial, tune_depths
 from tritree.progress import bar
 from tritree.validation import STRATEGIES, check_int
 
@@ -113,19 +112,22 @@ class Experiment:
 
     def __post_init__(self) -> None:
         self.rates, self.seeds = _as_rates(self.rates), _as_seeds(self.seeds)
-        self.datasets, self.scenarios = _as_datasets(self.datasets), _as_scenarios(self.scenarios)
+        self.datasets = _as_datasets(self.datasets)
+        self.scenarios = [_as_scenario(one) for one in _as_list("scenarios", self.scenarios, (Scenario, str))]
         self.methods = _as_methods(self.methods)
         self.folds = self.folds if isinstance(self.folds, Folds) else Folds(self.folds)
-        _check_unique("data sets are called", "rename", [dataset.name for dataset in self.datasets])
-        _check_unique(
-            "scenarios are called",
-            "give in_both, in_test or shifted a name= for",
-            [scenario.name for scenario in self.scenarios],
-        )
+        names = [dataset.name for dataset in self.datasets]
+        _check_unique("data sets are called", "rename", names)
+        remedy = "give in_both, in_test or shifted a name= for"
+        _check_unique("scenarios are called", remedy, [scenario.name for scenario in self.scenarios])
         _check_unique("seeds are", "leave out", self.seeds)
         for scenario, dataset in product(self.scenarios, self.datasets):
             scenario.check(dataset)
         self._methods = Methods(self.methods, tree_classes=self._tree_classes, **self.options)
+        by_name = (
+            self.max_depth if isinstance(self.max_depth, Mapping) else dict.fromkeys(names, self.max_depth)
+        )
+        self._specified_depths = {name: _as_depth(by_name.get(name, TUNED)) for name in names}
         #: Maximum depth of single trees by data set; known after `run`.
         self.depths: dict[str, int | None] = {}
 
@@ -204,7 +206,7 @@ class Experiment:
 
     def _depths(self, store: Store, shown: bool) -> dict[str, int | None]:
         """Return the depth of each data set's trees, tuned where this was specified and there are trees."""
-        specified = specified_depths(self.max_depth, self.datasets)
+        specified = self._specified_depths
         has_trees = any(self._methods.model_of(name) == "tree" for name in self._methods.names)
         to_tune = [dataset for dataset in self.datasets if has_trees and specified[dataset.name] == TUNED]
         tuned = tune_depths(to_tune, self._methods, self.folds, store, shown=shown)
@@ -213,7 +215,7 @@ class Experiment:
 
     def _make(self, method: str, dataset: Dataset) -> Any:
         """Return a method for a data set; a tuned depth applies to single trees only."""
-        depth = specified_depths(self.max_depth, [dataset])[dataset.name]
+        depth = self._specified_depths[dataset.name]
         if depth == TUNED:
             is_tree = self._methods.model_of(method) == "tree"
             depth = self.depths[dataset.name] if is_tree else DEFAULT_DEPTH
@@ -291,17 +293,6 @@ def _as_datasets(value: Any) -> list[Dataset]:
     return datasets
 
 
-def _as_scenarios(value: Any) -> list[Scenario]:
-    """Return scenarios, also from names.
-
-    Examples
-    --------
-    >>> [scenario.name for scenario in _as_scenarios(["mcar", "im_test"])]
-    ['mcar', 'im_test']
-    """
-    return [_as_scenario(one) for one in _as_list("scenarios", value, (Scenario, str))]
-
-
 def _as_scenario(value: Any) -> Scenario:
     if isinstance(value, Scenario):
         return value
@@ -315,13 +306,7 @@ def _as_scenario(value: Any) -> Scenario:
 
 
 def _as_rates(value: Any) -> list[float]:
-    """Return sorted missing rates with 0.
-
-    Examples
-    --------
-    >>> _as_rates(0.1 + 0.2)
-    [0.0, 0.3]
-    """
+    """Return sorted missing rates with 0, rounded: 0.1 + 0.2 is 0.3."""
     rates = {0.0}
     for one in _as_list("rates", value, Real, may_be_empty=True):
         rate = float(one) if isinstance(one, Real) else math.nan
@@ -333,36 +318,21 @@ def _as_rates(value: Any) -> list[float]:
 
 
 def _as_methods(value: Any) -> dict[str, Any]:
-    """Return methods by name, also from a list of names.
-
-    Examples
-    --------
-    >>> _as_methods(["trinary", "mia"])
-    {'trinary': 'trinary', 'mia': 'mia'}
-    """
-    if isinstance(value, Mapping):
-        methods = dict(value)
-    else:
-        names = _as_list("methods", value, str)
-        for one in names:
-            if not isinstance(one, str):
-                raise TypeError(
-                    f"estimators in methods need names, as in {{'mine': {type(one).__name__}()}}; got a list"
-                )
-        methods = {name: name for name in names}
+    """Return methods by name, also from a list of names."""
+    methods = dict(value) if isinstance(value, Mapping) else {}
+    for name in () if isinstance(value, Mapping) else _as_list("methods", value, str):
+        if not isinstance(name, str):
+            raise TypeError(
+                f"estimators in methods need names, as in {{'mine': {type(name).__name__}()}}; got a list"
+            )
+        methods[name] = name
     if not methods:
         raise ValueError("methods is empty; name at least one")
     return methods
 
 
 def _as_seeds(value: Any) -> list[int]:
-    """Return seeds, also from their number.
-
-    Examples
-    --------
-    >>> _as_seeds(3), _as_seeds([7])
-    ([0, 1, 2], [7])
-    """
+    """Return seeds, also from their number."""
     if isinstance(value, Integral):
         check_int("seeds", value, 1)
         return list(range(int(value)))
@@ -370,6 +340,13 @@ def _as_seeds(value: Any) -> list[int]:
     for seed in seeds:
         check_int("a seed", seed, 0)
     return [int(seed) for seed in seeds]
+
+
+def _as_depth(value: Any) -> Any:
+    if value == TUNED:
+        return value
+    check_int("max_depth", value, 0, or_none="no limit")
+    return None if value is None else int(value)
 
 
 def _as_list(

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-try:
-    from matplotlib import pyplot as plt
-    from matplotlib.lines import Line2D
-    from matplotlib.ticker import MaxNLocator, PercentFormatter
-except ImportError as error:
-    raise ImportError(
-        f"plots need matplotlib, which cannot be imported ({error}); pip install tritree[plot]"
-    ) from error
-
+from tritree.inspection.axes import plt  # an error that says what to install
 from tritree.inspection.formatting import as_name, width_of
 from tritree.lab.ranks import DISPLAY_NAMES, Ranks, curves, mean_ranks, scenario_name
 from tritree.lab.ranks.averages import MEASURES
@@ -26,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
+    from matplotlib.lines import Line2D
 
     from tritree.lab.ranks.averages import Measure
 
@@ -169,7 +162,7 @@ def plot_curves(
             "there is no excess loss to draw: no method has a loss at rate 0; run rate 0, too, or use measure='loss'"
         )
     if axes is None:
-        return draw_curves(plt.figure, points, reference, measure, names, reference_name)
+        return draw_curves(points, reference, measure, names, plt.figure, reference_name=reference_name)
     axes = _check_axes(axes, points["scenario"].nunique(), "scenarios")
     _fill_curves(axes, points, reference, measure, names)
     _add_legend(axes[-1], _legend_entries(points, reference, names, reference_name))
@@ -177,21 +170,25 @@ def plot_curves(
 
 
 def draw_curves(
-    make_figure: Callable[..., Any],
     points: pd.DataFrame,
     reference: pd.DataFrame | None,
     measure: Measure,
     names: Mapping[str, str],
-    reference_name: str = "the paper",
+    make_figure: Callable[..., Any],
     n_columns: int = _N_COLUMNS,
+    reference_name: str = "the paper",
 ) -> Any:
     """Return the axes of a new figure of curves, ``n_columns`` of them side by side."""
     n = points["scenario"].nunique()
     entries = _legend_entries(points, reference, names, reference_name)
     width = max(_AXES_SIZE[0] * min(n, n_columns), _MIN_WIDTH)
-    legend_columns = _n_legend_columns([label for label, _ in entries], width)
+    entry_width = 0.085 * max(width_of(label) for label, _ in entries) + 0.62  # inches, with line and margins
+    legend_rows = -(-len(entries) // max(1, min(len(entries), int(width / entry_width))))
+    legend_columns = -(-len(entries) // legend_rows)  # rows of equal length
     legend_height = 0.28 * -(-len(entries) // legend_columns) + 0.1
-    options = {"sharex": True, "sharey": _can_share_y(points)}
+    finite = points[np.isfinite(points["excess"])]
+    heights = finite.groupby("scenario")["excess"].agg(lambda y: max(y.max(), 0) - min(y.min(), 0))
+    options = {"sharex": True, "sharey": bool(heights.min() >= _SHARED_Y * heights.max())}
     figure, axes, above = _subplots(make_figure, n, n_columns, _AXES_SIZE[1], legend_height, **options)
     _fill_curves(axes, points, reference, measure, names)
     for ax in axes[len(above) :]:
@@ -202,20 +199,6 @@ def draw_curves(
     return axes
 
 
-def _can_share_y(points: pd.DataFrame) -> bool:
-    """Return whether no axes would be squeezed if all had the same y-axis."""
-    finite = points[np.isfinite(points["excess"])]
-    heights = finite.groupby("scenario")["excess"].agg(lambda y: max(y.max(), 0) - min(y.min(), 0))
-    return bool(heights.min() >= _SHARED_Y * heights.max())
-
-
-def _n_legend_columns(labels: Sequence[str], width: float) -> int:
-    """Return how many legend entries fit side by side, in lines of equal length."""
-    entry_width = 0.085 * max(map(width_of, labels)) + 0.62  # inches, with line and margins
-    n_max = max(1, min(len(labels), int(width / entry_width)))
-    return -(-len(labels) // -(-len(labels) // n_max))
-
-
 def _fill_curves(
     axes: Any,
     points: pd.DataFrame,
@@ -223,6 +206,8 @@ def _fill_curves(
     measure: Measure,
     names: Mapping[str, str],
 ) -> None:
+    from matplotlib.ticker import PercentFormatter
+
     styles = method_styles(points["method"])
     if reference is not None:
         reference = _check_reference(reference, points, measure)
@@ -236,7 +221,11 @@ def _fill_curves(
         n_above = {name: len(group) - 1 - i for group in groups for i, name in enumerate(group)}
         for name, line in lines.items():
             _draw_curve(ax, line, styles[name], _label(name, names), n_above.get(name, 0))
-        _annotate_coinciding(ax, [[_label(name, names) for name in group] for group in groups])
+        if groups:  # named at the top left, where rising curves leave room
+            equal = (" = ".join(_label(name, names) for name in group) for group in groups)
+            text = "\n".join(textwrap.fill(t, _ANNOTATION_WIDTH, break_long_words=False) for t in equal)
+            style = {"va": "top", "fontsize": "x-small", "alpha": 0.8, "parse_math": False}
+            ax.text(0.03, 0.98, text, transform=ax.transAxes, gid="coinciding", **style)
         if reference is not None:
             for name, line in reference[reference["scenario"] == scenario].groupby("strategy"):
                 style = {"linestyle": _REFERENCE_LINE, "linewidth": 1, "color": styles[name].colour}
@@ -266,14 +255,6 @@ def _coinciding(lines: Mapping[str, pd.DataFrame]) -> list[list[str]]:
         else:
             groups.append([method])
     return [group for group in groups if len(group) > 1]
-
-
-def _annotate_coinciding(ax: Any, groups: Sequence[Sequence[str]]) -> None:
-    """Name the lines that coincide at the top left, where rising curves leave room."""
-    if groups:
-        wrapped = (textwrap.fill(" = ".join(g), _ANNOTATION_WIDTH, break_long_words=False) for g in groups)
-        style = {"va": "top", "fontsize": "x-small", "alpha": 0.8, "parse_math": False}
-        ax.text(0.03, 0.98, "\n".join(wrapped), transform=ax.transAxes, gid="coinciding", **style)
 
 
 def _draw_curve(ax: Any, line: pd.DataFrame, style: MethodStyle, label: str, n_above: int) -> None:
@@ -308,9 +289,9 @@ def _legend_entries(
     entries = []
     for method, style in method_styles(points["method"]).items():
         options = {"color": style.colour, "linestyle": style.line, "marker": style.marker, "markersize": 4}
-        entries.append((_label(method, names), Line2D([], [], fillstyle=style.fill, **options)))
+        entries.append((_label(method, names), plt.Line2D([], [], fillstyle=style.fill, **options)))
     if reference is not None:
-        dashed = Line2D([], [], color=_GREY, linestyle=_REFERENCE_LINE, linewidth=1)
+        dashed = plt.Line2D([], [], color=_GREY, linestyle=_REFERENCE_LINE, linewidth=1)
         entries.append((reference_name, dashed))
     return entries
 
@@ -355,14 +336,14 @@ def plot_ranks(
     """
     ranks = results if isinstance(results, Ranks) else mean_ranks(results)
     if axes is None:
-        return draw_ranks(plt.figure, ranks, names)
+        return draw_ranks(ranks, names, plt.figure)
     axes = _check_axes(axes, len(ranks.overall), "groups")
     _fill_ranks(axes, ranks, names)
     return axes
 
 
 def draw_ranks(
-    make_figure: Callable[..., Any], ranks: Ranks, names: Mapping[str, str], n_columns: int = _N_COLUMNS
+    ranks: Ranks, names: Mapping[str, str], make_figure: Callable[..., Any], n_columns: int = _N_COLUMNS
 ) -> Any:
     """Return the axes of a new figure of mean ranks, ``n_columns`` of them side by side."""
     row_height = 0.95 + _RANK_HEIGHT * int(ranks.overall["methods"].max())
@@ -387,20 +368,17 @@ def _fill_ranks(axes: Any, ranks: Ranks, names: Mapping[str, str]) -> None:
         ax.set_yticks(range(len(labels)), labels, parse_math=False)
         ax.set_ylim(ranks.overall["methods"].max() - 0.4, -0.6)  # the same height per method in all axes
         ax.set_xlim(0.8, len(labels) + 0.2)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+        ax.xaxis.set_major_locator(plt.MaxNLocator(integer=True, nbins=8))
         ax.set_xlabel("mean rank (1 is best)")
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.grid(axis="x", color=_GREY, alpha=0.25, linewidth=0.6)
         ax.set_axisbelow(True)
-        title = ", ".join(_group_title(key, group[key]) for key in keys)
-        ax.set_title(title, parse_math=False, fontsize="medium")
-
-
-def _group_title(key: str, value: Any) -> str:
-    if key == "rate":
-        return f"{100 * value:.3g}%"
-    return as_name(scenario_name(value) if key == "scenario" else value, _MAX_TITLE)
+        title = (
+            f"{100 * group[key]:.3g}%" if key == "rate" else as_name(scenario_name(group[key]), _MAX_TITLE)
+            for key in keys
+        )
+        ax.set_title(", ".join(title), parse_math=False, fontsize="medium")
 
 
 def _draw_rank(ax: Any, y: int, line: Any, single: pd.Series, colour: str) -> None:

@@ -1,4 +1,4 @@
-"""A trial of an experiment: one method on one data set, scenario, missing rate and seed, cross-validated."""
+"""Cross-validation: trials of an experiment, and the depth of single trees, tuned as in the paper."""
 
 from __future__ import annotations
 
@@ -18,17 +18,25 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from tritree.lab.identity import canonical_repr, package_versions
 from tritree.lab.methods import fit_estimator
 from tritree.lab.store import FoldResult, key_of
+from tritree.progress import bar
 from tritree.validation import check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from tritree.lab.dataset import Dataset
+    from tritree.lab.methods import Methods
     from tritree.lab.scenarios import Amputation, Scenario
+    from tritree.lab.store import Store
 
     Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+#: Stands for a depth that is to be tuned.
+TUNED = "tuned"
+#: Maximum depth that is tried.
+MAX_TUNED_DEPTH = 5
 
 _MIN_PROBABILITY = 1e-15  # lower probabilities are clipped in the cross-entropy
 
@@ -55,7 +63,7 @@ class Folds:
 
 @dataclass(frozen=True)
 class Trial:
-    """Everything that the results of a trial depend on."""
+    """Everything that results depend on: one method on one data set, scenario, missing rate and seed."""
 
     dataset: str
     fingerprint: str
@@ -137,6 +145,55 @@ def mean_loss(model: Any, X: Any, y: NDArray[Any], task: str, sample_weight: Any
     column = pd.Index(np.asarray(model.classes_)).get_indexer(y)  # -1: a class not seen in training
     probability = np.where(column >= 0, probabilities[np.arange(len(y)), column], 0.0)
     return float(np.average(-np.log(np.clip(probability, _MIN_PROBABILITY, 1.0)), weights=sample_weight))
+
+
+def tune_depths(
+    datasets: Iterable[Dataset], methods: Methods, folds: Folds, store: Store, *, shown: bool = False
+) -> dict[str, int]:
+    """Return the tuned depths by fingerprint of the data set, from the store if they are there."""
+    depths, waiting = {}, {}
+    for dataset in datasets:
+        tree = methods.tree("majority", dataset.task, MAX_TUNED_DEPTH)
+        description = {  # everything that a tuned depth depends on
+            "fingerprint": dataset.fingerprint,
+            "method": canonical_repr(tree),
+            "folds": asdict(folds),
+            "versions": package_versions(tree),
+        }
+        stored = store.depth(description)
+        if stored is None:
+            waiting[dataset.fingerprint] = dataset, description
+        else:
+            depths[dataset.fingerprint] = stored
+    total = len(waiting) * (MAX_TUNED_DEPTH + 1) * folds.n
+    with bar(total, "trees to tune the depth", shown=shown and total > 0) as done:
+        for key, (dataset, description) in waiting.items():
+            depths[key] = tune_depth(dataset, methods, folds, done)
+            store.put_depth(description, depths[key])
+    return depths
+
+
+def tune_depth(dataset: Dataset, methods: Methods, folds: Folds, done: Callable[[], None]) -> int:
+    """Return the depth at which the loss of a majority tree on the complete data set stops falling, at most 5.
+
+    ``done`` is called for each depth and fold, also for those that need not be fitted.
+    """
+    best = math.inf
+    for depth in range(MAX_TUNED_DEPTH + 1):
+        total = 0.0
+        for train, test in folds.split(dataset):
+            tree = methods.tree("majority", dataset.task, depth)
+            tree.fit(dataset.X.iloc[train], dataset.y[train], dataset.weights_of(train))
+            rows = dataset.X.iloc[test], dataset.y[test], dataset.task, dataset.weights_of(test)
+            total += mean_loss(tree, *rows) * len(test)
+            done()
+        loss = total / dataset.n_rows
+        if depth and loss >= best:
+            for _ in range((MAX_TUNED_DEPTH - depth) * folds.n):
+                done()
+            return depth - 1
+        best = loss
+    return MAX_TUNED_DEPTH
 
 
 # Caches of a worker process, for consecutive trials that share a data set, a table or a fitted method

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
-from tritree.lab.ranks.names import has_or_have, is_or_are, join_names, method_order, scenario_order
+from tritree.lab.ranks.names import join_names, method_order, scenario_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -270,9 +270,7 @@ def omissions(results: pd.DataFrame) -> list[str]:
     sentences += _omitted_datasets(relative.dropna(subset="excess"))
     infinite = method_order(relative["method"][np.isinf(relative["loss"])])
     if infinite:
-        sentences.append(
-            f"{join_names(infinite)} {has_or_have(infinite)} infinite losses: the true class had probability 0."
-        )
+        sentences.append(f"{join_names(infinite, 'has')} infinite losses: the true class had probability 0.")
     return sentences
 
 
@@ -301,7 +299,7 @@ def _without_excess(reason: str, lines: pd.DataFrame, every: pd.DataFrame) -> li
         place = "" if everywhere else f" on {join_names(datasets)}"
         methods_by_place.setdefault(place, []).append(method)
     return [
-        f"{join_names(methods)} {has_or_have(methods)} {reason}{place}, and therefore no excess loss."
+        f"{join_names(methods, 'has')} {reason}{place}, and therefore no excess loss."
         for place, methods in methods_by_place.items()
     ]
 
@@ -317,7 +315,7 @@ def _omitted_datasets(table: pd.DataFrame) -> list[str]:
         partial = method_order(sizes["method"][sizes["datasets"] < len(datasets)])
         if omitted:
             sentence = (
-                f"{join_names(omitted)} {is_or_are(omitted)} omitted from averages over data sets, for lack of some "
+                f"{join_names(omitted, 'is')} omitted from averages over data sets, for lack of some "
                 "method, rate or seed."
             )
         elif partial:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from tritree.inspection.formatting import count, number_format
 from tritree.lab.ranks.averages import NoCommonCaseError, amputed_cases, check_results, losses, sort_by
-from tritree.lab.ranks.names import has_or_have, is_or_are, join_names, method_order
+from tritree.lab.ranks.names import join_names, method_order
 from tritree.lab.ranks.significance import CONFIDENCE, LEVEL, corrected_t_test, format_p_range, holm
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _compare(key: dict[str, Any], lines: pd.DataFrame, notes: list[str]) -> pd.D
         absent = method_order(wide.columns[wide.isna().any()])
         where = join_names([" ".join(map(str, key.values()))])
         notes.append(
-            f"{where}: seeds and rates at which {join_names(absent)} {has_or_have(absent)} no loss are not compared."
+            f"{where}: seeds and rates at which {join_names(absent, 'has')} no loss are not compared."
         )
         wide = wide.dropna()
     # first a mean per fold: rates have equal weight, whatever seeds have them
@@ -284,7 +284,7 @@ def _similar(names: Sequence[str], extra: Sequence[float]) -> str:
         loss = "with practically the same losses"
     else:
         loss = f"with losses {'up to ' if len(names) > 1 else ''}{percent} higher"
-    return f" {join_names(names)} {is_or_are(names)} not significantly worse either, {loss}."
+    return f" {join_names(names, 'is')} not significantly worse either, {loss}."
 
 
 def _conclusion(part: pd.DataFrame, keys: list[str]) -> str:
@@ -302,7 +302,7 @@ def _conclusion(part: pd.DataFrame, keys: list[str]) -> str:
         if outcome in groups:
             group = groups[outcome]
             names, p = group["method"].tolist(), format_p_range(group["p_holm"])
-            who = f"{join_names(names)} {is_or_are(names)}"
+            who = f"{join_names(names, 'is')}"
             differences = dict.fromkeys(say(group["difference"].iloc[i]) for i in (0, -1))  # least and most
             sentences.append(
                 {

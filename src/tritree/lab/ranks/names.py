@@ -47,10 +47,8 @@ def parse_method(method: str) -> tuple[str, str] | None:
     >>> parse_method("mia"), parse_method("boosting:mia"), parse_method("boosting")
     (('tree', 'mia'), ('boosting', 'mia'), None)
     """
-    if method not in _ALL_METHODS:
-        return None
     kind, _, strategy = method.rpartition(":")
-    return kind or "tree", strategy
+    return (kind or "tree", strategy) if method in _ALL_METHODS else None
 
 
 def scenario_name(scenario: str) -> str:
@@ -84,25 +82,17 @@ def _ordered(names: Iterable[str], known: tuple[str, ...]) -> list[str]:
     return sorted(set(names), key=lambda name: (position.get(name, len(known)), name.casefold(), name))
 
 
-def join_names(names: Sequence[str]) -> str:
-    """Return names as an enumeration; of many only the first few are listed.
+def join_names(names: Sequence[str], verb: str = "") -> str:
+    """Return names as an enumeration, of many only the first few; with the verb "is" or "has" in agreement.
 
     Examples
     --------
-    >>> join_names(["a"]), join_names(["a", "b", "c"]), join_names(list("abcdef"))
-    ('a', 'a, b and c', 'a, b, c and 3 more')
+    >>> join_names(["a", "b"]), join_names(["a", "b", "c"], "is"), join_names(list("abcdef"))
+    ('a and b', 'a, b and c are', 'a, b, c and 3 more')
     """
-    names = [as_name(name, _MAX_WIDTH) for name in names]
-    if len(names) > _MAX_LISTED:
-        return f"{', '.join(names[: _MAX_LISTED - 1])} and {len(names) - _MAX_LISTED + 1} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def is_or_are(names: Sequence[str]) -> str:
-    """Return the verb that agrees with names."""
-    return "is" if len(names) == 1 else "are"
-
-
-def has_or_have(names: Sequence[str]) -> str:
-    """Return the verb that agrees with names."""
-    return "has" if len(names) == 1 else "have"
+    shown = [as_name(name, _MAX_WIDTH) for name in names]
+    if len(shown) > _MAX_LISTED:
+        shown[_MAX_LISTED - 1 :] = [f"{len(shown) - _MAX_LISTED + 1} more"]
+    joined = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    verb = verb if len(names) == 1 else {"is": "are", "has": "have"}.get(verb, "")
+    return f"{joined} {verb}" if verb else joined

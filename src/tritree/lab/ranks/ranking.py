@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tritree.lab.ranks.averages import CASE, NoCommonCaseError, amputed_cases, losses, sort_by
-from tritree.lab.ranks.names import has_or_have, is_or_are, join_names, method_order
+from tritree.lab.ranks.names import join_names, method_order
 from tritree.lab.ranks.significance import (
     DIGITS,
     LEVEL,
@@ -120,12 +120,11 @@ def mean_ranks(results: pd.DataFrame, by: str | Sequence[str] | None = "scenario
             "there is no case (data set, scenario, rate, seed) in which all methods have a loss; rank fewer methods, "
             "as in results[results['method'].isin([...])], or run what is missing"
         )
-    return Ranks(
-        pd.concat([group.labelled(group.table()) for group in groups], ignore_index=True),
-        pd.concat([group.labelled(group.overall()) for group in groups], ignore_index=True),
-        pd.concat([group.labelled(group.by_dataset()) for group in groups], ignore_index=True),
-        notes + _notes(groups),
+    table, overall, by_dataset = (
+        pd.concat([group.labelled(make(group)) for group in groups], ignore_index=True)
+        for make in (_Group.table, _Group.overall, _Group.by_dataset)
     )
+    return Ranks(table, overall, by_dataset, notes + _notes(groups))
 
 
 class _Group:
@@ -142,20 +141,19 @@ class _Group:
             where = f"{join_names([' '.join(map(str, labels.values()))])}: " if labels else ""
             notes.append(
                 f"{where}{len(wide) - self.n_cases:,} of {len(wide):,} cases are not ranked, because "
-                f"{join_names(absent)} {has_or_have(absent)} no loss there."
+                f"{join_names(absent, 'has')} no loss there."
             )
         self.datasets = complete.index.get_level_values("dataset")
         self.losses = complete.to_numpy()
-        self.ranks = _rank(self.losses)
+        self.ranks = complete.map(lambda loss: float(f"{loss:.{DIGITS}g}")).rank(axis=1)
         # one line per data set, one column per method
-        self.per_dataset = pd.DataFrame(self.ranks, columns=self.methods).groupby(self.datasets).mean()
+        self.per_dataset = self.ranks.groupby(self.datasets).mean()
         self.n_datasets = len(self.per_dataset)
 
     def labelled(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table with the labels of the group as its first columns."""
-        for position, (key, value) in enumerate(self.labels.items()):
-            table.insert(position, key, value)
-        return table
+        labels = pd.DataFrame(self.labels, index=table.index)
+        return pd.concat([labels, table.drop(columns=labels.columns, errors="ignore")], axis=1)
 
     def table(self) -> pd.DataFrame:
         """Return one line per method, best first; of ties the first in the paper's order counts as the best."""
@@ -176,7 +174,7 @@ class _Group:
             "mean_rank": means,
             "low": low,
             "high": high,
-            "first_fraction": (self.ranks == self.ranks.min(axis=1, keepdims=True)).mean(axis=0),
+            "first_fraction": self.ranks.eq(self.ranks.min(axis=1), axis=0).mean().to_numpy(),
             "relative_difference": relative_difference,
             "p": p,
             "p_holm": p_holm,
@@ -205,15 +203,6 @@ class _Group:
         """Return the mean rank of each method on each data set."""
         wide = self.per_dataset.rename_axis(index="dataset").reset_index()
         return wide.melt("dataset", var_name="method", value_name="mean_rank")
-
-
-def _rank(losses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the ranks within each line, from 1; ties share their mean rank."""
-    rounded = np.array([[float(f"{loss:.{DIGITS}g}") for loss in line] for line in losses])
-    rounded = rounded.reshape(losses.shape)
-    below = (rounded[:, None, :] < rounded[:, :, None]).sum(axis=2)
-    equal = (rounded[:, None, :] == rounded[:, :, None]).sum(axis=2)
-    return np.asarray(below + (equal + 1) / 2)
 
 
 def _notes(groups: list[_Group]) -> list[str]:
@@ -260,5 +249,5 @@ def _conclusion(group: pd.DataFrame, keys: list[str]) -> str:
         if len(some):
             names = some["method"].tolist()
             p = format_p_range(some["p_holm"])
-            parts.append(f"{join_names(names)} {is_or_are(names)} {label} worse ({p})")
+            parts.append(f"{join_names(names, 'is')} {label} worse ({p})")
     return "; ".join(parts) + "."

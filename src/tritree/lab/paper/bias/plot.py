@@ -67,8 +67,8 @@ def plot_bias(table: pd.DataFrame, axes: Any = None) -> Any:
     # simulated points first
     entries = sorted(zip(*axes[1].get_legend_handles_labels(), strict=True), key=lambda e: e[1] == _PRINTED)
     handles, labels = zip(*entries, strict=True)
-    place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1), "frameon": False, "alignment": "left"}
-    axes[1].legend(handles, labels, title=heading, **place)
+    options = {"loc": "upper left", "bbox_to_anchor": (1.02, 1), "frameon": False, "alignment": "left"}
+    axes[1].legend(handles, labels, title=heading, **options)
     return axes
 
 
