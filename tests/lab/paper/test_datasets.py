@@ -56,7 +56,7 @@ def test_file_of_the_author_is_known_for_his(name: str) -> None:
     assert dataset.n_rows == len(dataset.X) == SPECS[name].rows
     assert dataset.task == SPECS[name].task
     assert not dataset.X.isna().any().any()
-    text = [column for column in SPECS[name].text_columns if column != "y"]
+    text = [column for column, kind in SPECS[name].types.items() if kind == "text" and column != "y"]
     assert [column for column in dataset.X if dataset.X[column].dtype == "category"] == text
 
 

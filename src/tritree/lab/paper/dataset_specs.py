@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pandas as pd
 from pandas.api import types
 
@@ -53,11 +52,6 @@ class DatasetSpec:
         """Return the first line of a clean file."""
         return ",".join(self.types)
 
-    @property
-    def text_columns(self) -> list[str]:
-        """Return the names of the text columns."""
-        return [column for column, kind in self.types.items() if kind == "text"]
-
     def raw_columns(self, columns: Any) -> dict[Any, str]:
         """Return those of a table's columns that belong to the raw table, with their names in the clean table."""
         found: dict[Any, str] = {}
@@ -70,11 +64,8 @@ class DatasetSpec:
     def missing_columns(self, columns: Any) -> list[str]:
         """Return the raw columns that a table lacks."""
         found = self.raw_columns(columns).values()
-        raw: dict[str, str] = {}
-        for name, new in self.names.items():
-            if new not in found:
-                raw.setdefault(new, name)
-        return list(raw.values())
+        first_names = {new: name for name, new in reversed(self.names.items())}
+        return [first_names[new] for new in dict.fromkeys(self.names.values()) if new not in found]
 
     def clean(self, raw: Any) -> Any:
         """Return the clean table made from the raw one, whose columns may be in any order, or raise a DatasetError.
@@ -119,24 +110,16 @@ def _convert(column: Any, kind: Type) -> Any:
         is_text = all(isinstance(label, str) for label in labels)
         text = column if is_text else column.astype("object").astype(str).astype("category")
         return text.cat.remove_unused_categories()
-    numbers = _to_numbers(column)
-    if kind == "float":
-        return numbers.astype("float64")
-    fractions = False if types.is_integer_dtype(numbers.dtype) else numbers % 1 != 0
-    if np.any(fractions):
+    numbers = column
+    if not types.is_numeric_dtype(column.dtype):  # read as text or categories
+        numbers = pd.to_numeric(column.astype("object"), errors="coerce").astype("float64")
+        if numbers.isna().any():
+            value = column[numbers.isna()].iloc[0]
+            raise DatasetError(f"column {column.name!r} holds {shortened(value)} instead of numbers")
+    fractions = numbers % 1 != 0
+    if kind == "int" and fractions.any():
         raise DatasetError(f"column {column.name!r} holds {numbers[fractions].iloc[0]} instead of integers")
-    return numbers.astype("int64")
-
-
-def _to_numbers(column: Any) -> Any:
-    """Return a column as numbers, which may have been read as text or categories."""
-    if types.is_numeric_dtype(column.dtype):
-        return column
-    numbers = pd.to_numeric(column.astype("object"), errors="coerce").astype("float64")
-    if numbers.isna().any():
-        value = column[numbers.isna()].iloc[0]
-        raise DatasetError(f"column {column.name!r} holds {shortened(value)} instead of numbers")
-    return numbers
+    return numbers.astype("float64" if kind == "float" else "int64")
 
 
 def _normalised(column: Any) -> str:
@@ -153,11 +136,6 @@ def _cement(table: Any) -> Any:
     return numbers.round(1).assign(y=numbers["y"].round(2))
 
 
-def _life_expectancy(table: Any) -> Any:
-    """Return the rows of 2015."""
-    return table[pd.to_numeric(table["Year"]) == 2015]
-
-
 def _titanic(table: Any) -> Any:
     """Return the table with the size of the family, and the target as text."""
     family = pd.to_numeric(table["SibSp"]) + pd.to_numeric(table["Parch"])
@@ -166,10 +144,15 @@ def _titanic(table: Any) -> Any:
 
 def _black_friday(table: Any) -> Any:
     """Return the table with age groups and years in the city as ordinal numbers."""
-    ages = _ordinal("0-17", "18-25", "26-35", "36-45", "46-50", "51-55", "55+")
-    years = _ordinal("0", "1", "2", "3", "4+")
-    stay = "Stay_In_Current_City_Years"
-    return table.assign(Age=_replace(table["Age"], ages)).assign(**{stay: _replace(table[stay], years)})
+    ordered = {
+        "Age": ("0-17", "18-25", "26-35", "36-45", "46-50", "51-55", "55+"),
+        "Stay_In_Current_City_Years": ("0", "1", "2", "3", "4+"),
+    }
+    numbers = {
+        column: _replace(table[column], dict(zip(labels, range(len(labels)), strict=True)))
+        for column, labels in ordered.items()
+    }
+    return table.assign(**numbers)
 
 
 def _seeds(table: Any) -> Any:
@@ -184,7 +167,7 @@ def _seeds(table: Any) -> Any:
 
 
 def _lymphography(table: Any) -> Any:
-    """Return the rows of the two common classes, with the author's labels."""
+    """Return the rows of the two common classes with the author's labels, in his order."""
     lacunae = _same("no", "lacunar") | {"lac_margin": "lac. marginal", "lac_central": "lac. central"}
     structures = _same("no", "grainy", "coarse", "diluted", "reticular", "stripped", "faint")
     classes = _same("normal", "metastases", "fibrosis") | {"malign_lymph": "malign"}
@@ -195,13 +178,10 @@ def _lymphography(table: Any) -> Any:
         n_nodes=45.0 * (pd.to_numeric(table["n_nodes"]) - 1),  # groups 1 to 8, in the author's unit
         y=_replace(table["y"], classes),
     )
-    return _in_uci_order(table[table["y"].isin(("metastases", "malign"))])
-
-
-def _in_uci_order(table: Any) -> Any:
-    """Return the rows in the order of UCI's file, as in the author's folds; OpenML has them shuffled."""
+    table = table[table["y"].isin(("metastases", "malign"))]
     if len(table) != len(_UCI_ORDER):
         return table
+    # as in UCI's file and the author's folds; OpenML has the rows shuffled
     as_text = {column: str for column in table if not pd.api.types.is_numeric_dtype(table[column])}
     by_value = table.astype(as_text).sort_values(sorted(table.columns)).index
     return table.loc[by_value[list(_UCI_ORDER)]]
@@ -209,7 +189,10 @@ def _in_uci_order(table: Any) -> Any:
 
 def _replace(column: Any, values: Mapping[str, Any]) -> Any:
     """Return a column with its values replaced; missing ones stay, unknown ones raise a DatasetError."""
-    new = {value: values.get(_code_as_text(value)) for value in column.dropna().unique()}
+    new = {}
+    for value in column.dropna().unique():  # codes may have been read as numbers
+        is_code = isinstance(value, float) and value.is_integer()
+        new[value] = values.get(str(int(value)) if is_code else str(value).strip("'\" "))
     unknown = [value for value, replacement in new.items() if replacement is None]
     if unknown:
         raise DatasetError(
@@ -218,17 +201,8 @@ def _replace(column: Any, values: Mapping[str, Any]) -> Any:
     return column.astype(object).map(new)
 
 
-def _code_as_text(value: Any) -> str:
-    """Return a code as text, also if it was read as a number."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip("'\" ")
-
-
 def _same(*values: str) -> dict[str, str]:
     return {value: value for value in values}
-
-
-def _ordinal(*values: str) -> dict[str, int]:
-    return {value: i for i, value in enumerate(values)}
 
 
 #: For each row of UCI's lymphography file, without the two rare classes, its position among these rows sorted by all
@@ -249,13 +223,10 @@ _UCI_ORDER = (
 
 def _types(header: str, *, ints: str = "", text: str = "") -> dict[str, Type]:
     """Return the types of the columns in a header; float if not listed."""
-    kinds: dict[str, Type] = dict.fromkeys(header.split(","), "float")
-    for column in kinds:
-        if column in ints.split(","):
-            kinds[column] = "int"
-        elif column in text.split(","):
-            kinds[column] = "text"
-    return kinds
+    return {
+        column: "int" if column in ints.split(",") else "text" if column in text.split(",") else "float"
+        for column in header.split(",")
+    }
 
 
 def _names(*columns: str) -> dict[str, str]:
@@ -335,7 +306,7 @@ SPECS: Mapping[str, DatasetSpec] = {
         "https://www.kaggle.com/datasets/kumarajarshi/life-expectancy-who",
         openml=None,
         names=_names(*_LIFE.removesuffix(",y").split(","), "Year") | {"life expectancy": "y"},
-        prepare=_life_expectancy,
+        prepare=lambda table: table[pd.to_numeric(table["Year"]) == 2015],
         digest="d95569b7df0e83e0ec3902cd79525f03",
     ),
     # OpenML's data sets called Titanic are other passengers (40945) or have missing ages filled in (42638)

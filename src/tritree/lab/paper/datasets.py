@@ -7,9 +7,9 @@ import socket
 import tempfile
 import warnings
 import zlib
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.error import HTTPError, URLError
 
 import pandas as pd
@@ -20,9 +20,6 @@ from tritree.lab.dataset import Dataset, DatasetError, Task, digest, suggestion,
 from tritree.lab.paper.dataset_specs import SPECS, VARIETIES, DatasetSpec
 from tritree.lab.store import CACHE_VARIABLE, cache_folder
 from tritree.output_files import write_atomically
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Names of the paper's data sets, in the order of its table.
 NAMES = tuple(SPECS)
@@ -78,11 +75,10 @@ def load(name: str, data_dir: Any = None, *, as_author: bool = True, download: b
             f"there is no data set {name!r}{suggestion(name, NAMES)}; the paper's are {', '.join(NAMES)}"
         )
     path = _find(name, data_dir)
-    if path is not None:
-        return _as_dataset(name, _read(path, SPECS[name]), as_author)
-    if not download:
+    if path is None and not download:
         raise _not_found(name, data_dir, "no file of it was found, and downloads are off")
-    return _as_dataset(name, _download(name, data_dir), as_author)
+    table = _download(name, data_dir) if path is None else _read(path, SPECS[name])
+    return _as_dataset(name, table, as_author)
 
 
 def available(data_dir: Any = None) -> dict[str, Path | None]:
@@ -102,24 +98,16 @@ def available(data_dir: Any = None) -> dict[str, Path | None]:
 
 
 def _find(name: str, data_dir: Any) -> Path | None:
-    for folder in _folders(data_dir):
-        for ending in (".csv", ".csv.gz"):
-            path = folder / f"{name}{ending}"
-            if path.is_file():
-                return path
-    return None
-
-
-def _folders(data_dir: Any) -> Iterator[Path]:
-    if data_dir is not None:
-        folder = Path(os.fspath(data_dir)).expanduser()
-        if not folder.is_dir():
-            raise DatasetNotFoundError(f"there is no folder {str(folder)!r} to look for data sets in")
-        yield from (folder, folder / _SUBFOLDER)
-    named = os.environ.get(DATA_VARIABLE)
-    if named:
-        yield from (Path(named).expanduser(), Path(named).expanduser() / _SUBFOLDER)
-    yield cache_folder()
+    given = [
+        Path(named).expanduser()
+        for named in (data_dir, os.environ.get(DATA_VARIABLE) or None)
+        if named is not None
+    ]
+    if data_dir is not None and not given[0].is_dir():
+        raise DatasetNotFoundError(f"there is no folder {str(given[0])!r} to look for data sets in")
+    folders = [*(part for folder in given for part in (folder, folder / _SUBFOLDER)), cache_folder()]
+    paths = (folder / f"{name}{ending}" for folder in folders for ending in (".csv", ".csv.gz"))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _not_found(name: str, data_dir: Any, reason: str) -> DatasetNotFoundError:
@@ -150,7 +138,7 @@ def _read(path: Path, spec: DatasetSpec) -> Any:
         table = pd.read_csv(
             path,
             usecols=list(spec.types if is_clean else spec.raw_columns(columns)),
-            dtype=dict.fromkeys(set(spec.text_columns) & set(columns), "category"),
+            dtype={name: "category" for name in columns if spec.types.get(name) == "text"},
             **_EXACT,
             encoding="utf-8-sig",
         )
@@ -208,29 +196,17 @@ def _download(name: str, data_dir: Any) -> Any:
 def _fetch_openml(number: int) -> Any:
     from sklearn.datasets import fetch_openml
 
+    options = {"target_column": None, "as_frame": True, "parser": "liac-arff", "n_retries": 1}
     # a temporary data_home, because scikit-learn would find a partial download again
-    with tempfile.TemporaryDirectory(prefix="tritree-") as folder, _timeout(), warnings.catch_warnings():
+    with (
+        tempfile.TemporaryDirectory(prefix="tritree-") as folder,
+        warnings.catch_warnings(),
+        ExitStack() as stack,
+    ):
         warnings.simplefilter("ignore")  # of scikit-learn, about retries; the final error is enough
-        found = fetch_openml(
-            data_id=number,
-            target_column=None,
-            data_home=folder,
-            as_frame=True,
-            parser="liac-arff",
-            n_retries=1,
-        )
-        return found.frame
-
-
-@contextmanager
-def _timeout() -> Iterator[None]:
-    """Set the process's default timeout of connections; scikit-learn has no parameter for it."""
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(TIMEOUT)
-    try:
-        yield
-    finally:
-        socket.setdefaulttimeout(before)
+        stack.callback(socket.setdefaulttimeout, socket.getdefaulttimeout())
+        socket.setdefaulttimeout(TIMEOUT)  # of the process; scikit-learn has no parameter for it
+        return fetch_openml(data_id=number, data_home=folder, **options).frame
 
 
 def _reason(error: Exception) -> str:
