@@ -15,7 +15,7 @@ from tritree.lab import trial
 from tritree.lab.dataset import Dataset
 from tritree.lab.experiment import Experiment
 from tritree.lab.methods import MODELS, CompleteCaseEstimator, Methods, method_spec, strategies_of
-from tritree.lab.ranks.names import METHODS, display_name, method_order, parse_method
+from tritree.lab.ranks.names import DISPLAY_NAMES, METHODS, method_order, parse_method
 from tritree.lab.scenarios import in_test
 from tritree.lab.trial import Folds
 
@@ -201,8 +201,8 @@ def test_methods_are_listed_kind_by_kind_in_the_papers_order() -> None:
 def test_names_tell_the_kind_but_not_those_of_others() -> None:
     assert parse_method("forest:mia") == ("forest", "mia")
     assert parse_method("forest") is None  # may be a forest of another library
-    assert display_name("boosting:trinary_mia") == "TrinaryMIA boosting"
-    assert display_name("forest") == "forest"
+    assert DISPLAY_NAMES["boosting:trinary_mia"] == "TrinaryMIA boosting"
+    assert "forest" not in DISPLAY_NAMES
 
 
 def test_strategy_keeps_its_colour_in_every_kind_and_kinds_are_told_apart() -> None:

@@ -235,13 +235,21 @@ def _score(
     match how.name:
         case "mcar":
             return None
-        case "mar":
-            combined = _linear_combination(shared, _random(how.seed, _WEIGHTS, position))
-            return _with_logistic_noise(combined, how.strength, noise)
+        case "mar":  # a random linear combination, with mean 0 and standard deviation 1
+            weights = _random(how.seed, _WEIGHTS, position).normal(size=len(shared))
+            total = sum(weight * values for weight, values in zip(weights, shared, strict=True))
+            score = total - np.mean(total)
+            score = score / (score.std() or 1.0)
         case "predictive":
-            return _with_logistic_noise(how.sign * shared[0], how.strength, noise)
-    values = how.sign * _ordered(column, _random(how.seed, _ORDER, position))
-    return values if how.name == "im" else _with_logistic_noise(_normal_scores(values), how.strength, noise)
+            score = how.sign * shared[0]
+        case _:
+            score = how.sign * _ordered(column, _random(how.seed, _ORDER, position))
+            if how.name == "im":
+                return score
+            score = _normal_scores(score)
+    # with logistic noise the log-odds of being among the highest are linear in the score
+    noisy: Floats = how.strength * score + logit((noise + 0.5) / len(noise))
+    return noisy
 
 
 def _shared_scores(table: Table, amputed: list[int], target: Any, how: _Mechanism) -> list[Floats]:
@@ -316,7 +324,6 @@ def _ordered(column: TypedColumn, random: np.random.Generator) -> Floats:
         return numbers
     observed = ~np.isnan(numbers)
     distinct, inverse = np.unique(numbers[observed], return_inverse=True)
-    numbers = np.full(len(numbers), np.nan)
     numbers[observed] = random.permutation(len(distinct))[inverse]
     return numbers
 
@@ -332,23 +339,6 @@ def _normal_scores(numbers: Floats) -> Floats:
     return scores
 
 
-def _linear_combination(scores: list[Floats], random: np.random.Generator) -> Floats:
-    """Return a random linear combination of scores, with mean 0 and standard deviation 1."""
-    weights = random.normal(size=len(scores))
-    total = np.zeros(len(scores[0]))
-    for weight, score in zip(weights, scores, strict=True):
-        total += weight * score
-    total -= total.mean()
-    deviation = total.std()
-    return total / deviation if deviation > 0 else total
-
-
-def _with_logistic_noise(score: Floats, strength: float, noise: NDArray[np.int64]) -> Floats:
-    """Return scores plus logistic noise: the log-odds of being among the highest are linear in the score."""
-    noisy: Floats = strength * score + logit((noise + 0.5) / len(noise))
-    return noisy
-
-
 def highest(
     score: Floats | None, noise: NDArray[np.int64], rows: NDArray[np.intp], n: int
 ) -> NDArray[np.intp]:
@@ -358,13 +348,10 @@ def highest(
     """
     if n == 0:
         return rows[:0]
-    if score is None:
-        return rows[_largest(noise[rows], n)]
-    score = score[rows]
-    threshold = np.partition(score, len(rows) - n)[len(rows) - n]
-    above, tied = rows[score > threshold], rows[score == threshold]
-    return np.concatenate([above, tied[_largest(noise[tied], n - len(above))]])
-
-
-def _largest(noise: NDArray[np.int64], n: int) -> NDArray[np.intp]:
-    return np.argpartition(noise, len(noise) - n)[len(noise) - n :]
+    above, tied = rows[:0], rows
+    if score is not None:
+        score = score[rows]
+        threshold = np.partition(score, len(rows) - n)[len(rows) - n]
+        above, tied = rows[score > threshold], rows[score == threshold]
+    first = len(tied) - (n - len(above))
+    return np.concatenate([above, tied[np.argpartition(noise[tied], first)[first:]]])

@@ -150,7 +150,9 @@ class _Patterns:
 
 def _read_patterns(columns: list[NDArray[np.float64]]) -> tuple[_Patterns, list[str]]:
     """Return the most frequent patterns of the standardised columns, and remarks on the others."""
-    values = np.column_stack([_standardised(column) for column in columns])
+    columns = [column / np.nanmax(np.abs(column)) for column in columns]  # squares may overflow
+    centred = (column - np.nanmean(column) for column in columns)
+    values = np.column_stack([column / (np.nanstd(column) or 1.0) for column in centred])
     is_observed = ~np.isnan(values)
     some = is_observed.any(axis=1)
     values, is_observed = values[some], is_observed[some]
@@ -174,14 +176,6 @@ def _read_patterns(columns: list[NDArray[np.float64]]) -> tuple[_Patterns, list[
         np.array([part.sum(axis=0) for part in parts]),
         np.array([part.T @ part for part in parts]),
     ), remarks
-
-
-def _standardised(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a column with mean 0 and deviation 1; divided by its maximum first, because squares may overflow."""
-    column = column / np.nanmax(np.abs(column))
-    column = column - np.nanmean(column)
-    deviation = np.nanstd(column)
-    return column / deviation if deviation > 0 else column
 
 
 def _fit(patterns: _Patterns) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:

@@ -88,27 +88,21 @@ class Store:
         except sqlite3.Error as error:
             raise self._unusable(error) from error
         try:
-            self._prepare()
-        except sqlite3.Error as error:
+            tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
+            if tables:
+                self._check_format(tables)
+            else:
+                self._database.executescript(_SCHEMA)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = NORMAL")
+        except (sqlite3.Error, StoreError) as error:
             self.close()
-            raise self._unusable(error) from error
-        except StoreError:
-            self.close()
-            raise
+            raise error if isinstance(error, StoreError) else self._unusable(error) from error
 
     def _unusable(self, error: sqlite3.Error) -> StoreError:
         return StoreError(
             f"{self.path} cannot be used for results ({error}); name another file, or remove it"
         )
-
-    def _prepare(self) -> None:
-        tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
-        if tables:
-            self._check_format(tables)
-        else:
-            self._database.executescript(_SCHEMA)
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = NORMAL")
 
     def _check_format(self, tables: set[str]) -> None:
         """Raise a StoreError if the database is not a store of this format."""

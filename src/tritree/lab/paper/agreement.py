@@ -13,7 +13,7 @@ import pandas as pd
 
 from tritree.lab.paper.datasets import NAMES
 from tritree.lab.paper.experiment import LOSSES, MEASURES, figure2
-from tritree.lab.ranks import DISPLAY_NAMES, curves, display_name, scenario_name
+from tritree.lab.ranks import DISPLAY_NAMES, curves, scenario_name
 from tritree.lab.ranks.tables import as_text, curves_tables
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _order(means: pd.Series, tolerance: float = 1e-12) -> str:
     for method, mean in ordered.items():
         if text:
             text += " = " if math.isclose(mean, previous, rel_tol=1e-9, abs_tol=tolerance) else " < "
-        text, previous = text + display_name(str(method)), mean
+        text, previous = text + DISPLAY_NAMES.get(method, method), mean
     return text
 
 
@@ -156,7 +156,7 @@ def _compared_text(tables: dict[str, pd.DataFrame], n_seeds: int) -> Iterator[st
         if n_seeds > 1:
             text = f"{part['in_range'].sum()} of {len(part)}; farthest {text} to {far['high']:.3f}"
         text = "all" if part["in_range"].all() else text
-        yield f"  {scenario_name(scenario):<9} {display_name(method):<11} {text}"
+        yield f"  {scenario_name(scenario):<9} {DISPLAY_NAMES.get(method, method):<11} {text}"
     if n_seeds > 1:
         # of n draws and one more, each is equally likely to be the highest or the lowest
         probability = (n_seeds - 1) / (n_seeds + 1)

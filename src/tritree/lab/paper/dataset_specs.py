@@ -64,7 +64,7 @@ class DatasetSpec:
     def missing_columns(self, columns: Any) -> list[str]:
         """Return the raw columns that a table lacks."""
         found = self.raw_columns(columns).values()
-        first_names = {new: name for name, new in reversed(self.names.items())}
+        first_names = {new: name for name, new in reversed(list(self.names.items()))}
         return [first_names[new] for new in dict.fromkeys(self.names.values()) if new not in found]
 
     def clean(self, raw: Any) -> Any:

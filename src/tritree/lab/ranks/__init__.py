@@ -2,7 +2,7 @@
 
 from tritree.lab.ranks.averages import check_results, curves, excess, losses, omissions
 from tritree.lab.ranks.comparison import Comparison, compare_methods, compare_unchanged
-from tritree.lab.ranks.names import DISPLAY_NAMES, display_name, scenario_name
+from tritree.lab.ranks.names import DISPLAY_NAMES, scenario_name
 from tritree.lab.ranks.ranking import Ranks, mean_ranks
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "compare_methods",
     "compare_unchanged",
     "curves",
-    "display_name",
     "excess",
     "losses",
     "mean_ranks",

@@ -26,17 +26,6 @@ _MAX_LISTED = 4  # names in a sentence; the rest are counted
 _MAX_WIDTH = 40  # letters of a name in a sentence
 
 
-def display_name(method: str) -> str:
-    """Return a method as the paper writes it; the user's own methods keep their names.
-
-    Examples
-    --------
-    >>> display_name("fractional"), display_name("boosting:mia"), display_name("LightGBM")
-    ('FC', 'MIA boosting', 'LightGBM')
-    """
-    return DISPLAY_NAMES.get(method, method)
-
-
 def parse_method(method: str) -> tuple[str, str] | None:
     """Return the kind of model and the strategy of a method of tritree; None for any other name.
 
