@@ -51,23 +51,17 @@ def check_results(results: pd.DataFrame) -> pd.DataFrame:
     table = results.reset_index(drop=True)
     table.attrs = {}  # pandas would copy them at every step
     for name in ("rate", "loss", "rows", "seed", "fold"):
-        table[name] = _to_numbers(table[name], name)
-    names = ("dataset", "scenario", "method")
-    table = table.assign(
-        **{name: table[name].astype(object).map(str) for name in names},
-        rate=table["rate"].round(9),  # 0.1 + 0.2 is 0.3
-    )
+        numbers = pd.to_numeric(table[name], errors="coerce").astype(float)
+        wrong = numbers.isna() & table[name].notna()
+        if wrong.any():
+            raise ValueError(f"column {name!r} holds {table[name][wrong].iloc[0]!r}, which is not a number")
+        table[name] = numbers
+    table["rate"] = table["rate"].round(9)  # 0.1 + 0.2 is 0.3
+    for name in ("dataset", "scenario", "method"):
+        table[name] = table[name].astype(object).map(str)
     _check_values(table)
     # sums depend on the order of their terms, and lines may come in any
     return table.sort_values([*CASE, "method", "fold"], ignore_index=True)
-
-
-def _to_numbers(column: pd.Series, name: str) -> pd.Series:
-    numbers = pd.to_numeric(column, errors="coerce").astype(float)
-    wrong = numbers.isna() & column.notna()
-    if wrong.any():
-        raise ValueError(f"column {name!r} holds {column[wrong].iloc[0]!r}, which is not a number")
-    return numbers
 
 
 def _check_values(table: pd.DataFrame) -> None:
@@ -75,7 +69,7 @@ def _check_values(table: pd.DataFrame) -> None:
     for name in ("rate", "rows", "seed", "fold"):
         if not np.isfinite(table[name]).all():
             raise ValueError(f"column {name!r} holds {table[name][~np.isfinite(table[name])].iloc[0]}")
-    outside = table["rate"][(table["rate"] < 0) | (table["rate"] > 1)]
+    outside = table["rate"][~table["rate"].between(0, 1)]
     if len(outside):
         raise ValueError(f"column 'rate' holds {outside.iloc[0]:g}; rates must be between 0 and 1")
     if (table["rows"] <= 0).any():
@@ -94,15 +88,13 @@ def _check_values(table: pd.DataFrame) -> None:
 
 def sort_by(table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     """Return a table sorted by columns, with methods and scenarios in the paper's order."""
-    table = table.reset_index(drop=True)  # concatenated tables may share index labels
     orders = {"method": method_order, "scenario": scenario_order}
-    keys = {
-        name: table[name].map({value: i for i, value in enumerate(orders[name](table[name]))})
-        if name in orders
-        else table[name]
-        for name in columns
-    }
-    return table.loc[pd.DataFrame(keys).sort_values(list(keys), kind="stable").index].reset_index(drop=True)
+
+    def position(column: pd.Series) -> pd.Series:
+        order = orders[column.name](column) if column.name in orders else ()
+        return column.map({name: i for i, name in enumerate(order)}) if order else column
+
+    return table.sort_values(list(columns), key=position, kind="stable", ignore_index=True)
 
 
 def amputed_cases(table: pd.DataFrame) -> pd.DataFrame:
@@ -217,24 +209,18 @@ def curves(results: pd.DataFrame, measure: Measure = "excess") -> pd.DataFrame:
         ``seeds`` (their numbers).
     """
     table = excess(results, measure).dropna(subset="excess")
-    averaged = [_average(part) for _, part in table.groupby("scenario", sort=False)]
-    if not averaged:
-        columns = ["scenario", "rate", "method", "excess", "low", "high", "std", "seeds", "datasets"]
-        return pd.DataFrame(columns=columns)
-    return sort_by(pd.concat(averaged), ["scenario", "method", "rate"])
-
-
-def _average(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the curves of one scenario."""
-    datasets = _comparable_datasets(table)
-    table = table[table["dataset"].isin(datasets)]
-    key = ["scenario", "rate", "method"]
-    by_seed = table.groupby([*key, "seed"])["excess"].agg(["mean", "size"]).reset_index()
-    by_seed = by_seed[by_seed["size"] == len(datasets)]
-    found = by_seed.groupby(key)["mean"].agg(["mean", "min", "max", "std", "size"]).reset_index()
-    found = found.set_axis([*key, "excess", "low", "high", "std", "seeds"], axis=1)
-    found[["low", "high"]] = found[["low", "high"]].where(found["seeds"] > 1)
-    return found.assign(datasets=len(datasets))
+    key, columns = ["scenario", "rate", "method"], ["excess", "low", "high", "std", "seeds"]
+    averaged = [pd.DataFrame(columns=[*key, *columns, "datasets"])]
+    for _, part in table.groupby("scenario", sort=False):
+        datasets = _comparable_datasets(part)
+        part = part[part["dataset"].isin(datasets)]
+        by_seed = part.groupby([*key, "seed"])["excess"].agg(["mean", "size"]).reset_index()
+        by_seed = by_seed[by_seed["size"] == len(datasets)]
+        found = by_seed.groupby(key)["mean"].agg(["mean", "min", "max", "std", "size"]).reset_index()
+        found = found.set_axis([*key, *columns], axis=1).assign(datasets=len(datasets))
+        found[["low", "high"]] = found[["low", "high"]].where(found["seeds"] > 1)
+        averaged.append(found)
+    return sort_by(pd.concat(averaged[1:] or averaged), ["scenario", "method", "rate"])
 
 
 def _comparable_datasets(table: pd.DataFrame) -> list[str]:
@@ -282,12 +268,10 @@ def _omitted_folds(table: pd.DataFrame) -> list[str]:
     if not n_omitted:
         return []
     omitted = table[~table.set_index(key).index.isin(averaged)]
-    names = sorted(set(omitted["method"] + " on " + omitted["dataset"]))
+    names = join_names(sorted(set(omitted["method"] + " on " + omitted["dataset"])))
     verb, whose = ("is", "its") if n_omitted == 1 else ("are", "their")
-    return [
-        f"{n_omitted:,} of {n_cases:,} losses {verb} omitted because not all of {whose} folds have been run, or one "
-        f"has failed: {join_names(names)}."
-    ]
+    reason = f"not all of {whose} folds have been run, or one has failed"
+    return [f"{n_omitted:,} of {n_cases:,} losses {verb} omitted because {reason}: {names}."]
 
 
 def _without_excess(reason: str, lines: pd.DataFrame, every: pd.DataFrame) -> list[str]:

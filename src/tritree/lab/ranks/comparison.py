@@ -106,7 +106,14 @@ def compare_methods(
     if by not in ("scenario", "rate"):
         raise ValueError(f"by must be 'scenario' or 'rate', got {by!r}")
     table = check_results(results)
-    name = _dataset_name(table, dataset)
+    names = sorted(set(table["dataset"]))
+    if dataset is None and len(names) > 1:
+        raise ValueError(
+            f"there are {len(names)} data sets; name one of {join_names(names)} with dataset=..."
+        )
+    if dataset is not None and dataset not in names:
+        raise ValueError(f"there is no data set {dataset!r}; there is {join_names(names)}")
+    name = names[0] if dataset is None else dataset
     table = table[table["dataset"] == name]
     averaged = losses(table)
     if by == "scenario":
@@ -164,17 +171,6 @@ def compare_unchanged(results: pd.DataFrame, *, dataset: str | None = None) -> C
     found = compare_methods(once, dataset=dataset)
     recommendation = _recommendation(found.table, ["scenario"], "on the unchanged table")
     return replace(found, recommendation=recommendation)
-
-
-def _dataset_name(table: pd.DataFrame, dataset: str | None) -> str:
-    names = sorted(set(table["dataset"]))
-    if dataset is None and len(names) > 1:
-        raise ValueError(
-            f"there are {len(names)} data sets; name one of {join_names(names)} with dataset=..."
-        )
-    if dataset is not None and dataset not in names:
-        raise ValueError(f"there is no data set {dataset!r}; there is {join_names(names)}")
-    return names[0] if dataset is None else dataset
 
 
 def _compare(key: dict[str, Any], lines: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
@@ -253,10 +249,8 @@ def _recommendation(table: pd.DataFrame, keys: list[str], where: str | None = No
         return f"{join_names([lowest])} has the lowest loss, but one fold does not tell whether by chance."
     n_not_worse = table[table["outcome"].isin(_NOT_WORSE)].groupby("method").size()
     least = table.groupby(keys)["loss"].transform("min")
-    relative = (table["loss"] / least.where(least > 0)).fillna(
-        1.0
-    )  # so that no scenario outweighs the others
-    loss = relative.groupby(table["method"]).mean()
+    # relative, so that no scenario outweighs the others
+    loss = (table["loss"] / least.where(least > 0)).fillna(1.0).groupby(table["method"]).mean()
     methods = sorted(method_order(n_not_worse.index), key=lambda name: (-n_not_worse[name], loss[name]))
     first, n = methods[0], int(n_not_worse[methods[0]])
     if where is None:
@@ -297,19 +291,15 @@ def _conclusion(part: pd.DataFrame, keys: list[str]) -> str:
         return "∞" if math.isinf(value) else number(value)
 
     sentences = [f"{where}: {join_names([first['method']])} has the lowest loss ({say(first['loss'])})"]
-    groups = dict(list(part.iloc[1:].groupby("outcome", sort=False)))
-    for outcome in ("identical", "not significant", "worse", "not tested"):
-        if outcome in groups:
-            group = groups[outcome]
-            names, p = group["method"].tolist(), format_p_range(group["p_holm"])
-            who = f"{join_names(names, 'is')}"
-            differences = dict.fromkeys(say(group["difference"].iloc[i]) for i in (0, -1))  # least and most
-            sentences.append(
-                {
-                    "identical": f"{who} identical in every fold",
-                    "not significant": f"{who} not significantly worse ({p})",
-                    "worse": f"{who} worse by {' to '.join(differences)} ({p})",
-                    "not tested": f"{who} not tested",
-                }[outcome]
-            )
+    for outcome, text in (
+        ("identical", "identical in every fold"),
+        ("not significant", "not significantly worse ({p})"),
+        ("worse", "worse by {differences} ({p})"),
+        ("not tested", "not tested"),
+    ):
+        group = part.iloc[1:][part["outcome"].iloc[1:] == outcome]
+        if len(group):
+            least_and_most = dict.fromkeys(say(group["difference"].iloc[i]) for i in (0, -1))
+            facts = {"differences": " to ".join(least_and_most), "p": format_p_range(group["p_holm"])}
+            sentences.append(f"{join_names(group['method'].tolist(), 'is')} {text.format(**facts)}")
     return "; ".join(sentences) + "."
