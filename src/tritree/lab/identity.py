@@ -14,7 +14,7 @@ import joblib
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 
 def canonical_repr(value: Any) -> str:
@@ -93,29 +93,22 @@ def package_versions(value: Any) -> dict[str, str]:
     >>> sorted(package_versions({"mean": DummyRegressor()}))
     ['sklearn', 'tritree']
     """
-    packages = {"tritree"} | {package for part in _nested(value) if (package := _package(part))}
+    named = (
+        part if isinstance(part, FunctionType) else type(part)
+        for part in _nested(value)
+        if isinstance(part, FunctionType) or _is_estimator(part)
+    )
+    packages = {"tritree"} | {part.__module__.partition(".")[0] for part in named}
     return {name: version for name in sorted(packages) if (version := _version(name)) is not None}
 
 
 def _nested(value: Any) -> Iterator[Any]:
     """Yield a value and everything nested in it."""
     yield value
-    inner: Iterable[Any] = ()
-    if _is_estimator(value):
-        inner = value.get_params(deep=False).values()
-    elif isinstance(value, dict):
-        inner = value.values()
-    elif isinstance(value, (list, tuple)):
-        inner = value
-    for part in inner:
-        yield from _nested(part)
-
-
-def _package(value: Any) -> str:
-    if not _is_estimator(value) and not isinstance(value, FunctionType):
-        return ""
-    named = value if isinstance(value, FunctionType) else type(value)
-    return str(named.__module__).partition(".")[0]
+    inner = value.get_params(deep=False) if _is_estimator(value) else value
+    if isinstance(inner, (dict, list, tuple)):
+        for part in inner.values() if isinstance(inner, dict) else inner:
+            yield from _nested(part)
 
 
 @cache

@@ -110,24 +110,25 @@ class Methods:
         spec = self._specs[name]
         if spec is None:
             return clone(self._methods[name])
-        made = self._make(spec, task, depth)
-        return CompleteCaseEstimator(made) if spec.strategy == COMPLETE_CASE else made
+        if spec.strategy == COMPLETE_CASE:
+            return CompleteCaseEstimator(self._make(spec.model, "trinary", task, depth))
+        return self._make(*spec, task, depth)
 
     def tree(self, strategy: str, task: str, depth: int | None) -> Any:
         """Return a single tree with a strategy."""
-        return self._make(MethodSpec("tree", strategy), task, depth)
+        return self._make("tree", strategy, task, depth)
 
-    def _make(self, spec: MethodSpec, task: str, depth: Any) -> Any:
-        estimator = self._classes[spec.model][task != "regression"]
+    def _make(self, model: str, strategy: str, task: str, depth: Any) -> Any:
+        estimator = self._classes[model][task != "regression"]
         parameters: dict[str, Any] = {"n_jobs": 1}
-        parameters |= {"min_samples_leaf": _MIN_SAMPLES_LEAF} if spec.model == "tree" else {"random_state": 0}
+        parameters |= {"min_samples_leaf": _MIN_SAMPLES_LEAF} if model == "tree" else {"random_state": 0}
         for option, value in self._options.items():
-            name = _parameter(option, spec.model)
+            name = _parameter(option, model)
             if name in estimator._get_param_names() and not (name == "criterion" and task == "regression"):
                 parameters[name] = value
         if depth != DEFAULT_DEPTH:
             parameters["max_depth"] = depth
-        return estimator(missing="trinary" if spec.strategy == COMPLETE_CASE else spec.strategy, **parameters)
+        return estimator(missing=strategy, **parameters)
 
 
 def size_parameters(estimator: Any) -> dict[str, Any]:
@@ -139,12 +140,12 @@ def size_parameters(estimator: Any) -> dict[str, Any]:
 
 def _check_method(name: str, method: Any) -> MethodSpec | None:
     """Return the spec of a method, or None if it is an estimator; raise a ValueError if it is neither."""
-    if not isinstance(method, str):
-        if hasattr(method, "fit") and hasattr(method, "predict"):
-            return None
-    elif (spec := method_spec(method)) is not None:
+    if not isinstance(method, str) and hasattr(method, "fit") and hasattr(method, "predict"):
+        return None
+    spec = method_spec(method) if isinstance(method, str) else None
+    if spec is not None:
         return spec
-    model, _, strategy = method.partition(":") if isinstance(method, str) else ("", "", "")
+    model, _, strategy = str(method).partition(":")
     if model in MODELS:
         names = ", ".join(map(repr, strategies_of(model)))
         raise ValueError(f"method {name!r} is {method!r}, and {model} has no {strategy!r}; it has {names}")
@@ -235,12 +236,11 @@ class CompleteCaseEstimator(BaseEstimator):  # type: ignore[misc]
             self.default_ = np.array([np.average(y, weights=weights)])
         rows = np.flatnonzero(~_is_incomplete(X))
         some = None if weights is None else weights[rows]
-        enough = len(rows) > 0 and (not self.is_classifier_ or len(np.unique(y[rows])) > 1)
-        enough = enough and (some is None or bool(some.any()))
-        task = "classification" if self.is_classifier_ else "regression"
-        self.estimator_ = (
-            fit_estimator(self.estimator, _rows(X, rows), y[rows], task, some) if enough else None
-        )
+        enough = len(np.unique(y[rows])) > 1 if self.is_classifier_ else len(rows) > 0
+        self.estimator_ = None
+        if enough and (some is None or some.any()):
+            task = "classification" if self.is_classifier_ else "regression"
+            self.estimator_ = fit_estimator(self.estimator, _rows(X, rows), y[rows], task, some)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -11,8 +11,7 @@ import pytest
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
 from tritree.lab import Dataset, Experiment
-from tritree.lab.paper.experiment import AuthorExperiment
-from tritree.lab.paper.trees import AuthorClassifier, AuthorRegressor
+from tritree.lab.paper.experiment import AuthorClassifier, AuthorExperiment, AuthorRegressor
 
 
 @pytest.mark.parametrize(

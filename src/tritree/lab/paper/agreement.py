@@ -77,23 +77,16 @@ def compare_curves(results: pd.DataFrame) -> pd.DataFrame:
 
 def compare_order(results: pd.DataFrame) -> pd.DataFrame:
     """Return the strategies of each scenario by increasing mean excess loss, in the run and in the paper."""
-    lines = []
-    for scenario, part in compare_curves(results).groupby("scenario", sort=False):
-        means = part.groupby("method")[["excess", "paper"]].mean()
-        run, paper = (_order(means[column], _PAPER_TOLERANCE) for column in ("excess", "paper"))
-        lines.append((scenario, run, paper, run == paper))
-    return pd.DataFrame(lines, columns=["scenario", "run", "paper", "same"])
+    points = compare_curves(results)
+    run, paper = (_orders(points, column, _PAPER_TOLERANCE) for column in ("excess", "paper"))
+    return pd.DataFrame({"run": run, "paper": paper, "same": run == paper}).reset_index()
 
 
-def _own_order(results: pd.DataFrame, variant: str) -> pd.DataFrame:
-    """Return the order of the run alone, over all rates above 0; empty if there are none (all trees are equal then)."""
-    points = curves(results, MEASURES[variant]).query("rate > 0")
-    means = points.groupby(["scenario", "method"], sort=False)["excess"].mean()
-    lines = [
-        (scenario, _order(part.droplevel("scenario")), None, None)
-        for scenario, part in means.groupby(level="scenario", sort=False)
-    ]
-    return pd.DataFrame(lines, columns=["scenario", "run", "paper", "same"])
+def _orders(points: pd.DataFrame, column: str, tolerance: float = 1e-12) -> pd.Series:
+    """Return the strategies of each scenario by increasing mean."""
+    means = points.groupby(["scenario", "method"], sort=False)[column].mean()
+    by_scenario = means.groupby(level="scenario", sort=False)
+    return by_scenario.agg(lambda part: _order(part.droplevel("scenario"), tolerance))
 
 
 def _order(means: pd.Series, tolerance: float = 1e-12) -> str:
@@ -113,7 +106,9 @@ def agreement_tables(results: pd.DataFrame, variant: str = "author") -> dict[str
     if reason_not_comparable(results, variant) is None:
         return {"losses": losses, "order": compare_order(results), "curves": compare_curves(results)}
     points = curves(results, MEASURES[variant]).assign(paper=None, in_range=None, distance=None)
-    return {"losses": losses, "order": _own_order(results, variant), "curves": points}
+    # without missing values all trees are equal
+    order = _orders(points[points["rate"] > 0], "excess").rename("run").reset_index()
+    return {"losses": losses, "order": order.assign(paper=None, same=None), "curves": points}
 
 
 def agreement_text(results: pd.DataFrame, variant: str = "author") -> str:

@@ -148,7 +148,7 @@ def printed(
     check_strategy(strategy)
     example = Example(a, b, p, q, n, noise)
     if strategy == "majority":
-        right = 1 - _larger_left(example)
+        right = 1 - sum(float(c.probability[c.L > c.R].sum()) for c in every_count(example))
         return Printed(_expectations(MINORITY, example)[0], _bound(example, right))
     if strategy == "mia":
         left = _expectations("mia", example)[1]["left"]
@@ -189,8 +189,7 @@ def _means(counts: Counts, moments: Floats, example: Example) -> Floats:
     estimates = sum(
         np.einsum("evc,vc->ec", route_coefficients(i, counts), moments[i, 1:]) for i in range(len(ROUTES))
     )
-    means: Floats = (observed + estimates) @ counts.probability
-    return means
+    return np.asarray((observed + estimates) @ counts.probability)
 
 
 def check_strategy(strategy: str) -> None:
@@ -206,8 +205,3 @@ def _bound(example: Example, kappa: float) -> Estimates:
         a + (1 - kappa) * p * q / (1 - p + p * q) * (b - a),
         b - kappa * (1 - p) * q / (p + q - p * q) * (b - a),
     )
-
-
-def _larger_left(example: Example) -> float:
-    """Return the probability that more rows are observed left than right."""
-    return sum(float(c.probability[c.L > c.R].sum()) for c in every_count(example))
