@@ -61,6 +61,13 @@ def simulated(
     return table
 
 
+def select(table: Any, **where: Any) -> Any:
+    """Return the lines of a table with these values."""
+    for name, value in where.items():
+        table = table[table[name] == value]
+    return table
+
+
 def paper_results() -> Any:
     """Return the losses of the paper's author as results with one fold and one seed."""
     if not (PAPER / "author_losses").exists():
