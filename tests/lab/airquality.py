@@ -1,4 +1,4 @@
-"""Daily air quality in New York, May to September 1973: 153 rows with holes, as in R's ``datasets::airquality``.
+"""Daily air quality in New York, May to September 1973: 153 rows with missing values, from R's ``datasets``.
 
 From Chambers, Cleveland, Kleiner and Tukey (1983), Graphical Methods for Data Analysis. A dash is missing.
 """

@@ -230,7 +230,7 @@ def test_log_odds_of_missing_rise_with_the_value_by_the_strength(strength):
     assert log_odds_slope(values[:, 0], gone) == pytest.approx(strength, abs=0.15)
 
 
-def test_smallest_values_are_more_likely_to_go_if_asked():
+def test_smallest_values_are_more_likely_to_be_removed_with_direction_smallest():
     values = np.random.default_rng(3).normal(size=(20_000, 1))
     gone = is_nan(ampute(values, 0.3, "mnar", direction="smallest", strength=1.0))[:, 0]
     assert log_odds_slope(values[:, 0], gone) == pytest.approx(-1, abs=0.15)

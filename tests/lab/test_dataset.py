@@ -1,4 +1,4 @@
-"""Any table makes a data set, and its fingerprint tells it from all others."""
+"""Any table makes a data set, which its fingerprint identifies."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_unusable_target_is_an_error_that_says_why(
         made(pd.DataFrame(table), target, task=task)
 
 
-def test_two_columns_of_one_name_cannot_be_the_target() -> None:
+def test_target_name_that_two_columns_have_is_refused() -> None:
     table = pd.DataFrame([[1, 2, 3]], columns=["a", "price", "price"])
     with pytest.raises(DatasetError, match="2 columns are called 'price'"):
         made(table)
@@ -118,7 +118,7 @@ def test_data_set_cannot_be_changed_and_survives_pickling() -> None:
 
 CHANGES = {
     "a cell": lambda t: t.assign(size=[1.5, None, 3.0, 4.5]),
-    "a hole": lambda t: t.assign(size=[1.5, 2.0, 3.0, 4.0]),
+    "a missing value": lambda t: t.assign(size=[1.5, 2.0, 3.0, 4.0]),
     "a category": lambda t: t.assign(town=["B", "A", None, "C"]),
     "categories swapped": lambda t: t.assign(town=["A", "B", None, "B"]),
     "the target": lambda t: t.assign(price=[10.0, 20.0, 15.5, 12.5]),
@@ -147,17 +147,17 @@ SAMES = {
 }
 
 
-@pytest.mark.parametrize("kept", SAMES)
-def test_fingerprint_does_not_tell_how_values_are_kept(kept: str) -> None:
-    assert made(SAMES[kept](pd.DataFrame(TABLE))).fingerprint == made().fingerprint
+@pytest.mark.parametrize("change", SAMES)
+def test_fingerprint_does_not_depend_on_dtypes(change: str) -> None:
+    assert made(SAMES[change](pd.DataFrame(TABLE))).fingerprint == made().fingerprint
 
 
-def test_fingerprint_tells_the_tasks_apart() -> None:
+def test_fingerprint_depends_on_the_task() -> None:
     table = pd.DataFrame(TABLE).assign(price=[0, 1, 1, 0])
     assert made(table, task="regression").fingerprint != made(table, task="classification").fingerprint
 
 
-def test_fingerprint_tells_large_whole_numbers_apart() -> None:
+def test_fingerprint_distinguishes_large_integers() -> None:
     one, other = ({"size": [2**53, 2**53 + i], "price": [1.5, 2.5]} for i in (0, 1))
     assert made(pd.DataFrame(one)).fingerprint != made(pd.DataFrame(other)).fingerprint
 
@@ -201,7 +201,7 @@ def test_fingerprints_of_numbers_are_equal_just_where_the_numbers_are(one: Any, 
 
 
 @given(anything)
-def test_fingerprint_of_any_cells_can_be_taken(values: Any) -> None:
+def test_tables_of_any_values_have_a_fingerprint(values: Any) -> None:
     assert column(values, "object").fingerprint == column(list(values), "object").fingerprint
 
 
@@ -232,6 +232,6 @@ def test_other_weights_make_another_fingerprint() -> None:
         ("price", "no column beside 'price' and the weights 'price'"),
     ],
 )
-def test_weights_that_cannot_be_are_named(weights: str, words: str) -> None:
+def test_invalid_weights_are_refused_by_name(weights: str, words: str) -> None:
     with pytest.raises(DatasetError, match=words):
         made(sample_weight=weights)

@@ -46,7 +46,7 @@ def legend_of(panels: Any) -> list[str]:
 # ------------------------------------------------------------------------------------------------------------- panels
 
 
-def test_every_setting_is_a_panel_whose_lines_are_the_curves() -> None:
+def test_every_scenario_has_axes_whose_lines_are_the_curves() -> None:
     table = simulated()
     panels = plot_curves(table, names={})
     assert [panel.get_title() for panel in panels] == ["MCAR", "IM"]
@@ -176,7 +176,7 @@ def test_odd_names_are_drawn_and_stay_in_the_figure(name: str) -> None:
 
 
 @pytest.mark.parametrize("n_scenarios", [1, 2, 3, 4, 7])
-def test_any_number_of_settings_gets_a_panel_each(n_scenarios: int) -> None:
+def test_any_number_of_scenarios_is_drawn(n_scenarios: int) -> None:
     table = simulated(2, scenarios=[f"scenario {i}" for i in range(n_scenarios)])
     panels = plot_curves(table)
     assert len(panels) == len(panels[0].figure.axes) == n_scenarios
@@ -210,7 +210,7 @@ def lab(light: Any) -> Any:
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_methods_of_the_paper_are_told_apart_by_every_sight(sight: str) -> None:
+def test_methods_of_the_paper_are_distinguishable_with_every_colour_vision(sight: str) -> None:
     seen = [
         lab(np.array(SIGHTS[sight]) @ linear(look.colour)) for look in method_styles(METHODS[:5]).values()
     ]

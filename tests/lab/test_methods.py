@@ -43,7 +43,7 @@ def test_criterion_is_for_classes_only() -> None:
     assert methods.make("x", "regression", 2).criterion == "squared_error"
 
 
-def test_estimators_are_taken_as_they_are() -> None:
+def test_estimators_are_used_as_they_are() -> None:
     mine = DecisionTreeRegressor(max_depth=7)
     made = Methods({"mine": mine}).make("mine", "regression", 2)
     assert made is not mine
@@ -61,18 +61,18 @@ def test_incomplete_rows_get_the_training_mean() -> None:
     y = 3 * TABLE["a"].to_numpy() + 1
     model = CompleteCaseEstimator(LinearRegression()).fit(INCOMPLETE, y)
     predictions = model.predict(INCOMPLETE)
-    holes = INCOMPLETE.isna().any(axis=1).to_numpy()
-    np.testing.assert_allclose(predictions[holes], y.mean())
-    np.testing.assert_allclose(predictions[~holes], y[~holes])
+    incomplete = INCOMPLETE.isna().any(axis=1).to_numpy()
+    np.testing.assert_allclose(predictions[incomplete], y.mean())
+    np.testing.assert_allclose(predictions[~incomplete], y[~incomplete])
 
 
 def test_incomplete_rows_get_the_shares_of_the_classes() -> None:
     y = np.where(TABLE["a"] < 20, "low", "high")
     model = CompleteCaseEstimator(DecisionTreeClassifier()).fit(INCOMPLETE, y)
     shares = model.predict_proba(INCOMPLETE)
-    holes = INCOMPLETE.isna().any(axis=1).to_numpy()
-    np.testing.assert_allclose(shares[holes], [[40 / 60, 20 / 60]] * holes.sum())
-    assert (model.predict(INCOMPLETE)[~holes] == y[~holes]).all()
+    incomplete = INCOMPLETE.isna().any(axis=1).to_numpy()
+    np.testing.assert_allclose(shares[incomplete], [[40 / 60, 20 / 60]] * incomplete.sum())
+    assert (model.predict(INCOMPLETE)[~incomplete] == y[~incomplete]).all()
 
 
 def test_class_that_complete_rows_lack_gets_nothing_there() -> None:
@@ -119,7 +119,7 @@ def test_classifier_that_takes_only_numbers_gets_them(classes: tuple[Any, ...]) 
     np.testing.assert_array_equal(model.predict_proba(TABLE), plain.predict_proba(TABLE))
 
 
-def test_classifier_that_takes_classes_gets_them_as_they_are() -> None:
+def test_classifier_that_accepts_labels_gets_them_unchanged() -> None:
     y = np.where(TABLE["a"] < 20, "low", "high")
     model = fit_estimator(DummyClassifier(strategy="constant", constant="low"), TABLE, y, "classification")
     assert set(model.predict(TABLE)) == {"low"}
@@ -133,7 +133,7 @@ def test_class_that_complete_rows_lack_is_not_numbered() -> None:
     np.testing.assert_array_equal(shares[25:], [[1, 0, 0]] * 35)
 
 
-def test_both_reasons_are_told_if_numbers_do_not_help() -> None:
+def test_both_errors_are_reported_if_encoded_classes_do_not_help() -> None:
     y = np.where(TABLE["a"] < 20, "low", "high")
     text = TABLE.assign(c="text")
     with pytest.raises(ValueError, match="Invalid classes; and with encoded class labels: could not convert"):
@@ -189,7 +189,7 @@ def test_value_that_a_function_takes_from_its_file_makes_a_difference(
     assert canonical_repr(method) != before
 
 
-def test_functions_that_know_each_other_are_spelled() -> None:
+def test_mutually_recursive_functions_have_a_representation() -> None:
     def even(n: int) -> bool:
         return n == 0 or odd(n - 1)
 
@@ -210,7 +210,7 @@ def test_method_is_spelled_alike_in_every_process() -> None:
         transformer = FunctionTransformer(near, kw_args={"x": np.arange(5)})
         print(canonical_repr(make_pipeline(transformer, TrinaryTreeRegressor())))
     """)
-    said = {
+    found = {
         subprocess.run(
             [sys.executable, "-c", program],
             env=os.environ | {"PYTHONHASHSEED": seed},
@@ -220,7 +220,7 @@ def test_method_is_spelled_alike_in_every_process() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(said) == 1
+    assert len(found) == 1
 
 
 def test_versions_are_those_of_all_packages_within() -> None:

@@ -1,4 +1,4 @@
-"""Forests and boosting are methods of an experiment as trees are: named, given their options, stored and drawn."""
+"""Forests and boosting are methods of an experiment like trees: named, with options, stored and drawn."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_kind_alone_has_the_strategy_of_its_estimators() -> None:
 @pytest.mark.parametrize(
     "name", ["", ":", "boosting:", ":mia", "bosting:mia", "forest:tree", "Boosting:mia", "mia:tree"]
 )
-def test_other_names_ask_for_nothing(name: str) -> None:
+def test_other_names_are_not_methods(name: str) -> None:
     assert method_spec(name) is None
 
 
@@ -94,7 +94,7 @@ def test_options_go_to_the_models_that_have_them() -> None:
     assert (tree["split_on_missing"], forest["split_on_missing"]) == (False, False)
 
 
-def test_what_no_option_says_is_as_the_estimators_have_it() -> None:
+def test_parameters_without_an_option_keep_the_defaults_of_the_estimators() -> None:
     methods = Methods({"forest": "forest", "boosting": "boosting"})
     for name, estimator in (
         ("forest", tritree.TrinaryForestRegressor()),
@@ -126,8 +126,8 @@ def test_tuned_depth_is_that_of_trees_only() -> None:
     models = experiment.about()["models"]
     assert list(experiment.depths) == ["made"]
     assert (models["forest"]["max_depth"], models["boosting"]["max_depth"]) == (None, 6)
-    given = small(max_depth=2).about()["models"]
-    assert {facts["max_depth"] for facts in given.values()} == {2}
+    models = small(max_depth=2).about()["models"]
+    assert {facts["max_depth"] for facts in models.values()} == {2}
 
 
 def test_without_trees_no_depth_is_tuned() -> None:
@@ -157,7 +157,7 @@ def test_finished_models_are_found_again_and_other_options_are_others(
     store = tmp_path / "results.sqlite"
     first = small(store=store, max_depth=2).run(1)
     ran = []
-    monkeypatch.setattr("tritree.lab.experiment.run_trial", lambda cell, _: ran.append(cell.method) or [])
+    monkeypatch.setattr("tritree.lab.experiment.run_trial", lambda one, _: ran.append(one.method) or [])
     again = small(store=store, max_depth=2).run(1)
     assert not ran
     pd.testing.assert_frame_equal(first, again)
@@ -168,26 +168,26 @@ def test_finished_models_are_found_again_and_other_options_are_others(
     assert set(ran) == {"boosting"}
 
 
-def test_models_are_kept_for_the_next_rate_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = []
+def test_fitted_models_are_cached_for_the_next_rate_within_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    cached = []
 
     def forget() -> None:
-        kept.append([(fold, trial._size(model)) for (_, fold), model in trial._models.items()])
+        cached.append([(fold, trial._size(model)) for (_, fold), model in trial._models.items()])
         trial.clear_caches()
 
     monkeypatch.setattr("tritree.lab.experiment.clear_caches", forget)
     plenty = small(methods=["boosting"], folds=4, rates=[0.3, 0.6]).run(1)
-    folds, sizes = zip(*kept[0], strict=True)
+    folds, sizes = zip(*cached[0], strict=True)
     assert folds == (0, 1, 2, 3)
     monkeypatch.setattr(trial, "_MAX_BYTES", sum(sizes[:2]))
-    little = small(methods=["boosting"], folds=4, rates=[0.3, 0.6]).run(1)
-    assert kept[1] == kept[0][:2]
-    assert little["loss"].tolist() == plenty["loss"].tolist()
+    limited = small(methods=["boosting"], folds=4, rates=[0.3, 0.6]).run(1)
+    assert cached[1] == cached[0][:2]
+    assert limited["loss"].tolist() == plenty["loss"].tolist()
 
 
 def test_methods_are_listed_kind_by_kind_in_the_papers_order() -> None:
-    given = ["zebra", "boosting:trinary", "trinary", "forest:mia", "boosting:mia", "mia", "boosting"]
-    assert method_order(given) == [
+    names = ["zebra", "boosting:trinary", "trinary", "forest:mia", "boosting:mia", "mia", "boosting"]
+    assert method_order(names) == [
         "mia",
         "trinary",
         "forest:mia",
@@ -198,14 +198,14 @@ def test_methods_are_listed_kind_by_kind_in_the_papers_order() -> None:
     ]
 
 
-def test_names_tell_the_kind_but_not_those_of_others() -> None:
+def test_names_are_parsed_unless_they_may_be_those_of_other_libraries() -> None:
     assert parse_method("forest:mia") == ("forest", "mia")
     assert parse_method("forest") is None  # may be a forest of another library
     assert DISPLAY_NAMES["boosting:trinary_mia"] == "TrinaryMIA boosting"
     assert "forest" not in DISPLAY_NAMES
 
 
-def test_strategy_keeps_its_colour_in_every_kind_and_kinds_are_told_apart() -> None:
+def test_strategy_has_one_colour_and_each_kind_of_model_its_line_style() -> None:
     pytest.importorskip("matplotlib")
     from tritree.lab.figures import method_styles
 
@@ -213,5 +213,5 @@ def test_strategy_keeps_its_colour_in_every_kind_and_kinds_are_told_apart() -> N
     assert len(set(drawn.values())) == 3 * len(METHODS)
     for method in METHODS:
         same = [drawn[method], *(drawn[f"{kind}:{method}"] for kind in MODELS[1:])]
-        assert len({(look.colour, look.marker) for look in same}) == 1
-        assert len({str(look.line) for look in same}) == len({look.fill for look in same}) == 3
+        assert len({(style.colour, style.marker) for style in same}) == 1
+        assert len({str(style.line) for style in same}) == len({style.fill for style in same}) == 3

@@ -63,14 +63,14 @@ def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tritree.lab.report.elements.picture", lambda draw, alt, caption: "")
 
 
-def test_report_is_written_whole_and_says_where(tmp_path: Path, without_pictures: None) -> None:
+def test_report_is_written_completely_and_its_path_returned(tmp_path: Path, without_pictures: None) -> None:
     table, path = simulated(1, scenarios=["mcar"]), tmp_path / "report.html"
     assert write_report(table, path) == path.resolve()
     assert path.read_text(encoding="utf-8") == render_report(table)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_place_that_cannot_be_written_is_refused_first(tmp_path: Path) -> None:
+def test_unwritable_path_is_refused_first(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no folder .* to save the report in"):
         write_report(None, tmp_path / "nowhere" / "report.html")
     with pytest.raises(IsADirectoryError, match="is a folder"):
@@ -106,7 +106,7 @@ def test_cells_can_be_sorted_by_their_values(page: str) -> None:
         assert float(value) == pytest.approx(float(text), abs=0.5 * 10 ** -len(text.partition(".")[2]))
 
 
-def test_settings_and_versions_are_shown(page: str) -> None:
+def test_configuration_and_versions_are_shown(page: str) -> None:
     text = Elements(page).text
     for said in (
         "protocolauthor",
@@ -146,7 +146,7 @@ def test_one_data_set_is_compared_instead_of_ranked(without_pictures: None) -> N
     assert "Mean ranks" not in text
 
 
-def test_unfinished_experiment_has_a_report_that_says_so(without_pictures: None) -> None:
+def test_report_of_an_unfinished_experiment_reports_the_omissions(without_pictures: None) -> None:
     table = simulated(3)
     begun = table[(table["dataset"] != "set 2") | (table["method"] != "mia") | (table["fold"] == 0)]
     text = Elements(render_report(begun)).text
@@ -267,7 +267,7 @@ def test_click_on_a_column_sorts_the_table_by_it(browser: Any, tmp_path: Path, p
     ]
 
 
-def test_table_with_holes_of_its_own_is_told_of_as_it_is() -> None:
+def test_unchanged_table_with_missing_values_of_its_own_has_conclusions() -> None:
     table = simulated(1)
     assert "unchanged" not in Elements(render_report(table)).text
     at_zero = table["rate"] == 0

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import pytest
 
-#: What tells scikit-learn where OpenML is, for a process of its own.
+#: Makes scikit-learn use this server as OpenML, for a process of its own.
 REDIRECT = """
 import urllib.request
 from types import SimpleNamespace
@@ -29,14 +29,14 @@ _openml.urlopen = elsewhere
 
 @dataclass
 class Server:
-    """OpenML with one table, under whatever number it is asked for."""
+    """OpenML with one table, whatever its id."""
 
     #: The attributes of an ARFF file: names and types.
     attributes: dict[str, str]
     lines: list[str]
     #: None, the number of an error, "cut", "silent" or "half".
     fault: int | str | None = None
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     #: Set when half of a file was sent that is held back then.
     half_sent: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
@@ -46,7 +46,7 @@ class Server:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                server.answer(self)
+                server.respond(self)
 
             def log_message(self, *_: Any) -> None: ...
 
@@ -66,8 +66,8 @@ class Server:
         head = [f"@attribute '{name}' {kind}" for name, kind in self.attributes.items()]
         return "\n".join(["@relation made_up", *head, "@data", *self.lines, ""]).encode()
 
-    def answer(self, request: BaseHTTPRequestHandler) -> None:
-        self.asked.append(request.path)
+    def respond(self, request: BaseHTTPRequestHandler) -> None:
+        self.requests.append(request.path)
         if self.fault == "silent":
             self.done.wait(20)
             return

@@ -38,7 +38,7 @@ def seeds_as_author() -> pd.DataFrame:
 
 
 def with_seeds(results: Any, n: int) -> Any:
-    """Return results as if holes had been made n times, each time with a little more luck."""
+    """Return results as if with n seeds, each with slightly lower losses than the one before."""
     return pd.concat([results.assign(seed=i, loss=results["loss"] * (1 + 0.01 * i)) for i in range(n)])
 
 
@@ -72,7 +72,7 @@ def test_one_seed_has_no_band() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variant", "kept", "words"),
+    ("variant", "query", "words"),
     [
         (
             "author",
@@ -86,9 +86,9 @@ def test_one_seed_has_no_band() -> None:
     ids=["a set less", "a part of a set less", "no rates", "text"],
 )
 def test_run_that_is_not_the_papers_is_not_held_against_its_curves(
-    variant: str, kept: str, words: str
+    variant: str, query: str, words: str
 ) -> None:
-    text = agreement_text(with_seeds(paper_results(), 3).query(kept), variant)
+    text = agreement_text(with_seeds(paper_results(), 3).query(query), variant)
     [reason] = [line for line in text.splitlines() if line.startswith("Not compared")]
     assert words in reason
     for false in ("not the same", "one more seed", "tritree", "range", "paper  "):
@@ -106,7 +106,7 @@ def test_run_at_other_rates_has_its_own_order_and_curves() -> None:
     assert order["paper"].isna().all()
 
 
-def test_order_has_equals_as_equals() -> None:
+def test_order_marks_equal_strategies() -> None:
     results = paper_results().query("scenario == 'mcar' and method in ('trinary', 'mia')")
     alike = results.assign(
         loss=results.groupby(["dataset", "scenario", "rate", "fold"])["loss"].transform("mean")
@@ -123,7 +123,7 @@ def test_run_without_removed_cells_has_no_order() -> None:
 
 
 @needs_data
-def test_losses_without_holes_are_the_authors(seeds_as_author: pd.DataFrame) -> None:
+def test_losses_without_missing_values_are_the_authors(seeds_as_author: pd.DataFrame) -> None:
     # cement and the others take longer; the whole table is in docs/paper.md
     assert compare_losses(seeds_as_author).loc[0, "loss"] == pytest.approx(0.28177, abs=5e-6)
 
@@ -141,7 +141,7 @@ def test_losses_with_the_smallest_values_gone_are_the_authors(
 
 
 @needs_data
-def test_text_reads_the_wheat_seeds_as_classes() -> None:
+def test_wheat_seeds_are_a_classification_in_the_text_variant() -> None:
     text = agreement_text(run("seeds", variant="text"), "text")
     assert "as a regression" in text
     assert "difference" not in text

@@ -51,29 +51,29 @@ def truth(example: dict[str, Any]) -> tuple[float, float]:
 @cache
 def every_table(strategy: str, a: float, b: float, n: int) -> tuple[Floats, Floats, Floats]:
     """Return the estimates of trees fitted to all tables of n rows with both sides seen, and where rows belong."""
-    found, rights, holes = [], [], []
-    for rows in product([(right, hole) for right in (0, 1) for hole in (0, 1)], repeat=n):
-        right, hole = (np.array(v, dtype=bool) for v in zip(*rows, strict=True))
-        if right[~hole].any() and (~right[~hole]).any():
-            X = np.where(hole, np.nan, right)[:, None]
+    found, rights, masks = [], [], []
+    for rows in product([(right, missing) for right in (0, 1) for missing in (0, 1)], repeat=n):
+        right, missing = (np.array(v, dtype=bool) for v in zip(*rows, strict=True))
+        if right[~missing].any() and (~right[~missing]).any():
+            X = np.where(missing, np.nan, right)[:, None]
             found.append(stump(strategy, X, np.where(right, b, a)).predict([[0.0], [1.0]]))
             rights.append(right)
-            holes.append(hole)
-    return np.array(found), np.array(rights), np.array(holes)
+            masks.append(missing)
+    return np.array(found), np.array(rights), np.array(masks)
 
 
 @pytest.mark.parametrize(("sides", "n"), [(UP, 2), (UP, 3), (UP, 4), (UP, 5), (DOWN, 4)])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_expectation_is_that_over_trees_of_all_tables(strategy: str, sides: Any, n: int) -> None:
-    found, right, hole = every_table(strategy, *sides, n)
+    found, right, missing = every_table(strategy, *sides, n)
     for p, q in P_AND_Q:
-        weight = np.prod(np.where(right, p, 1 - p) * np.where(hole, q, 1 - q), axis=1)
+        weight = np.prod(np.where(right, p, 1 - p) * np.where(missing, q, 1 - q), axis=1)
         by_hand = weight @ found / weight.sum()
         assert expected(strategy, a=sides[0], b=sides[1], p=p, q=q, n=n) == pytest.approx(by_hand, abs=1e-12)
 
 
 def drawn_means(L: int, R: int, M: int, k: int, example: Example) -> tuple[Floats, Floats, Floats]:
-    """Return means of the responses observed left, observed right and missing, many times."""
+    """Return simulated means of the targets observed left, observed right and missing."""
     rng = np.random.default_rng(0)
     middle = ((M - k) * example.a + k * example.b) / M
     centres = np.array([example.a, example.b, middle])[:, None]
@@ -82,7 +82,7 @@ def drawn_means(L: int, R: int, M: int, k: int, example: Example) -> tuple[Float
 
 
 def losses(means: Any, L: int, R: int, M: int) -> dict[int, Floats]:
-    """Return by way what a tree's loss has above that within the three groups, straight from the definition."""
+    """Return by route the loss of a tree above that within the three groups, by definition."""
     left, right, missing = means
 
     def apart(*groups: tuple[int, Floats]) -> Floats:
@@ -115,10 +115,10 @@ def test_integrals_over_the_noise_agree_with_drawn_means(strategy: str, counts: 
     z = means[2] - (L * means[0] + R * means[1]) / (L + R)
     one = Counts(*(np.array([float(v)]) for v in (*counts, 1.0)))
     moments = route_moments(strategy, one, example)[:, :, 0]
-    for way in (LEFT, THIRD, RIGHT):
-        taken = chosen == way
-        for value, sample in zip(moments[way], (taken, taken * x, taken * z), strict=True):
-            assert abs(value - sample.mean()) <= 4.5 * sample.std() / np.sqrt(len(x)) + 1e-4  # rare ways
+    for route in (LEFT, THIRD, RIGHT):
+        taken = chosen == route
+        for value, sample in zip(moments[route], (taken, taken * x, taken * z), strict=True):
+            assert abs(value - sample.mean()) <= 4.5 * sample.std() / np.sqrt(len(x)) + 1e-4  # rare routes
     assert moments[:, 0].sum() == pytest.approx(1)
 
 
@@ -179,18 +179,18 @@ def test_trinary_is_expected_without_bias(example: dict[str, Any], noise: float)
 
 
 @pytest.mark.parametrize("strategy", ["mia", "trinary_mia"])
-def test_missing_rows_go_each_way_as_often_as_is_expected(strategy: str) -> None:
+def test_missing_rows_take_each_route_as_often_as_expected(strategy: str) -> None:
     rng = np.random.default_rng(3)
     p, q, n, noise, tables = 0.4, 0.5, 10, 1.0, 3000
     counted = dict.fromkeys(ROUTES, 0)
     seen = 0
     for _ in range(tables):
-        right, hole = rng.random(n) < p, rng.random(n) < q
-        if not (right[~hole].any() and (~right[~hole]).any()):
+        right, missing = rng.random(n) < p, rng.random(n) < q
+        if not (right[~missing].any() and (~right[~missing]).any()):
             continue
         seen += 1
-        tree = stump(strategy, np.where(hole, np.nan, right)[:, None], right + rng.normal(size=n)).tree_
-        if hole.any():
+        tree = stump(strategy, np.where(missing, np.nan, right)[:, None], right + rng.normal(size=n)).tree_
+        if missing.any():
             alone = tree.threshold[0] == -np.inf
             counted["alone" if alone else ("left", "right", "third")[tree.missing_to[0]]] += 1
     for route, probability in route_probabilities(strategy, p=p, q=q, n=n, noise=noise).items():
@@ -201,7 +201,7 @@ def test_missing_rows_go_each_way_as_often_as_is_expected(strategy: str) -> None
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_estimates_read_off_a_tree_are_its_answers(strategy: str) -> None:
+def test_leaf_values_of_a_tree_are_its_predictions(strategy: str) -> None:
     rng = np.random.default_rng(0)
     kinds = set()
     for _ in range(60):
@@ -248,7 +248,7 @@ def test_limit_is_approached_where_responses_decide(strategy: str, p: float, q: 
 
 
 @pytest.mark.parametrize("strategy", ["majority", "mia", "surrogate"])
-def test_limit_of_equal_sides_is_half_way(strategy: str) -> None:
+def test_limit_of_equal_sides_is_half_of_the_bias(strategy: str) -> None:
     sizes = (50, 200) if strategy == "mia" else (1000, 20_000)
     limit = np.array(limits(strategy, p=0.5, q=0.4))
     off = [abs(np.array(expected(strategy, p=0.5, q=0.4, n=n)) - limit).max() for n in sizes]

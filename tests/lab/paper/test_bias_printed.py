@@ -62,13 +62,13 @@ def test_ratio_in_the_papers_proof_is_an_equality_without_the_condition(example:
     assert mean == pytest.approx(p * q / (1 - p + p * q))
 
 
-def test_kappa_of_mia_as_printed_makes_a_lower_bound_that_trees_do_not_reach() -> None:
+def test_kappa_of_mia_as_printed_gives_a_lower_bound_that_trees_do_not_reach() -> None:
     example = {"p": 0.7, "q": 0.4, "n": 50, "noise": 0.5}
     sample = simulate("mia", **example, repeats=500)["a"]
     assert sample.mean() + 20 * sample.std() / np.sqrt(500) < printed("mia", **example).bound.a
 
 
-def test_kappa_of_mia_the_right_way_round_makes_no_lower_bound_either() -> None:
+def test_kappa_of_mia_corrected_gives_no_lower_bound_either() -> None:
     example = {"p": 0.3, "q": 0.4, "n": 50, "noise": 0.5}
     bound = route_probabilities("mia", **example)["left"] * 0.3 * 0.4 / (1 - 0.3 + 0.3 * 0.4)
     sample = simulate("mia", **example, repeats=1000)["a"]

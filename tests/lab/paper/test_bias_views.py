@@ -53,12 +53,12 @@ def test_table_has_the_formulas(table: Any) -> None:
     assert (line["printed"], line["bound"]) == (paper.estimate.a, paper.bound.a)
 
 
-def test_table_says_nothing_of_what_the_paper_does_not_print(table: Any) -> None:
+def test_formulas_that_the_paper_does_not_print_are_nan(table: Any) -> None:
     silent = table[table["strategy"].isin(["surrogate", "trinary_mia"])]
     assert silent[["printed", "bound"]].isna().all(axis=None)
 
 
-def test_distance_is_unknown_where_nothing_has_varied_yet() -> None:
+def test_z_is_nan_if_all_simulated_estimates_are_equal() -> None:
     lines = bias_table(["majority", "trinary"], q=0.01, n=4, noise=0, repeats=3).set_index(
         ["strategy", "parameter"]
     )
@@ -67,16 +67,16 @@ def test_distance_is_unknown_where_nothing_has_varied_yet() -> None:
 
 
 class Counted:
-    """What is counted while it is done: how many there are to be of each kind, and how many there were."""
+    """A progress bar that counts: the totals and the finished steps by unit."""
 
     def __init__(self) -> None:
-        self.wanted: dict[str, int] = {}
+        self.totals: dict[str, int] = {}
         self.done: dict[str, int] = {}
 
     @contextmanager
     def __call__(self, total: int, unit: str) -> Iterator[Callable[[], None]]:
-        assert self.wanted == self.done  # one after the other: a terminal shows one bar
-        self.wanted[unit], self.done[unit] = total, 0
+        assert self.totals == self.done  # one after the other: a terminal shows one bar
+        self.totals[unit], self.done[unit] = total, 0
 
         def step() -> None:
             self.done[unit] += 1
@@ -87,7 +87,7 @@ class Counted:
 def test_each_formula_and_each_simulated_table_is_reported_when_it_is_done() -> None:
     counted = Counted()
     bias_table(["trinary", "mia"], q=[0.1, 0.2], n=10, repeats=7, progress=counted)
-    assert counted.wanted == counted.done == {"formulas": 4, "tables": 14}
+    assert counted.totals == counted.done == {"formulas": 4, "tables": 14}
 
 
 def test_text_is_aligned_and_has_all_lines(table: Any) -> None:
@@ -100,7 +100,7 @@ def test_text_is_aligned_and_has_all_lines(table: Any) -> None:
     assert len(blocks) == 2
 
 
-def test_text_of_no_estimates_says_so(table: Any) -> None:
+def test_text_of_an_empty_table(table: Any) -> None:
     assert bias_text(table.head(0)) == "no estimates"
 
 
@@ -129,7 +129,9 @@ def test_plot_has_the_colours_of_every_other_figure(table: Any, plt: Any) -> Non
     for panel in plot_bias(table):
         drawn = {bar.get_label(): bar.lines[0] for bar in panel.containers}
         found = {name: (line.get_color(), line.get_marker()) for name, line in drawn.items()}
-        assert found == {name: (look.colour, look.marker) for name, look in method_styles(STRATEGIES).items()}
+        assert found == {
+            name: (style.colour, style.marker) for name, style in method_styles(STRATEGIES).items()
+        }
 
 
 def test_plot_lists_all_strategies_and_what_is_printed(table: Any, plt: Any) -> None:
@@ -156,7 +158,7 @@ def test_lines_of_the_plot_are_the_expected_biases(plt: Any, n: int) -> None:
         np.testing.assert_allclose(np.interp(lines["q"], x, y), lines["expected"] - truth, atol=1e-12)
 
 
-def test_plot_is_drawn_where_it_is_asked_for(table: Any, plt: Any) -> None:
+def test_plot_is_drawn_on_the_passed_axes(table: Any, plt: Any) -> None:
     _, axes = plt.subplots(2, 1)
     assert list(plot_bias(table, axes)) == list(axes)
     assert len(plt.get_fignums()) == 1
@@ -168,7 +170,7 @@ def test_single_axes_are_refused(table: Any, plt: Any) -> None:
         plot_bias(table, axes=ax)
 
 
-def test_plot_of_several_settings_is_refused(table: Any, plt: Any) -> None:
+def test_plot_of_several_examples_is_refused(table: Any, plt: Any) -> None:
     both = pd.concat([table, table.assign(p=0.5)])
     with pytest.raises(
         ValueError, match=r"a plot shows one p, the table has \[0.3, 0.5\]; select its rows first"
@@ -178,7 +180,7 @@ def test_plot_of_several_settings_is_refused(table: Any, plt: Any) -> None:
 
 # ----------------------------------------------------------------------------------------------------- what is refused
 
-GIVEN: dict[str, Any] = {"p": 0.3, "q": 0.4, "n": 10}
+EXAMPLE: dict[str, Any] = {"p": 0.3, "q": 0.4, "n": 10}
 
 
 @pytest.mark.parametrize(
@@ -199,13 +201,13 @@ GIVEN: dict[str, Any] = {"p": 0.3, "q": 0.4, "n": 10}
 )
 def test_wrong_number_is_refused_with_its_name(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        expected("mia", **(GIVEN | wrong))
+        expected("mia", **(EXAMPLE | wrong))
 
 
 @pytest.mark.parametrize("ask", [expected, limits, route_probabilities, printed, simulate])
-def test_unknown_strategy_is_refused_with_those_there_are(ask: Any) -> None:
+def test_unknown_strategy_is_refused_and_the_valid_ones_are_listed(ask: Any) -> None:
     with pytest.raises(ValueError, match=r"strategy must be one of trinary, .*, got 'mean'"):
-        ask("mean", **({"p": 0.3, "q": 0.4} if ask is limits else GIVEN))
+        ask("mean", **({"p": 0.3, "q": 0.4} if ask is limits else EXAMPLE))
 
 
 @pytest.mark.parametrize(
@@ -220,13 +222,13 @@ def test_unknown_strategy_is_refused_with_those_there_are(ask: Any) -> None:
         ({"strategies": []}, "no strategy was given; there are majority"),
     ],
 )
-def test_what_cannot_be_simulated_is_refused(wrong: dict[str, Any], message: str) -> None:
+def test_invalid_simulation_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         simulate(**wrong)
 
 
-def test_formula_that_cannot_be_had_is_refused_before_trees_are_fitted() -> None:
+def test_formula_with_too_many_rows_is_refused_before_trees_are_fitted() -> None:
     counted = Counted()
     with pytest.raises(ValueError, match=r"n = 10,000 rows are too many .* for 'mia' \(at most 5,000\)"):
         bias_table(["trinary", "mia"], n=10_000, progress=counted)
-    assert "tables" not in counted.wanted
+    assert "tables" not in counted.totals

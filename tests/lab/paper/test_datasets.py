@@ -50,7 +50,7 @@ def put(folder: Path, name: str, text: str, *, ending: str = ".csv") -> Path:
 
 @with_files
 @pytest.mark.parametrize("name", NAMES)
-def test_file_of_the_author_is_known_for_his(name: str) -> None:
+def test_file_of_the_author_is_recognised(name: str) -> None:
     dataset = load(name, DATA)
     assert dataset.note == ""
     assert dataset.n_rows == len(dataset.X) == SPECS[name].rows
@@ -71,7 +71,7 @@ def test_seeds_are_numbers_for_the_author_and_classes_in_the_text() -> None:
 
 
 @with_files
-def test_boston_is_a_regression_either_way_and_a_note_tells_of_the_text() -> None:
+def test_boston_is_a_regression_in_both_variants_and_a_note_mentions_the_text() -> None:
     as_author, as_text = load("boston_housing", DATA), load("boston_housing", DATA, as_author=False)
     assert as_author.task == as_text.task == "regression"
     assert "listed as a classification in the text" in as_text.note
@@ -79,7 +79,7 @@ def test_boston_is_a_regression_either_way_and_a_note_tells_of_the_text() -> Non
 
 
 @with_files
-def test_table_that_differs_from_the_authors_in_one_cell_says_so(tmp_path: Path) -> None:
+def test_table_that_differs_from_the_authors_in_one_cell_has_a_note(tmp_path: Path) -> None:
     text = (DATA / "paper" / "seeds.csv").read_text()
     put(tmp_path, "seeds", text.replace("15.26", "15.27", 1))
     assert "differ from the author's table" in load("seeds", tmp_path).note

@@ -61,26 +61,26 @@ def test_downloaded_table_is_cleaned_and_kept(openml: Server, cache: Path) -> No
     assert files_in(cache) == ["seeds.csv"]
     assert (cache / "seeds.csv").read_text() == texts("seeds")[1]
     assert available()["seeds"] == cache / "seeds.csv"
-    assert any(path.endswith("/1499") for path in openml.asked)
+    assert any(path.endswith("/1499") for path in openml.requests)
 
 
 def test_second_call_does_not_ask_the_server(openml: Server) -> None:
     first = load("seeds")
-    openml.asked.clear()
+    openml.requests.clear()
     assert load("seeds").fingerprint == first.fingerprint
-    assert openml.asked == []
+    assert openml.requests == []
 
 
 def test_file_at_hand_is_taken_without_asking_the_server(openml: Server, tmp_path: Path) -> None:
     (tmp_path / "seeds.csv").write_text(texts("seeds")[1])
     load("seeds", tmp_path)
-    assert openml.asked == []
+    assert openml.requests == []
 
 
 def test_no_download_means_none(openml: Server, cache: Path) -> None:
     with pytest.raises(DatasetNotFoundError, match="downloads are off"):
         load("seeds", download=False)
-    assert openml.asked == []
+    assert openml.requests == []
     assert not cache.exists()
 
 
@@ -93,7 +93,7 @@ def test_no_download_means_none(openml: Server, cache: Path) -> None:
         ("cut", "the download from OpenML failed"),
     ],
 )
-def test_faulty_server_is_told_in_one_error_that_says_what_to_do(
+def test_faulty_server_is_one_error_with_a_remedy(
     openml: Server, cache: Path, fault: Any, message: str
 ) -> None:
     openml.fault = fault
@@ -129,7 +129,7 @@ def test_half_a_file_and_then_silence_is_given_up(
     assert not cache.exists()
 
 
-def test_no_network_is_told_without_the_words_of_a_library(
+def test_missing_network_is_reported_without_the_message_of_a_library(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Server({}, []) as server:
@@ -140,7 +140,7 @@ def test_no_network_is_told_without_the_words_of_a_library(
 
 
 @pytest.mark.parametrize("change", ["rows", "columns"])
-def test_other_table_than_expected_is_an_error_that_says_what_was_expected(
+def test_unexpected_table_is_an_error_that_names_the_expected_one(
     openml: Server, cache: Path, change: str
 ) -> None:
     if change == "rows":
@@ -155,14 +155,16 @@ def test_other_table_than_expected_is_an_error_that_says_what_was_expected(
 
 
 @pytest.mark.parametrize("name", ["black_friday", "life_expectancy"])
-def test_set_that_openml_does_not_have_is_told_where_to_get(name: str, openml: Server, cache: Path) -> None:
+def test_error_names_the_source_of_a_data_set_that_openml_lacks(
+    name: str, openml: Server, cache: Path
+) -> None:
     with pytest.raises(DatasetNotFoundError, match=r"https://www\.kaggle\.com/") as caught:
         load(name)
     assert str(cache / f"{name}.csv") in str(caught.value)
-    assert openml.asked == []
+    assert openml.requests == []
 
 
-def test_cache_that_cannot_be_written_to_costs_a_warning_only(
+def test_unwritable_cache_is_only_a_warning(
     openml: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "in_the_way").write_text("a file")

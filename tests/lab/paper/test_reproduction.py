@@ -1,4 +1,4 @@
-"""The paper's numbers come out: losses without holes on the paper's data, and the figure from the author's losses."""
+"""Losses without missing values on the paper's data, and its figure from the author's losses, are reproduced."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SUMMED = ("lymphography", "titanic")  # the author has added up the loss of thes
 
 @pytest.fixture(scope="module")
 def complete() -> pd.DataFrame:
-    """Return the results of the small sets without holes."""
+    """Return the results of the small data sets without missing values."""
     if not all((DATA / "paper" / f"{name}.csv").exists() for name in DEPTHS):
         pytest.skip("no data sets of the paper; set TRITREE_DATA")
     return paper_experiment(datasets=list(DEPTHS), rates=[0.0], seeds=1, data_dir=DATA).run(1)
@@ -37,7 +37,9 @@ def test_tuning_finds_the_depths_of_the_authors_runs(complete: pd.DataFrame) -> 
 
 
 @pytest.mark.parametrize("name", DEPTHS)
-def test_losses_without_holes_are_the_authors_to_the_last_digit(complete: pd.DataFrame, name: str) -> None:
+def test_losses_without_missing_values_are_the_authors_to_the_last_digit(
+    complete: pd.DataFrame, name: str
+) -> None:
     theirs = paper_results().query(f"dataset == '{name}' and rate == 0")
     part = complete[complete["dataset"] == name]
     assert set(theirs["method"]) <= set(part["method"])
@@ -54,7 +56,7 @@ def test_order_of_the_authors_losses_is_that_of_the_figure() -> None:
     assert order["run"].tolist() == order["paper"].tolist()
 
 
-def test_another_order_is_told() -> None:
+def test_another_order_is_reported() -> None:
     exchanged = {"trinary": "fractional", "fractional": "trinary"}
     results = paper_results().replace({"method": exchanged})
     assert not compare_order(results)["same"].any()

@@ -1,4 +1,4 @@
-"""Trees grow as in the author's runs only where the paper's experiment asks for it."""
+"""Trees grow as in the author's runs in the paper's experiment only."""
 
 from __future__ import annotations
 
