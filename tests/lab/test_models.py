@@ -15,7 +15,7 @@ from tritree.lab import trial
 from tritree.lab.dataset import Dataset
 from tritree.lab.experiment import Experiment
 from tritree.lab.methods import MODELS, CompleteCaseEstimator, Methods, method_spec, strategies_of
-from tritree.lab.ranks.names import DISPLAY_NAMES, METHODS, method_order, parse_method
+from tritree.lab.ranks.names import DISPLAY_NAMES, METHODS, method_order, parse_method, scenario_name
 from tritree.lab.scenarios import in_test
 from tritree.lab.trial import Folds
 
@@ -203,6 +203,9 @@ def test_names_are_parsed_unless_they_may_be_those_of_other_libraries() -> None:
     assert parse_method("forest") is None  # may be a forest of another library
     assert DISPLAY_NAMES["boosting:trinary_mia"] == "TrinaryMIA boosting"
     assert "forest" not in DISPLAY_NAMES
+    assert scenario_name("mcar_test") == "MCARTest"
+    assert scenario_name("mcar → mnar") == "MCAR → MNAR"
+    assert scenario_name("as in production") == "as in production"
 
 
 def test_strategy_has_one_colour_and_each_kind_of_model_its_line_style() -> None:

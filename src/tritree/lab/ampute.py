@@ -123,17 +123,17 @@ def ampute(
         raise ValueError(f"rate must be a fraction from 0 to 1, got {rate!r}{remedy}")
     check_mechanism(mechanism, direction, strength)
     check_int("seed", seed, 0)
-    how = _Mechanism(mechanism, 1.0 if direction == "largest" else -1.0, strength, seed)
+    settings = _Settings(mechanism, 1.0 if direction == "largest" else -1.0, strength, seed)
     table = collected(table)
     read = read_table(table)
-    amputed = _amputed_columns(read, columns, how)
-    shared = _shared_scores(read, amputed, target, how)
+    amputed = _amputed_columns(read, columns, settings)
+    shared = _shared_scores(read, amputed, target, settings)
     missing = {}
     for position in amputed:
         column = read_column(read.column(position), read.name(position))
         noise = _random(seed, _NOISE, position).permutation(read.n_rows)
         observed = np.flatnonzero(~np.isnan(_numbers(column)))
-        score = _score(column, position, noise, shared, how)
+        score = _score(column, position, noise, shared, settings)
         n_missing = math.floor(rate * len(observed) + _ROUNDING)
         missing[position] = highest(score, noise, observed, n_missing)
     return set_missing(table, missing)
@@ -152,8 +152,8 @@ def _is_number(value: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mechanism:
-    name: str
+class _Settings:
+    mechanism: str
     sign: float  # -1 if the smallest values are removed first
     strength: float
     seed: int
@@ -167,10 +167,10 @@ def _random(seed: int, *key: int) -> np.random.Generator:
 # The columns
 
 
-def _amputed_columns(table: Table, columns: Any, how: _Mechanism) -> list[int]:
+def _amputed_columns(table: Table, columns: Any, settings: _Settings) -> list[int]:
     """Return the positions of the columns that values are removed from, in ascending order."""
     everything = set(range(table.n_columns))
-    is_mar = how.name == "mar"
+    is_mar = settings.mechanism == "mar"
     if columns is None:
         if is_mar and table.n_columns == 1:
             raise ValueError(
@@ -178,7 +178,7 @@ def _amputed_columns(table: Table, columns: Any, how: _Mechanism) -> list[int]:
                 "the table has only one; add a column, or use 'mnar', which depends on the column itself"
             )
         n_complete = max(1, round(table.n_columns / 3)) if is_mar else 0
-        order = _random(how.seed, _DRIVERS).permutation(table.n_columns).tolist()
+        order = _random(settings.seed, _DRIVERS).permutation(table.n_columns).tolist()
         return sorted(everything - set(order[:n_complete]))
     amputed = {_position(table, column) for column in _as_list(table, columns)}
     if is_mar and amputed == everything:
@@ -229,40 +229,40 @@ def _position(table: Table, column: Any) -> int:
 
 
 def _score(
-    column: TypedColumn, position: int, noise: NDArray[np.int64], shared: list[Floats], how: _Mechanism
+    column: TypedColumn, position: int, noise: NDArray[np.int64], shared: list[Floats], settings: _Settings
 ) -> Floats | None:
     """Return the score of each row including noise, or None if only the noise counts."""
-    match how.name:
+    match settings.mechanism:
         case "mcar":
             return None
         case "mar":  # a random linear combination, with mean 0 and standard deviation 1
-            weights = _random(how.seed, _WEIGHTS, position).normal(size=len(shared))
+            weights = _random(settings.seed, _WEIGHTS, position).normal(size=len(shared))
             total = sum(weight * values for weight, values in zip(weights, shared, strict=True))
             score = total - np.mean(total)
             score = score / (score.std() or 1.0)
         case "predictive":
-            score = how.sign * shared[0]
+            score = settings.sign * shared[0]
         case _:
-            score = how.sign * _ordered(column, _random(how.seed, _ORDER, position))
-            if how.name == "im":
+            score = settings.sign * _ordered(column, _random(settings.seed, _ORDER, position))
+            if settings.mechanism == "im":
                 return score
             score = _normal_scores(score)
     # with logistic noise the log-odds of being among the highest are linear in the score
-    noisy: Floats = how.strength * score + logit((noise + 0.5) / len(noise))
+    noisy: Floats = settings.strength * score + logit((noise + 0.5) / len(noise))
     return noisy
 
 
-def _shared_scores(table: Table, amputed: list[int], target: Any, how: _Mechanism) -> list[Floats]:
+def _shared_scores(table: Table, amputed: list[int], target: Any, settings: _Settings) -> list[Floats]:
     """Return the scores shared by all columns: of the complete columns for "mar", of the target for "predictive"."""
-    if how.name == "predictive":
-        return [_target_scores(target, table.n_rows, how.seed)]
-    if how.name != "mar" or not amputed:
+    if settings.mechanism == "predictive":
+        return [_target_scores(target, table.n_rows, settings.seed)]
+    if settings.mechanism != "mar" or not amputed:
         return []
     complete = sorted(set(range(table.n_columns)) - set(amputed))
     scores = []
     for position in complete:
         column = read_column(table.column(position), table.name(position))
-        scores.append(_normal_scores(_ordered(column, _random(how.seed, _ORDER, position))))
+        scores.append(_normal_scores(_ordered(column, _random(settings.seed, _ORDER, position))))
     if not any(score.any() for score in scores):
         which = ", ".join(name_column(table.name(position)) for position in complete[:_MAX_NAMES])
         raise ValueError(

@@ -126,18 +126,16 @@ class Dataset:
             raise DatasetError(f"task must be 'regression' or 'classification', got {task!r}")
         frame = _as_pandas(table)
         column = _target_column(frame, target)
-        task = _infer_task(column) if task is None else task
+        if task is None:
+            is_number = types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype)
+            is_binary = is_number and column.nunique() == 2 and bool((column % 1 == 0).all())
+            task = "regression" if is_number and not is_binary else "classification"
         weights = None if sample_weight is None else _read_weights(frame, sample_weight, target)
         features = frame.drop(columns=[target] if weights is None else [target, sample_weight])
-        X = _text_as_categories(features).reset_index(drop=True)
-        return cls(
-            name,
-            name if title is None else title,
-            X,
-            target_values(column, task),
-            task,
-            sample_weight=weights,
-        )
+        columns = [_text_as_categories(features.iloc[:, i]) for i in range(features.shape[1])]
+        X = pd.concat(columns, axis=1).reset_index(drop=True)
+        y = target_values(column, task)
+        return cls(name, name if title is None else title, X, y, task, sample_weight=weights)
 
 
 def target_values(column: Any, task: Task) -> NDArray[Any]:
@@ -178,7 +176,9 @@ def digest(X: Any, y: NDArray[Any], *more: str) -> str:
 def _canonical(column: Any) -> tuple[str, list[str], NDArray[Any]]:
     """Return a column in a form that does not depend on its dtype: kind, labels, and values or codes."""
     if types.is_numeric_dtype(column.dtype):
-        if types.is_integer_dtype(column.dtype) and _is_large(column):
+        observed = column.dropna()
+        is_integer = types.is_integer_dtype(column.dtype) and len(observed) > 0
+        if is_integer and max(int(observed.max()), -int(observed.min())) > 2**53:  # too large for float64
             text = json.dumps([str(value) for value in column])
             return "large", [], np.frombuffer(text.encode(), dtype=np.uint8)
         numbers = column.to_numpy(dtype="<f8", na_value=np.nan) + 0.0  # -0.0 becomes 0.0
@@ -195,12 +195,6 @@ def _canonical(column: Any) -> tuple[str, list[str], NDArray[Any]]:
     positions = np.full(len(labels) + 1, -1, dtype="<i4")  # the last is that of missing, whose code is -1
     positions[order] = np.arange(len(labels))
     return "text", [labels[i] for i in order], positions[codes]
-
-
-def _is_large(column: Any) -> bool:
-    """Return whether some integers are too large for float64."""
-    observed = column.dropna()
-    return bool(len(observed)) and max(int(observed.max()), -int(observed.min())) > 2**53
 
 
 def _as_pandas(table: Any) -> Any:
@@ -255,24 +249,13 @@ def _position_of(frame: Any, column: Any, what: str) -> int:
     return positions[0]
 
 
-def _infer_task(column: Any) -> Task:
-    if types.is_bool_dtype(column.dtype) or not types.is_numeric_dtype(column.dtype):
-        return "classification"
-    is_binary = column.nunique() == 2 and bool((column % 1 == 0).all())
-    return "classification" if is_binary else "regression"
-
-
-def _text_as_categories(frame: Any) -> Any:
-    """Return a frame with text as categories, so that values are read once and not in every fold."""
-
-    def convert(column: Any) -> Any:
-        is_category = isinstance(column.dtype, pd.CategoricalDtype)
-        if is_category or types.is_numeric_dtype(column.dtype):
-            return column
-        is_text = types.infer_dtype(column, skipna=True) == "string"
-        return column.astype(object).astype("category") if is_text else column
-
-    return pd.concat([convert(frame.iloc[:, i]) for i in range(frame.shape[1])], axis=1)
+def _text_as_categories(column: Any) -> Any:
+    """Return a column with text as categories, so that values are read once and not in every fold."""
+    is_category = isinstance(column.dtype, pd.CategoricalDtype)
+    if is_category or types.is_numeric_dtype(column.dtype):
+        return column
+    is_text = types.infer_dtype(column, skipna=True) == "string"
+    return column.astype(object).astype("category") if is_text else column
 
 
 def suggestion(name: Any, names: Iterable[str]) -> str:

@@ -61,11 +61,6 @@ def method_styles(methods: Iterable[str]) -> dict[str, MethodStyle]:
     """Return the style of each method: fixed for those of tritree, by alphabetical position for the others.
 
     A strategy determines colour and marker, the kind of model determines the line style and how markers are filled.
-
-    Examples
-    --------
-    >>> method_styles(["trinary", "LightGBM"])["trinary"] == method_styles(["trinary"])["trinary"]
-    True
     """
     styles = {}
     n_others = 0
@@ -272,10 +267,8 @@ def _draw_curve(ax: Any, line: pd.DataFrame, style: MethodStyle, label: str, n_a
 
 def _check_reference(reference: pd.DataFrame, points: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     """Return the reference curves of the methods drawn, as the same measure."""
-    absent = [
-        name for name in ("scenario", "missingness", "strategy", "excess_loss") if name not in reference
-    ]
-    if absent:
+    columns = ("scenario", "missingness", "strategy", "excess_loss")
+    if absent := [name for name in columns if name not in reference]:
         raise ValueError(f"the reference has no column {', '.join(map(repr, absent))}")
     if measure == "loss":
         raise ValueError("a reference holds excess losses; draw it with measure='excess' or 'ratio'")

@@ -62,26 +62,20 @@ def little_mcar_test(names: Sequence[str], columns: Sequence[NDArray[np.float64]
     rows = np.random.default_rng(0).permutation(n_rows)[:MAX_ROWS]
     remarks = [f"a random {MAX_ROWS:,} of {n_rows:,} rows were used"] if n_rows > MAX_ROWS else []
     columns = [column[rows] for column in columns]
-    left_out = _unusable(names, columns)
+    left_out = {}
+    for name, column in zip(names, columns, strict=True):
+        observed = column[~np.isnan(column)]
+        if not len(observed):
+            left_out[name] = "no value is observed"
+        elif not np.isfinite(observed).all():
+            left_out[name] = "holds infinite values"
+        elif observed.min() == observed.max():
+            left_out[name] = "all observed values are equal"
     usable = [j for j, name in enumerate(names) if name not in left_out]
     most = sorted(usable, key=lambda j: -np.count_nonzero(np.isnan(columns[j])))[:MAX_COLUMNS]
     left_out |= {names[j]: f"only {MAX_COLUMNS} columns are used" for j in usable if j not in most}
     most.sort()
     return _test([names[j] for j in most], [columns[j] for j in most], left_out, remarks)
-
-
-def _unusable(names: Sequence[str], columns: Sequence[NDArray[np.float64]]) -> dict[str, str]:
-    """Return the columns that the test cannot use, each with the reason."""
-    reasons = {}
-    for name, column in zip(names, columns, strict=True):
-        observed = column[~np.isnan(column)]
-        if not len(observed):
-            reasons[name] = "no value is observed"
-        elif not np.isfinite(observed).all():
-            reasons[name] = "holds infinite values"
-        elif observed.min() == observed.max():
-            reasons[name] = "all observed values are equal"
-    return reasons
 
 
 def _test(

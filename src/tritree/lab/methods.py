@@ -49,15 +49,6 @@ def method_spec(name: str) -> MethodSpec | None:
     """Return the model and the strategy of a method's name, or None if it is not one of tritree's.
 
     A strategy alone is that of a single tree; a model alone has its default strategy.
-
-    Examples
-    --------
-    >>> method_spec("mia")
-    MethodSpec(model='tree', strategy='mia')
-    >>> method_spec("boosting:mia")
-    MethodSpec(model='boosting', strategy='mia')
-    >>> method_spec("boosting")
-    MethodSpec(model='boosting', strategy='trinary_mia')
     """
     model, colon, strategy = name.partition(":")
     if not colon and model in MODELS:

@@ -110,15 +110,16 @@ class Scenario:
         """
         if rate == 0:
             return dataset.X, dataset.X
-        amputed = {how: how.apply(dataset, rate, seed) for how in {self.train, self.test} if how is not None}
-        train, test = (dataset.X if how is None else amputed[how] for how in (self.train, self.test))
-        return train, test
+        test = dataset.X if self.test is None else self.test.apply(dataset, rate, seed)
+        if self.train == self.test:
+            return test, test
+        return dataset.X if self.train is None else self.train.apply(dataset, rate, seed), test
 
     def to_dict(self) -> dict[str, Any]:
         """Return the amputation of the training and of the test rows, as plain data."""
         return {
-            rows: "complete" if how is None else how.to_dict()
-            for rows, how in (("training", self.train), ("test", self.test))
+            rows: "complete" if amputation is None else amputation.to_dict()
+            for rows, amputation in (("training", self.train), ("test", self.test))
         }
 
 
@@ -144,8 +145,8 @@ def in_both(
     >>> in_both("im", direction="smallest", name="smallest first").name
     'smallest first'
     """
-    how = Amputation(mechanism, direction, columns, strength)
-    return Scenario(mechanism if name is None else name, how, how)
+    amputation = Amputation(mechanism, direction, columns, strength)
+    return Scenario(mechanism if name is None else name, amputation, amputation)
 
 
 def in_test(
@@ -172,8 +173,8 @@ def in_test(
     >>> in_test(columns=["income"]).to_dict()
     {'training': 'complete', 'test': {'mechanism': 'mcar', 'columns': ['income']}}
     """
-    how = Amputation(mechanism, direction, columns, strength)
-    return Scenario(f"{mechanism}_test" if name is None else name, None, how)
+    amputation = Amputation(mechanism, direction, columns, strength)
+    return Scenario(f"{mechanism}_test" if name is None else name, None, amputation)
 
 
 def shifted(
@@ -202,7 +203,7 @@ def shifted(
     'mcar → mnar'
     """
     before, after = (
-        how if isinstance(how, Amputation) else Amputation(how, direction, columns, strength)
-        for how in (train, test)
+        one if isinstance(one, Amputation) else Amputation(one, direction, columns, strength)
+        for one in (train, test)
     )
     return Scenario(f"{before.mechanism} → {after.mechanism}" if name is None else name, before, after)

@@ -90,8 +90,8 @@ class Trial:
     def description(self) -> dict[str, Any]:
         """Return the trial as plain data, without what does not affect the results, such as the seed at rate 0."""
         train, test = (
-            None if self.rate == 0 or how is None else how.to_dict()
-            for how in (self.scenario.train, self.scenario.test)
+            amputation.to_dict() if amputation and self.rate > 0 else None
+            for amputation in (self.scenario.train, self.scenario.test)
         )
         return {
             "dataset": self.dataset,

@@ -287,10 +287,10 @@ def _conclusion(part: pd.DataFrame, keys: list[str]) -> str:
     where = join_names([first["scenario"]]) + (f" at {first['rate']:.0%}" if "rate" in keys else "")
     number = number_format(part["loss"], 4)
 
-    def say(value: float) -> str:
+    def to_text(value: float) -> str:
         return "∞" if math.isinf(value) else number(value)
 
-    sentences = [f"{where}: {join_names([first['method']])} has the lowest loss ({say(first['loss'])})"]
+    sentences = [f"{where}: {join_names([first['method']])} has the lowest loss ({to_text(first['loss'])})"]
     for outcome, text in (
         ("identical", "identical in every fold"),
         ("not significant", "not significantly worse ({p})"),
@@ -299,7 +299,7 @@ def _conclusion(part: pd.DataFrame, keys: list[str]) -> str:
     ):
         group = part.iloc[1:][part["outcome"].iloc[1:] == outcome]
         if len(group):
-            least_and_most = dict.fromkeys(say(group["difference"].iloc[i]) for i in (0, -1))
+            least_and_most = dict.fromkeys(to_text(group["difference"].iloc[i]) for i in (0, -1))
             facts = {"differences": " to ".join(least_and_most), "p": format_p_range(group["p_holm"])}
             sentences.append(f"{join_names(group['method'].tolist(), 'is')} {text.format(**facts)}")
     return "; ".join(sentences) + "."

@@ -30,24 +30,13 @@ def parse_method(method: str) -> tuple[str, str] | None:
     """Return the kind of model and the strategy of a method of tritree; None for any other name.
 
     "boosting" alone is not parsed: the user may have given that name to another library's model.
-
-    Examples
-    --------
-    >>> parse_method("mia"), parse_method("boosting:mia"), parse_method("boosting")
-    (('tree', 'mia'), ('boosting', 'mia'), None)
     """
     kind, _, strategy = method.rpartition(":")
     return (kind or "tree", strategy) if method in _ALL_METHODS else None
 
 
 def scenario_name(scenario: str) -> str:
-    """Return a scenario as the paper writes it.
-
-    Examples
-    --------
-    >>> scenario_name("mcar_test"), scenario_name("mcar → mnar"), scenario_name("as in production")
-    ('MCARTest', 'MCAR → MNAR', 'as in production')
-    """
+    """Return a scenario as the paper writes it."""
     if _SHIFT in scenario:
         return _SHIFT.join(map(scenario_name, scenario.split(_SHIFT)))
     mechanism = scenario.removesuffix("_test")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.inspection.formatting import as_name, number_format, pad, width_of
+from tritree.inspection.formatting import as_name, count, number_format, pad, width_of
 from tritree.lab.ranks.averages import MEASURES, amputed_cases, check_results, curves, losses
 from tritree.lab.ranks.names import join_names, method_order, scenario_order
 from tritree.lab.ranks.significance import format_p
@@ -51,18 +51,7 @@ class DisplayTable:
 
 
 def as_text(*tables: DisplayTable) -> str:
-    """Return tables as aligned text for a terminal; the best numbers are marked by a star.
-
-    Examples
-    --------
-    >>> names, losses = (DisplayCell("mia", "mia"), DisplayCell("trinary", "trinary")), (1.5, 0.25)
-    >>> rows = [[n, DisplayCell(f"{x:.2f}", x, best=x < 1)] for n, x in zip(names, losses)]
-    >>> print(as_text(DisplayTable("Loss", ["method", "10%"], rows)))
-    Loss
-    method    10%
-    mia      1.50
-    trinary  0.25 *
-    """
+    """Return tables as aligned text for a terminal; the best numbers are marked by a star."""
     return "\n\n".join(_as_text(table) for table in tables)
 
 
@@ -95,17 +84,17 @@ def _name(value: Any, names: Mapping[str, str] | None = None) -> DisplayCell:
     return DisplayCell(text, text)
 
 
-def _number(value: float, say: Callable[[float], str], *, best: bool = False) -> DisplayCell:
+def _number(value: float, to_text: Callable[[float], str], *, best: bool = False) -> DisplayCell:
     """Return a number as a cell; NaN is sorted last."""
     if math.isnan(value):
         return DisplayCell(_DASH, math.inf)
-    return DisplayCell("∞" if math.isinf(value) else say(value), float(value), best)
+    return DisplayCell("∞" if math.isinf(value) else to_text(value), float(value), best)
 
 
-def _interval(low: float, high: float, say: Callable[[float], str]) -> DisplayCell:
+def _interval(low: float, high: float, to_text: Callable[[float], str]) -> DisplayCell:
     if math.isnan(low):
         return DisplayCell(_DASH, math.inf)
-    return DisplayCell(f"{say(low)} to {say(high)}", low)
+    return DisplayCell(f"{to_text(low)} to {to_text(high)}", low)
 
 
 def _percent(rate: float) -> str:
@@ -122,27 +111,24 @@ def curves_tables(
     for scenario in scenario_order(shown["scenario"]):
         part = shown[shown["scenario"] == scenario]
         wide = part.pivot(index="method", columns="rate", values="excess")
-        sizes = ((int(part[f"{name}s"].max()), f"{label}s") for name, label in _AVERAGED)
-        over = " and ".join(f"{n:,} {label}" for n, label in sizes if n > 1)
+        sizes = {"data set": int(part["datasets"].max()), "seed": int(part["seeds"].max())}
+        over = " and ".join(count(n, noun) for noun, n in sizes.items() if n > 1)
         title = f"{as_name(scenario, _MAX_NAME)}: {MEASURES[measure].lower()}{over and f', mean of {over}'}"
-        say = None if measure == "loss" else "{:z.3f}".format
-        tables.append(_grid(title, wide.reindex(method_order(part["method"])), names, say))
+        to_text = None if measure == "loss" else "{:z.3f}".format
+        tables.append(_grid(title, wide.reindex(method_order(part["method"])), names, to_text))
     return tables
-
-
-_AVERAGED = (("dataset", "data set"), ("seed", "seed"))
 
 
 def _grid(
     title: str,
     wide: pd.DataFrame,
     names: Mapping[str, str] | None = None,
-    say: Callable[[float], str] | None = None,
+    to_text: Callable[[float], str] | None = None,
 ) -> DisplayTable:
     """Return a table with a column per rate; the lowest value of a column is marked if methods differ there."""
     least, most = wide.min(), wide.max()
     marked = least.where(most > least)
-    formats = {rate: say or number_format(wide[rate].dropna(), 4) for rate in wide}
+    formats = {rate: to_text or number_format(wide[rate].dropna(), 4) for rate in wide}
     rows = [
         [
             _name(method, names),
@@ -177,7 +163,7 @@ def ranks_tables(ranks: Ranks) -> list[DisplayTable]:
             part = part[part[key] == getattr(group, key)]
         rows = [_rank_row(line) for line in part.itertuples()]
         where = ", ".join(_group_name(key, getattr(group, key)).text for key in keys)
-        title = f"{where}: mean rank over {group.datasets:,} data set{'s' if group.datasets > 1 else ''}"
+        title = f"{where}: mean rank over {count(group.datasets, 'data set')}"
         if not math.isnan(group.p):
             title += f" (Friedman {format_p(group.p, prefix=True)})"
         notes = ranks.notes if len(tables) == len(ranks.overall) - 1 else ()
@@ -209,16 +195,16 @@ def comparison_table(comparison: Comparison) -> DisplayTable:
     keys = [key for key in ("scenario", "rate") if key in table]
     rows = []
     for _, part in table.groupby(keys, sort=False):
-        say = number_format(part["loss"], 4)
+        to_text = number_format(part["loss"], 4)
         for line in part.itertuples():
             is_best = line.outcome == "best"
             rows.append(
                 [
                     *(_group_name(key, getattr(line, key)) for key in keys),
                     _name(line.method),
-                    _number(line.loss, say, best=is_best),
-                    DisplayCell("best", -math.inf) if is_best else _number(line.difference, say),
-                    _interval(line.low, line.high, say),
+                    _number(line.loss, to_text, best=is_best),
+                    DisplayCell("best", -math.inf) if is_best else _number(line.difference, to_text),
+                    _interval(line.low, line.high, to_text),
                     _number(line.p_holm, format_p),
                     DisplayCell(line.outcome, line.outcome),
                 ]

@@ -53,17 +53,16 @@ def table(content: DisplayTable) -> str:
         f"<tr>{''.join(_cell(cell, j < content.n_names) for j, cell in enumerate(row))}</tr>"
         for row in content.rows
     )
-    label = html.escape(content.title or "table")
-    return "\n".join(
-        [
-            "<div>",
-            f"<h3>{html.escape(content.title)}</h3>" if content.title else "",
-            f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">',
-            f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>",
-            *(paragraph(note, "note") for note in content.notes),
-            "</div>",
-        ]
-    )
+    title = html.escape(content.title)
+    lines = [
+        "<div>",
+        f"<h3>{title}</h3>" if title else "",
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{title or "table"}">',
+        f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>",
+        *(paragraph(note, "note") for note in content.notes),
+        "</div>",
+    ]
+    return "\n".join(lines)
 
 
 def _class(name: str) -> str:
