@@ -356,7 +356,15 @@ def _fill_ranks(axes: Any, ranks: Ranks, names: Mapping[str, str]) -> None:
             table, by_dataset = table[table[key] == group[key]], by_dataset[by_dataset[key] == group[key]]
         for y, line in enumerate(table.itertuples()):
             single = by_dataset["mean_rank"][by_dataset["method"] == line.method]
-            _draw_rank(ax, y, line, single, styles[line.method].colour)
+            colour = styles[line.method].colour
+            if len(single) > 1:
+                style = {"color": colour, "alpha": 0.5, "markersize": 7, "markeredgewidth": 0}
+                ax.plot(single, [y] * len(single), ".", **style)
+            if not np.isnan(line.low):
+                ax.plot([line.low, line.high], [y, y], color=colour, linewidth=1.8, alpha=0.7)
+            fill = ax.get_facecolor() if line.p_holm < LEVEL else colour
+            style = {"color": colour, "markersize": 7.5, "markeredgewidth": 1.8, "markerfacecolor": fill}
+            ax.plot(line.mean_rank, y, "o", zorder=3, **style)
         labels = [_label(method, names) for method in table["method"]]
         ax.set_yticks(range(len(labels)), labels, parse_math=False)
         ax.set_ylim(ranks.overall["methods"].max() - 0.4, -0.6)  # the same height per method in all axes
@@ -372,14 +380,3 @@ def _fill_ranks(axes: Any, ranks: Ranks, names: Mapping[str, str]) -> None:
             for key in keys
         )
         ax.set_title(", ".join(title), parse_math=False, fontsize="medium")
-
-
-def _draw_rank(ax: Any, y: int, line: Any, single: pd.Series, colour: str) -> None:
-    if len(single) > 1:
-        style = {"color": colour, "alpha": 0.5, "markersize": 7, "markeredgewidth": 0}
-        ax.plot(single, [y] * len(single), ".", **style)
-    if not np.isnan(line.low):
-        ax.plot([line.low, line.high], [y, y], color=colour, linewidth=1.8, alpha=0.7)
-    fill = ax.get_facecolor() if line.p_holm < LEVEL else colour
-    style = {"color": colour, "markersize": 7.5, "markeredgewidth": 1.8, "markerfacecolor": fill}
-    ax.plot(line.mean_rank, y, "o", zorder=3, **style)

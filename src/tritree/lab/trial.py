@@ -121,10 +121,8 @@ def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
         key = (trial.fingerprint, trial.estimator_repr, trial.folds, trial.training), fold
         model = _models.get(key)
         if model is None:
-            weights = dataset.weights_of(train)
-            model = fit_estimator(
-                trial.estimator, X_train.iloc[train], dataset.y[train], dataset.task, weights
-            )
+            rows = X_train.iloc[train], dataset.y[train], dataset.task, dataset.weights_of(train)
+            model = fit_estimator(trial.estimator, *rows)
         fitted = time.perf_counter()
         loss = mean_loss(model, X_test.iloc[test], dataset.y[test], dataset.task, dataset.weights_of(test))
         predicted = time.perf_counter()

@@ -99,6 +99,7 @@ def render_report(
     from tritree import __version__
 
     about = dict(results.attrs.get("about", {}) if about is None else about)
+    run = elements.definitions(about) if about else elements.paragraph("The run is not described.")
     versions = {  # that render the report; the experiment may have been run with others
         "tritree": __version__,
         "Python": ".".join(map(str, sys.version_info[:3])),
@@ -106,6 +107,7 @@ def render_report(
         "pandas": pd.__version__,
         "matplotlib": mpl.__version__,
     }
+    configuration = elements.section("Configuration", run, elements.definitions({"this report": versions}))
     table = check_results(results)
     columns = ("dataset", "scenario", "rate", "method", "seed", "fold")
     size = (count(table[name].nunique(), name.replace("dataset", "data set")) for name in columns)
@@ -115,7 +117,7 @@ def render_report(
         title=html.escape(title),
         size=html.escape(", ".join(size)),
         version=html.escape(__version__),
-        sections="\n".join([*_sections(table, reference, measure), _configuration(about, versions)]),
+        sections="\n".join([*_sections(table, reference, measure), configuration]),
         style=style,
         style_hash=policy_hash(style),
         script=script,
@@ -205,7 +207,6 @@ def _curves(table: pd.DataFrame, reference: pd.DataFrame | None, measure: Measur
             f"The excess loss is the loss of a method on a data set {_RELATIVE_TO[measure]}, averaged over data sets "
             "with equal weights."
         )
-
     draw = partial(draw_curves, points, reference, measure, {})
     return [
         elements.section(
@@ -279,8 +280,3 @@ def _losses(table: pd.DataFrame) -> str:
             shown.append(elements.details(title, elements.tables(contents)))
     note = "Losses per data set, averaged over seeds. Bold is the lowest of its column."
     return elements.section("Losses", elements.paragraph(note, "note"), *shown)
-
-
-def _configuration(about: dict[str, Any], versions: dict[str, str]) -> str:
-    run = elements.definitions(about) if about else elements.paragraph("The run is not described.")
-    return elements.section("Configuration", run, elements.definitions({"this report": versions}))

@@ -105,17 +105,13 @@ def limits(strategy: str, *, a: float = 0.0, b: float = 1.0, p: float, q: float)
     a 0.1463, b 1.0000
     """
     check_strategy(strategy)
-    Example(a, b, p, q, 2)
+    example = Example(a, b, p, q, 2)
     if strategy in ("trinary", "trinary_mia"):
         return Estimates(a, b)
     if strategy == "fractional":
         return Estimates(a + p * q * (b - a), b - (1 - p) * q * (b - a))
     # missing rows join the larger side; with p = 0.5 that is either side half of the time
-    left = 1.0 if p < 0.5 else 0.0 if p > 0.5 else 0.5
-    return Estimates(
-        a + left * p * q / (1 - p + p * q) * (b - a),
-        b - (1 - left) * (1 - p) * q / (p + q - p * q) * (b - a),
-    )
+    return _one_side_biased(example, 0.0 if p < 0.5 else 1.0 if p > 0.5 else 0.5)
 
 
 class Printed(NamedTuple):
@@ -149,13 +145,12 @@ def printed(
     example = Example(a, b, p, q, n, noise)
     if strategy == "majority":
         right = 1 - sum(float(c.probability[c.L > c.R].sum()) for c in every_count(example))
-        return Printed(_expectations(MINORITY, example)[0], _bound(example, right))
+        return Printed(_expectations(MINORITY, example)[0], _one_side_biased(example, right))
     if strategy == "mia":
         left = _expectations("mia", example)[1]["left"]
-        return Printed(_NONE, _bound(example, left))
+        return Printed(_NONE, _one_side_biased(example, left))
     if strategy == "fractional":
-        both = Estimates(a + p * q * (b - a), b - (1 - p) * q * (b - a))
-        return Printed(_NONE, both)
+        return Printed(_NONE, limits(strategy, a=a, b=b, p=p, q=q))
     return Printed(Estimates(a, b) if strategy == "trinary" else _NONE, _NONE)
 
 
@@ -198,8 +193,8 @@ def check_strategy(strategy: str) -> None:
         raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {shortened(strategy)}")
 
 
-def _bound(example: Example, kappa: float) -> Estimates:
-    """Return the paper's bound: with probability kappa the estimate of a is unbiased, and that of b is biased."""
+def _one_side_biased(example: Example, kappa: float) -> Estimates:
+    """Return estimates of which with probability kappa that of b is biased, and otherwise that of a."""
     a, b, p, q = example.a, example.b, example.p, example.q
     return Estimates(
         a + (1 - kappa) * p * q / (1 - p + p * q) * (b - a),
