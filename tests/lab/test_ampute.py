@@ -273,7 +273,7 @@ def test_missing_cell_of_a_complete_column_scores_as_average():
 
 @KINDS
 @ALL
-def test_table_is_of_the_same_kind_and_what_is_observed_has_not_changed(kind, mechanism):
+def test_table_has_the_same_type_and_observed_values_are_unchanged(kind, mechanism):
     table = TABLES[kind]
     result = ampute(table, 0.3, mechanism, target=target())
     assert type(result) is type(table)
@@ -288,7 +288,7 @@ def as_pandas(table):
     return table if isinstance(table, pd.DataFrame) else table.to_pandas()
 
 
-def test_table_given_is_not_changed():
+def test_input_table_is_not_changed():
     for kind, table in make_tables().items():
         ampute(table, 0.5)
         assert sum(missing(table)) == 0, kind
@@ -348,7 +348,7 @@ def test_lists_of_rows_become_an_array_that_keeps_numbers_beside_text():
     assert {type(value) for value in result[:, 0]} == {int, float}
 
 
-def test_masked_array_gets_more_of_it_masked():
+def test_more_cells_of_a_masked_array_are_masked():
     table = np.ma.masked_array(np.arange(8).reshape(4, 2), np.eye(4, 2, dtype=bool))
     result = ampute(table, 1.0)
     assert result.mask.all()
@@ -365,7 +365,7 @@ def test_ordered_categories_of_arrow_keep_their_labels_and_order():
     assert result["o"].chunk(0).dictionary.to_pylist() == ["low", "mid", "high"]
 
 
-def test_views_of_text_of_arrow_stay_views():
+def test_string_views_of_arrow_stay_views():
     table = pa.table({"t": pa.array(["a", "b", "c", "d"], pa.string_view())})
     result = ampute(table, 0.5)
     assert result.schema == table.schema

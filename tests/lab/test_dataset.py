@@ -205,7 +205,7 @@ def test_tables_of_any_values_have_a_fingerprint(values: Any) -> None:
     assert column(values, "object").fingerprint == column(list(values), "object").fingerprint
 
 
-def test_weights_are_a_column_that_is_not_learned_from() -> None:
+def test_column_of_weights_is_not_a_feature() -> None:
     houses = made(sample_weight="size", table=pd.DataFrame(TABLE).fillna({"size": 0.0}))
     assert list(houses.X) == ["town", "sold"]
     assert houses.sample_weight is not None

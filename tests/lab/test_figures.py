@@ -56,7 +56,7 @@ def test_every_scenario_has_axes_whose_lines_are_the_curves() -> None:
             np.testing.assert_array_equal(drawn, points.loc[(scenario, method), ["rate", "excess"]])
 
 
-def test_bands_reach_from_the_least_to_the_greatest_seed() -> None:
+def test_bands_span_the_means_of_the_seeds() -> None:
     table = simulated(scenarios=["mcar"], slopes={"mia": 1.0}, seeds=3)
     [panel] = plot_curves(table)
     [band] = panel.collections
@@ -66,7 +66,7 @@ def test_bands_reach_from_the_least_to_the_greatest_seed() -> None:
     assert not plot_curves(simulated(seeds=1))[0].collections
 
 
-def test_methods_are_called_as_in_the_paper() -> None:
+def test_methods_are_labelled_as_in_the_paper() -> None:
     table = simulated(slopes={"fractional": 1.0, "trinary_mia": 0.5, "LightGBM": 2.0})
     assert legend_of(plot_curves(table)) == ["FC", "TrinaryMIA", "LightGBM"]
 
@@ -82,7 +82,7 @@ def test_lines_that_coincide_are_named_and_both_are_seen() -> None:
     assert not plot_curves(simulated())[0].texts
 
 
-def test_reference_is_drawn_dashed_where_it_belongs() -> None:
+def test_reference_is_drawn_dashed_in_its_scenario() -> None:
     table, figure = paper_results(), paper_figure()
     panels = plot_curves(table, figure)
     assert [len(dashed(panel)) for panel in panels] == [5, 3, 5]
@@ -98,7 +98,7 @@ def sum_of(points: Any) -> float:
     return float(points[:, 1].sum())
 
 
-def test_reference_is_read_as_the_curves_are() -> None:
+def test_reference_is_drawn_in_the_measure_of_the_curves() -> None:
     table = simulated(scenarios=["mcar"])
     reference = pd.DataFrame(
         {"scenario": "mcar", "missingness": [0.0, 0.5], "strategy": "mia", "excess_loss": [0.0, 0.7]}
@@ -129,7 +129,7 @@ def test_all_points_are_within_their_panels() -> None:
         assert all((line.get_ydata() <= high).all() for line in panel.lines)
 
 
-def test_point_that_is_not_there_is_a_gap_in_the_line() -> None:
+def test_missing_point_is_a_gap_in_the_line() -> None:
     table = simulated(1, scenarios=["mcar"], rates=(0.0, 0.1, 0.3, 0.5))
     without = table[(table["method"] != "mia") | (table["rate"] != 0.3)]
     [panel] = plot_curves(without, names={})
@@ -224,7 +224,7 @@ def test_methods_with_alike_colours_have_other_markers() -> None:
 
 
 @pytest.mark.parametrize("paper", ["#ffffff", "#14171b", "#000000"])
-def test_methods_are_seen_on_white_and_on_black(paper: str) -> None:
+def test_methods_are_visible_on_white_and_on_black(paper: str) -> None:
     light = [
         TO_XYZ[1] @ linear(colour) + 0.05
         for colour in (paper, *(look.colour for look in method_styles(METHODS).values()))

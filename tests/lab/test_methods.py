@@ -50,7 +50,7 @@ def test_estimators_are_used_as_they_are() -> None:
     assert made.max_depth == 7
 
 
-def test_what_is_no_method_is_refused() -> None:
+def test_invalid_method_is_refused() -> None:
     with pytest.raises(ValueError, match="method 'x' is 'trinay'; a method is one of 'trinary'"):
         Methods({"x": "trinay"})
     with pytest.raises(ValueError, match="an estimator with fit and predict"):
@@ -66,7 +66,7 @@ def test_incomplete_rows_get_the_training_mean() -> None:
     np.testing.assert_allclose(predictions[~incomplete], y[~incomplete])
 
 
-def test_incomplete_rows_get_the_shares_of_the_classes() -> None:
+def test_incomplete_rows_get_the_class_frequencies() -> None:
     y = np.where(TABLE["a"] < 20, "low", "high")
     model = CompleteCaseEstimator(DecisionTreeClassifier()).fit(INCOMPLETE, y)
     shares = model.predict_proba(INCOMPLETE)
@@ -75,7 +75,7 @@ def test_incomplete_rows_get_the_shares_of_the_classes() -> None:
     assert (model.predict(INCOMPLETE)[~incomplete] == y[~incomplete]).all()
 
 
-def test_class_that_complete_rows_lack_gets_nothing_there() -> None:
+def test_class_that_complete_rows_lack_has_probability_0_there() -> None:
     y = np.where(TABLE["a"] < 20, "low", "high").astype(object)
     y[0] = "rare"  # an incomplete row
     model = CompleteCaseEstimator(DecisionTreeClassifier()).fit(INCOMPLETE, y)
@@ -109,7 +109,7 @@ class OnlyNumbers(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("classes", [("no", "yes", "maybe"), (1, 2, 3), (False, True), (5, 7)])
-def test_classifier_that_takes_only_numbers_gets_them(classes: tuple[Any, ...]) -> None:
+def test_classifier_that_accepts_only_numbers_gets_encoded_classes(classes: tuple[Any, ...]) -> None:
     y = np.array(classes)[np.arange(N) * len(classes) // N]
     model, plain = (
         fit_estimator(kind, TABLE, y, "classification")
@@ -125,7 +125,7 @@ def test_classifier_that_accepts_labels_gets_them_unchanged() -> None:
     assert set(model.predict(TABLE)) == {"low"}
 
 
-def test_class_that_complete_rows_lack_is_not_numbered() -> None:
+def test_class_that_complete_rows_lack_is_not_encoded() -> None:
     y = np.where(TABLE["a"] < 20, "low", "high").astype(object)
     y[0] = "just one"  # an incomplete row; of all classes its number lies between those of the others
     shares = CompleteCaseEstimator(OnlyNumbers()).fit(INCOMPLETE, y).predict_proba(TABLE)
@@ -142,7 +142,7 @@ def test_both_errors_are_reported_if_encoded_classes_do_not_help() -> None:
         fit_estimator(DecisionTreeClassifier(), text, y, "classification")
 
 
-def test_methods_that_differ_are_spelled_differently() -> None:
+def test_different_methods_have_different_representations() -> None:
     zeros, other = np.zeros(3000), np.zeros(3000)
     other[1500] = 1  # which repr leaves out
 
@@ -171,7 +171,7 @@ def test_methods_that_differ_are_spelled_differently() -> None:
     assert len({canonical_repr(one) for one in made}) == len(made)
 
 
-def test_what_makes_no_difference_is_not_spelled() -> None:
+def test_representation_omits_what_does_not_change_results() -> None:
     assert canonical_repr(RandomForestRegressor(n_jobs=1)) == canonical_repr(RandomForestRegressor(n_jobs=2))
     one, other = (make_pipeline(StandardScaler(), RandomForestRegressor(n_jobs=n)) for n in (1, 2))
     assert canonical_repr(one) == canonical_repr(other)
@@ -180,7 +180,7 @@ def test_what_makes_no_difference_is_not_spelled() -> None:
     )
 
 
-def test_value_that_a_function_takes_from_its_file_makes_a_difference(
+def test_representation_of_a_function_includes_the_globals_it_uses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     method = FunctionTransformer(lambda x: x + N)
@@ -199,7 +199,7 @@ def test_mutually_recursive_functions_have_a_representation() -> None:
     assert "even" in canonical_repr(FunctionTransformer(even))
 
 
-def test_method_is_spelled_alike_in_every_process() -> None:
+def test_representation_of_a_method_is_the_same_in_every_process() -> None:
     program = textwrap.dedent("""
         import numpy as np
         from sklearn.pipeline import make_pipeline
@@ -223,7 +223,7 @@ def test_method_is_spelled_alike_in_every_process() -> None:
     assert len(found) == 1
 
 
-def test_versions_are_those_of_all_packages_within() -> None:
+def test_versions_are_those_of_all_nested_packages() -> None:
     assert list(package_versions(TrinaryTreeRegressor())) == ["tritree"]
     method = CompleteCaseEstimator(make_pipeline(StandardScaler(), LinearRegression()))
     assert package_versions(method).items() >= {"sklearn": sklearn.__version__}.items()

@@ -42,7 +42,7 @@ def small(**parameters: Any) -> Experiment:
     return Experiment(**(defaults | parameters))
 
 
-def test_kind_alone_has_the_strategy_of_its_estimators() -> None:
+def test_model_alone_has_the_default_strategy_of_its_estimators() -> None:
     for kind, estimator in (
         ("tree", tritree.TrinaryTreeRegressor),
         ("forest", tritree.TrinaryForestClassifier),
@@ -73,7 +73,7 @@ def test_every_name_makes_a_model_that_fits(name: str, task: str) -> None:
     assert (inner.max_depth, inner.n_jobs) == (2, 1)
 
 
-def test_strategy_that_a_kind_lacks_is_refused_with_those_it_has() -> None:
+def test_strategy_that_a_model_lacks_is_refused_and_its_own_are_listed() -> None:
     with pytest.raises(
         ValueError, match="boosting has no 'surrogate'; it has 'trinary_mia', 'trinary', 'mia'"
     ):
@@ -115,7 +115,7 @@ def test_parameters_without_an_option_keep_the_defaults_of_the_estimators() -> N
         ),
     ],
 )
-def test_option_that_no_method_takes_is_refused_at_once(options: dict[str, Any], words: str) -> None:
+def test_option_that_no_method_has_is_refused_at_once(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         small(methods=["trinary"], options=options)
 
@@ -130,7 +130,7 @@ def test_tuned_depth_is_that_of_trees_only() -> None:
     assert {facts["max_depth"] for facts in models.values()} == {2}
 
 
-def test_without_trees_no_depth_is_tuned() -> None:
+def test_depth_is_not_tuned_without_single_trees() -> None:
     experiment = small(methods=["boosting"])
     experiment.run(1)
     assert experiment.depths == {}
@@ -151,7 +151,7 @@ def test_loss_is_that_of_models_fitted_by_hand(task: str) -> None:
         assert loss == expected
 
 
-def test_finished_models_are_found_again_and_other_options_are_others(
+def test_stored_models_are_not_run_again_unless_options_differ(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "results.sqlite"

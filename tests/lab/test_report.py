@@ -119,7 +119,7 @@ def test_configuration_and_versions_are_shown(page: str) -> None:
     assert "8 data sets, 2 scenarios, 3 rates, 3 methods, 2 seeds, 3 folds" in text
 
 
-def test_given_facts_take_the_place_of_those_of_the_results(without_pictures: None) -> None:
+def test_about_overrides_the_description_in_the_results(without_pictures: None) -> None:
     table = simulated(1, scenarios=["mcar"])
     table.attrs["about"] = {"who": "the results"}
     text = Elements(render_report(table, about={"who": "the caller"})).text
@@ -209,7 +209,7 @@ def test_policy_allows_the_one_script_and_the_one_style(page: str) -> None:
     assert "unsafe" not in policy
 
 
-def test_page_names_no_other_place(page: str) -> None:
+def test_page_has_no_external_references(page: str) -> None:
     assert not re.search(r"https?://|@import|url\(|<link(?![^>]*data:,)", page)
     assert 'style="' not in page  # the policy would refuse it
 
@@ -235,9 +235,7 @@ def browser() -> Any:
 
 
 @pytest.mark.parametrize("width", [390, 1400])
-def test_nothing_sticks_out_runs_or_is_refused(
-    browser: Any, tmp_path: Path, evil_page: str, width: int
-) -> None:
+def test_page_has_no_overflow_and_no_errors(browser: Any, tmp_path: Path, evil_page: str, width: int) -> None:
     path = tmp_path / "report.html"
     path.write_text(evil_page, encoding="utf-8")
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}

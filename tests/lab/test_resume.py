@@ -21,7 +21,7 @@ from tritree.lab.scenarios import in_test
 from tritree.lab.store import Store
 
 
-def test_name_of_a_data_set_makes_no_difference(tmp_path: Path) -> None:
+def test_results_do_not_depend_on_the_name_of_a_data_set(tmp_path: Path) -> None:
     path = tmp_path / "results.sqlite"
     # the same rows under another name, beside other rows
     one, same, other = made("made"), made("edam"), made("others")

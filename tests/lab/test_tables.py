@@ -74,7 +74,7 @@ def test_names_cannot_move_the_cursor_of_a_terminal() -> None:
         assert evil not in text
 
 
-def test_some_rates_are_chosen_of_many() -> None:
+def test_some_of_many_rates_are_selected() -> None:
     assert select_rates(simulated(1, rates=[0, 0.2, 0.4])) == [0.0, 0.2, 0.4]
     assert select_rates(simulated(1, rates=[i / 10 for i in range(10)])) == [0.0, 0.1, 0.3, 0.5, 0.7, 0.9]
     some = select_rates(simulated(1, rates=[i / 40 for i in range(20)]))

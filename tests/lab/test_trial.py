@@ -148,7 +148,7 @@ def test_weights_are_used_in_training_tuning_and_loss(tmp_path: Path) -> None:
     assert (found["heavy"].to_numpy() != found["made"].to_numpy()).all()
 
 
-def test_method_that_takes_no_weights_is_named() -> None:
+def test_method_that_accepts_no_weights_is_reported() -> None:
     data = replace(made(), sample_weight=np.ones(200))
     methods = {"mia": "mia", "chain": make_pipeline(SimpleImputer(), DummyRegressor())}
     with pytest.warns(UserWarning, match="chain on made.*sample_weight"):

@@ -45,7 +45,7 @@ def with_seeds(results: Any, n: int) -> Any:
 # ------------------------------------------------------------------------------------- the author's runs, held against
 
 
-def test_authors_own_losses_are_off_by_nothing() -> None:
+def test_authors_own_losses_have_no_difference() -> None:
     table = compare_losses(paper_results())
     assert set(table["dataset"]) == set(LOSSES)
     np.testing.assert_allclose(table["relative_difference"], 0, atol=1e-15)
@@ -60,7 +60,7 @@ def test_authors_own_losses_make_the_papers_curves_in_its_order() -> None:
     assert compare_order(paper_results())["same"].all()
 
 
-def test_band_is_judged_by_what_chance_would_do() -> None:
+def test_fraction_within_the_range_is_compared_with_chance() -> None:
     text = agreement_text(with_seeds(paper_results(), 3))
     assert "one more seed would lie within the range of our 3 at 50% of the points" in text
 
@@ -85,7 +85,7 @@ def test_one_seed_has_no_band() -> None:
     ],
     ids=["a set less", "a part of a set less", "no rates", "text"],
 )
-def test_run_that_is_not_the_papers_is_not_held_against_its_curves(
+def test_run_that_is_not_the_papers_is_not_compared_with_its_curves(
     variant: str, query: str, words: str
 ) -> None:
     text = agreement_text(with_seeds(paper_results(), 3).query(query), variant)
@@ -133,7 +133,7 @@ def test_losses_without_missing_values_are_the_authors(seeds_as_author: pd.DataF
     ("method", "loss"),
     [("trinary", 0.36520), ("mia", 0.29805), ("trinary_mia", 0.29805), ("fractional", 0.35336)],
 )
-def test_losses_with_the_smallest_values_gone_are_the_authors(
+def test_losses_with_the_smallest_values_removed_are_the_authors(
     seeds_as_author: pd.DataFrame, method: str, loss: float
 ) -> None:
     table = seeds_as_author.query(f"scenario == 'im' and rate == 0.1 and method == '{method}'")

@@ -123,7 +123,7 @@ def test_integrals_over_the_noise_agree_with_drawn_means(strategy: str, counts: 
 
 
 @given(examples)
-def test_probabilities_of_all_counts_make_one(example: dict[str, Any]) -> None:
+def test_probabilities_of_all_counts_sum_to_one(example: dict[str, Any]) -> None:
     blocks = list(every_count(Example(0.0, 1.0, **example)))
     assert sum(counts.probability.sum() for counts in blocks) == pytest.approx(1)
     assert all((counts.L + counts.R + counts.M == example["n"]).all() for counts in blocks)
@@ -166,7 +166,7 @@ def test_fitted_trees_estimate_what_is_expected(strategy: str, number: int) -> N
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_trinary_is_without_bias(number: int) -> None:
+def test_trinary_estimates_are_unbiased(number: int) -> None:
     found = estimates(number)
     sample = found.loc[found["strategy"] == "trinary", ["a", "b"]].to_numpy()
     error = sample.std(axis=0, ddof=1) / np.sqrt(REPEATS)
@@ -174,7 +174,7 @@ def test_trinary_is_without_bias(number: int) -> None:
 
 
 @given(examples, st.sampled_from([0.0, 0.5]))
-def test_trinary_is_expected_without_bias(example: dict[str, Any], noise: float) -> None:
+def test_expectation_of_trinary_is_unbiased(example: dict[str, Any], noise: float) -> None:
     assert expected("trinary", **example, noise=noise) == pytest.approx((0, 1), abs=1e-12)
 
 
@@ -233,14 +233,16 @@ def test_all_tables_have_both_sides() -> None:
 
 @pytest.mark.parametrize("strategy", ["majority", "surrogate", "fractional", "trinary"])
 @pytest.mark.parametrize(("p", "q"), [(0.3, 0.4), (0.7, 0.6), (0.2, 0.9)])
-def test_limit_is_what_many_rows_come_to(strategy: str, p: float, q: float) -> None:
+def test_limit_is_the_expectation_for_many_rows(strategy: str, p: float, q: float) -> None:
     assert expected(strategy, p=p, q=q, n=5000) == pytest.approx(limits(strategy, p=p, q=q), abs=1e-9)
 
 
 @pytest.mark.parametrize("strategy", ["mia", "trinary_mia"])
 @pytest.mark.parametrize(("p", "q"), [(0.2, 0.4), (0.85, 0.6)])
 @pytest.mark.parametrize("noise", [0.0, 0.2])
-def test_limit_is_approached_where_responses_decide(strategy: str, p: float, q: float, noise: float) -> None:
+def test_limit_is_approached_where_the_target_decides(
+    strategy: str, p: float, q: float, noise: float
+) -> None:
     limit = np.array(limits(strategy, p=p, q=q))
     off = [abs(expected(strategy, p=p, q=q, n=n, noise=noise) - limit).max() for n in (30, 90, 270)]
     assert off[2] < off[1] < off[0]

@@ -45,7 +45,7 @@ def test_lower_bound_of_majority_is_an_upper_bound(example: dict[str, Any]) -> N
     assert found.b >= bound.b - 1e-12
 
 
-def test_lower_bound_of_majority_is_passed_by_no_small_amount() -> None:
+def test_lower_bound_of_majority_is_exceeded_by_far() -> None:
     example = {"p": 0.6, "q": 0.6, "n": 10}
     assert expected("majority", **example).a < 0.9 * printed("majority", **example).bound.a
 
@@ -80,7 +80,7 @@ def test_estimate_of_a_by_mia_can_be_too_low() -> None:
 
 
 @given(examples)
-def test_fractional_bias_is_pq_but_for_tables_with_a_side_unseen(example: dict[str, Any]) -> None:
+def test_fractional_bias_is_pq_except_for_tables_with_an_unobserved_side(example: dict[str, Any]) -> None:
     full = Example(0.0, 1.0, **example)
     missing = sum(counts.probability @ counts.M for counts in every_count(full)) / full.n
     found = expected("fractional", **example)

@@ -116,6 +116,6 @@ def test_fractional_estimate_of_b_is_biased_downwards() -> None:
 
 
 @pytest.mark.parametrize("missing", ["majority", "mia", "fractional"])
-def test_bias_of_a_is_more_than_chance(missing: str) -> None:
+def test_bias_of_a_is_significant(missing: str) -> None:
     sample = estimates(missing)[:, 0]
     assert sample.mean() - A > 20 * sample.std(ddof=1) / np.sqrt(len(sample))

@@ -35,7 +35,7 @@ def loss(name: str, max_depth: int) -> float:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_tuned_majority_tree_loses_what_the_author_recorded(name: str) -> None:
+def test_tuned_majority_tree_has_the_loss_that_the_author_recorded(name: str) -> None:
     if not (DATA / "paper" / f"{name}.csv").exists():
         pytest.skip("no data sets of the paper; set TRITREE_DATA")
     tuned = loss(name, 0)

@@ -162,7 +162,7 @@ def test_unusable_file_is_an_error_that_names_it(text: str, message: str, tmp_pa
     assert str(path) in str(caught.value)
 
 
-def test_cut_off_compressed_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+def test_truncated_compressed_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     path = put(tmp_path, "seeds", texts("seeds")[1] * 50, ending=".csv.gz")
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DatasetError, match=r"cannot be read .* put an intact file there"):

@@ -64,20 +64,20 @@ def test_downloaded_table_is_cleaned_and_kept(openml: Server, cache: Path) -> No
     assert any(path.endswith("/1499") for path in openml.requests)
 
 
-def test_second_call_does_not_ask_the_server(openml: Server) -> None:
+def test_second_call_makes_no_request(openml: Server) -> None:
     first = load("seeds")
     openml.requests.clear()
     assert load("seeds").fingerprint == first.fingerprint
     assert openml.requests == []
 
 
-def test_file_at_hand_is_taken_without_asking_the_server(openml: Server, tmp_path: Path) -> None:
+def test_local_file_is_read_without_a_request(openml: Server, tmp_path: Path) -> None:
     (tmp_path / "seeds.csv").write_text(texts("seeds")[1])
     load("seeds", tmp_path)
     assert openml.requests == []
 
 
-def test_no_download_means_none(openml: Server, cache: Path) -> None:
+def test_nothing_is_downloaded_with_download_false(openml: Server, cache: Path) -> None:
     with pytest.raises(DatasetNotFoundError, match="downloads are off"):
         load("seeds", download=False)
     assert openml.requests == []
@@ -108,7 +108,7 @@ def test_faulty_server_is_one_error_with_a_remedy(
     assert load("seeds").n_rows == 3  # and nothing is left behind that stands in the way
 
 
-def test_silent_server_is_given_up(openml: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_server_is_a_timeout(openml: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "TIMEOUT", 0.1)
     openml.fault = "silent"
     start = time.monotonic()
@@ -119,7 +119,7 @@ def test_silent_server_is_given_up(openml: Server, cache: Path, monkeypatch: pyt
     assert not cache.exists()
 
 
-def test_half_a_file_and_then_silence_is_given_up(
+def test_download_that_stalls_is_aborted(
     openml: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(datasets, "TIMEOUT", 0.2)

@@ -68,7 +68,7 @@ def test_curves_of_the_authors_losses_are_those_of_the_figure() -> None:
     assert curves["excess"].to_numpy() == pytest.approx(curves["paper"].to_numpy(), abs=1e-5)
 
 
-def test_point_off_the_curve_is_beyond_the_band() -> None:
+def test_point_off_the_curve_is_outside_the_range() -> None:
     results = paper_results()
     results.loc[results["rate"] == 0.5, "loss"] *= 1.5
     curves = compare_curves(results)

@@ -51,7 +51,7 @@ def brute_force(X: np.ndarray, y: np.ndarray, least: int) -> tuple[int, float]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_criterion_of_the_papers_runs_takes_the_split_it_should(seed: int) -> None:
+def test_criterion_of_the_authors_runs_finds_the_expected_split(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 8, size=(80, 3)).astype(float)
     y = (X[:, 0] + rng.normal(scale=3, size=80) > 4).astype(int)
