@@ -319,16 +319,17 @@ def _as_rates(value: Any) -> list[float]:
 
 def _as_methods(value: Any) -> dict[str, Any]:
     """Return methods by name, also from a list of names."""
-    methods = dict(value) if isinstance(value, Mapping) else {}
-    for name in () if isinstance(value, Mapping) else _as_list("methods", value, str):
-        if not isinstance(name, str):
-            raise TypeError(
-                f"estimators in methods need names, as in {{'mine': {type(name).__name__}()}}; got a list"
-            )
-        methods[name] = name
-    if not methods:
+    if not isinstance(value, Mapping):
+        names = _as_list("methods", value, str)
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(
+                    f"estimators in methods need names, as in {{'mine': {type(name).__name__}()}}; got a list"
+                )
+        value = dict(zip(names, names, strict=True))
+    if not value:
         raise ValueError("methods is empty; name at least one")
-    return methods
+    return dict(value)
 
 
 def _as_seeds(value: Any) -> list[int]:

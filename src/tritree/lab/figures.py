@@ -30,6 +30,11 @@ _MAX_TITLE = 48
 _ANNOTATION_WIDTH = 40  # letters
 _SHARED_Y = 0.4  # axes share y if each would use at least this fraction of its height
 _RANK_HEIGHT = 0.27  # inches from one method to the next
+_GROUP_TITLES: dict[str, Callable[[Any], str]] = {
+    "rate": lambda rate: f"{100 * rate:.3g}%",
+    "scenario": scenario_name,
+    "dataset": str,
+}
 _GREY = "#888888"
 _REFERENCE_LINE = (0, (3, 2))
 
@@ -375,8 +380,5 @@ def _fill_ranks(axes: Any, ranks: Ranks, names: Mapping[str, str]) -> None:
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.grid(axis="x", color=_GREY, alpha=0.25, linewidth=0.6)
         ax.set_axisbelow(True)
-        title = (
-            f"{100 * group[key]:.3g}%" if key == "rate" else as_name(scenario_name(group[key]), _MAX_TITLE)
-            for key in keys
-        )
-        ax.set_title(", ".join(title), parse_math=False, fontsize="medium")
+        title = ", ".join(as_name(_GROUP_TITLES[key](group[key]), _MAX_TITLE) for key in keys)
+        ax.set_title(title, parse_math=False, fontsize="medium")

@@ -95,9 +95,12 @@ class Store:
                 self._database.executescript(_SCHEMA)
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = NORMAL")
-        except (sqlite3.Error, StoreError) as error:
+        except sqlite3.Error as error:
             self.close()
-            raise error if isinstance(error, StoreError) else self._unusable(error) from error
+            raise self._unusable(error) from error
+        except StoreError:
+            self.close()
+            raise
 
     def _unusable(self, error: sqlite3.Error) -> StoreError:
         return StoreError(

@@ -210,7 +210,7 @@ def curves(results: pd.DataFrame, measure: Measure = "excess") -> pd.DataFrame:
     """
     table = excess(results, measure).dropna(subset="excess")
     key, columns = ["scenario", "rate", "method"], ["excess", "low", "high", "std", "seeds"]
-    averaged = [pd.DataFrame(columns=[*key, *columns, "datasets"])]
+    averaged = []
     for _, part in table.groupby("scenario", sort=False):
         datasets = _comparable_datasets(part)
         part = part[part["dataset"].isin(datasets)]
@@ -220,7 +220,9 @@ def curves(results: pd.DataFrame, measure: Measure = "excess") -> pd.DataFrame:
         found = found.set_axis([*key, *columns], axis=1).assign(datasets=len(datasets))
         found[["low", "high"]] = found[["low", "high"]].where(found["seeds"] > 1)
         averaged.append(found)
-    return sort_by(pd.concat(averaged[1:] or averaged), ["scenario", "method", "rate"])
+    if not averaged:
+        return pd.DataFrame(columns=[*key, *columns, "datasets"])
+    return sort_by(pd.concat(averaged), ["scenario", "method", "rate"])
 
 
 def _comparable_datasets(table: pd.DataFrame) -> list[str]:
