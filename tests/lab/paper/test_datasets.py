@@ -54,7 +54,7 @@ def test_file_of_the_author_is_recognised(name: str) -> None:
     dataset = load(name, DATA)
     assert dataset.note == ""
     assert dataset.n_rows == len(dataset.X) == SPECS[name].rows
-    assert dataset.task == SPECS[name].task
+    assert (dataset.task == "classification") == (name in ("titanic", "lymphography"))
     assert not dataset.X.isna().any().any()
     text = [column for column, kind in SPECS[name].types.items() if kind == "text" and column != "y"]
     assert [column for column in dataset.X if dataset.X[column].dtype == "category"] == text

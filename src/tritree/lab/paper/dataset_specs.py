@@ -31,8 +31,6 @@ class DatasetSpec:
     rows: int
     #: Columns of the clean table in order, the target ``y`` last.
     types: Mapping[str, Type]
-    #: Task in the author's runs.
-    task: str
     #: Where the raw table is published.
     source: str
     #: OpenML id of the raw table; None if OpenML does not have it, or not all of its rows.
@@ -256,7 +254,6 @@ SPECS: Mapping[str, DatasetSpec] = {
             "cylinders,displacement,horsepower,weight,acceleration,model_year,origin,y",
             ints="cylinders,model_year,origin",
         ),
-        task="regression",
         source="OpenML's autoMpg, version 1 (398 x 8): UCI Auto MPG",
         openml=196,
         names=_names("cylinders", "displacement", "horsepower", "weight", "acceleration", "origin")
@@ -272,7 +269,6 @@ SPECS: Mapping[str, DatasetSpec] = {
             ints="Age,Stay_In_Current_City_Years,Marital_Status,y",
             text="Gender,City_Category",
         ),
-        task="regression",
         source="train.csv (550,068 x 12) of https://www.kaggle.com/datasets/sdolezel/black-friday",
         openml=None,
         names=_names("Gender", "Age", "City_Category", "Stay_In_Current_City_Years", "Marital_Status")
@@ -286,7 +282,6 @@ SPECS: Mapping[str, DatasetSpec] = {
             "cement,blast_furnace_slag,fly_ash,water,superplasticizer,coarse_aggregate,fine_aggregate,age,y",
             ints="age",
         ),
-        task="regression",
         source="OpenML's Concrete_Data, version 1 (1,030 x 9): UCI Concrete Compressive Strength",
         openml=4353,
         names=_names("cement", "water", "superplasticizer", "age")
@@ -301,7 +296,6 @@ SPECS: Mapping[str, DatasetSpec] = {
         title="Life Expectancy",
         rows=138,
         types=_types(_LIFE, ints="infant deaths,Measles,under-five deaths", text="Status"),
-        task="regression",
         source="'Life Expectancy Data.csv' (2,938 x 22) of "
         "https://www.kaggle.com/datasets/kumarajarshi/life-expectancy-who",
         openml=None,
@@ -316,7 +310,6 @@ SPECS: Mapping[str, DatasetSpec] = {
         types=_types(
             "Pclass,Sex,Age,n_family,Fare,Embarked,y", ints="Pclass,n_family", text="Sex,Embarked,y"
         ),
-        task="classification",
         source="OpenML's train, version 2 (891 x 12): train.csv of https://www.kaggle.com/c/titanic",
         openml=42603,
         names=_names("Pclass", "Sex", "Age", "SibSp", "Parch", "Fare", "Embarked") | {"survived": "y"},
@@ -331,7 +324,6 @@ SPECS: Mapping[str, DatasetSpec] = {
             _LYMPH,
             text=",".join(set(_LYMPH.split(",")) - {"lymph_nodes_dimin", "lymph_nodes_enlar", "n_nodes"}),
         ),
-        task="classification",
         source="OpenML's lymph, version 1 (148 x 19): UCI Lymphography",
         openml=10,
         names=_names("lymphatics", "block_of_affere", "by_pass", "extravasates", "defect_in_node")
@@ -350,7 +342,6 @@ SPECS: Mapping[str, DatasetSpec] = {
         title="Boston Housing",
         rows=506,
         types=_types(f"{_BOSTON},y", ints="chas,rad,tax"),
-        task="regression",
         source="OpenML's boston, version 1 (506 x 14)",
         openml=531,
         names=_names(*_BOSTON.split(",")) | {"medv": "y"},
@@ -360,7 +351,6 @@ SPECS: Mapping[str, DatasetSpec] = {
         title="Wheat seeds",
         rows=199,
         types=_types(f"{_SEEDS},y", text="y"),
-        task="regression",
         source="OpenML's seeds, version 1 (210 x 8): UCI Seeds",
         openml=1499,
         names={f"v{i}": column for i, column in enumerate(_SEEDS.split(","), start=1)}

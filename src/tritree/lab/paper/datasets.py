@@ -158,11 +158,10 @@ def _as_dataset(name: str, table: Any, as_author: bool) -> Dataset:
     notes = []
     if spec.digest is not None and digest(X, y.to_numpy()) != spec.digest:
         notes.append("values or order of rows differ from the author's table; losses may differ from his")
-    task: Task = "classification" if spec.task == "classification" else "regression"
-    if name == "seeds":
-        task = "regression" if as_author else "classification"
-        numbers = {variety: float(number) for number, variety in VARIETIES.items()}
-        y = y.astype(str).map(numbers) if as_author else y
+    task: Task = "classification" if spec.classes else "regression"
+    if name == "seeds" and as_author:
+        task = "regression"
+        y = y.astype(str).map({variety: float(number) for number, variety in VARIETIES.items()})
     if name == "boston_housing" and not as_author:
         notes.append("listed as a classification in the text, which gives no classes; run as a regression")
     return Dataset(name, spec.title, X, target_values(y, task), task, "; ".join(notes))
