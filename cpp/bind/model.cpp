@@ -58,29 +58,6 @@ auto apply(GrowingModel& model, const nb::object& columns, std::size_t n_rows, i
     return to_numpy(std::move(nodes), {n_rows, n_trees});
 }
 
-nb::tuple leaf_fractions(const BoostedModel& model, const nb::object& columns, std::size_t n_rows,
-                         int n_threads) {
-    if (model.params().missing != Strategy::Fractional)
-        throw nb::value_error("the strategy is not fractional");
-    const InputRows input(model, columns, n_rows, n_threads);
-    std::vector<std::int64_t> begin(1, 0), row;
-    std::vector<std::int32_t> node;
-    std::vector<double> fraction;
-    {
-        nb::gil_scoped_release release;
-        for (const auto& of_tree : model.leaf_fractions(input.rows, n_threads)) {
-            for (const LeafFraction& leaf : of_tree) {
-                row.push_back(leaf.row);
-                node.push_back(leaf.node);
-                fraction.push_back(leaf.fraction);
-            }
-            begin.push_back(static_cast<std::int64_t>(row.size()));
-        }
-    }
-    return nb::make_tuple(to_numpy(std::move(begin)), to_numpy(std::move(row)), to_numpy(std::move(node)),
-                          to_numpy(std::move(fraction)));
-}
-
 auto importances(GrowingModel& model, int n_threads) {
     std::vector<double> all;
     {
@@ -305,7 +282,6 @@ void bind_model(nb::module_& m) {
         .def(nb::new_(&make_boosted_model), nb::arg("binned"), nb::arg("params"), nb::arg("baseline"))
         .def("keep_background", &keep_background, nb::arg("binned"), nb::arg("weight").none(),
              nb::arg("max_rows"), nb::arg("n_threads"))
-        .def("leaf_fractions", &leaf_fractions, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
         .def_prop_ro("baseline", &BoostedModel::baseline)
         .def("state", &boosted_state, nb::arg("with_rows"))
         .def_static("from_state", &boosted_from_state, nb::arg("state"));

@@ -1,6 +1,7 @@
 #include "tree/tree.hpp"
 
 #include <span>
+#include <utility>
 
 #include "bind/arrays.hpp"
 #include "tree/predictor.hpp"
@@ -45,7 +46,11 @@ nb::dict decision_paths_of(const Tree& tree, const nb::object& columns, std::siz
 void bind_tree(nb::module_& m) {
     nb::class_<Tree> tree(m, "Tree");
     tree.def_ro("n_fitted", &Tree::n_fitted);
-    tree.def_prop_ro("unseen_to", [](const Tree& self) { return to_numpy(self.unseen_to()); });
+    for (const auto& [name, side] :
+         {std::pair{"missing_branch", Side::Missing}, std::pair{"unseen_branch", Side::Unseen}})
+        tree.def_prop_ro(
+            name, [side](const Tree& self) { return to_numpy(self.branches(side)); },
+            nb::rv_policy::automatic);
     tree.def("decision_paths", &decision_paths_of, nb::arg("columns"), nb::arg("n_rows"), nb::arg("rows"));
     // Read-only views that keep the tree alive. The offset of an array identifies the member.
     const Tree example;

@@ -260,16 +260,6 @@ std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int n_threads) 
     return n_ungrown;
 }
 
-std::vector<std::vector<LeafFraction>> BoostedModel::leaf_fractions(const PredictionRows& rows,
-                                                                    int n_threads) const {
-    const ReadLock lock(mutex_);
-    std::vector<std::vector<LeafFraction>> found(trees_.size());
-    parallel_for(trees_.size(), n_threads, [&](std::size_t i) {
-        FractionalPredictor().add_leaf_fractions(trees_[i], rows.binned, 0, rows.n_rows(), found[i]);
-    });
-    return found;
-}
-
 std::vector<double> BoostedModel::importances(int) {
     const ReadLock lock(mutex_);
     std::vector<double> total(n_columns_, 0.0);

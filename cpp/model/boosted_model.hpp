@@ -37,8 +37,6 @@ class BoostedModel : public GrowingModel {
 
     std::size_t trees_per_iteration() const override { return baseline_.size(); }
     PredictionRows prepare(TableView table, int n_threads) const override;
-    /// Return per tree the fractions of rows in leaves (strategy fractional).
-    std::vector<std::vector<LeafFraction>> leaf_fractions(const PredictionRows& rows, int n_threads) const;
     std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads) override;
     /// Return one row: the sum of gains of the fitted splits per column.
     std::vector<double> importances(int n_threads) override;

@@ -82,15 +82,4 @@ void FractionalPredictor::apply(const BinnedTree& tree, const BinnedRows& binned
     });
 }
 
-void FractionalPredictor::add_leaf_fractions(const BinnedTree& tree, const BinnedRows& binned,
-                                             std::size_t begin, std::size_t end,
-                                             std::vector<LeafFraction>& fractions) {
-    for_each_batch(tree, begin, end, [&](std::size_t first, std::size_t last) {
-        traverse(tree, binned, first, last);
-        compute_fractions(tree);
-        for (std::size_t i = 0; i < row_.size(); ++i)
-            if (first_child_[i] == 0) fractions.push_back({row_[i], node_[i], fraction_[i]});
-    });
-}
-
 }  // namespace tritree

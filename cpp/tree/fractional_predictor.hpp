@@ -8,13 +8,6 @@
 
 namespace tritree {
 
-/// A fraction of a row in a leaf.
-struct LeafFraction {
-    std::uint32_t row;
-    std::int32_t node;
-    double fraction;
-};
-
 /// Traverses boosted trees under the strategy `fractional`: a row goes both ways where its value is missing,
 /// and its prediction is the mean of those of the children, weighted by their fractions. Calls reuse the
 /// buffers of earlier ones.
@@ -26,9 +19,6 @@ class FractionalPredictor {
     /// Find for each of the consecutive rows the leaf with its largest fraction; the leftmost at a tie.
     void apply(const BinnedTree& tree, const BinnedRows& binned, std::size_t begin, std::size_t end,
                std::int32_t* nodes);
-    /// Append the fractions of consecutive rows in all leaves.
-    void add_leaf_fractions(const BinnedTree& tree, const BinnedRows& binned, std::size_t begin,
-                            std::size_t end, std::vector<LeafFraction>& fractions);
 
   private:
     template <class F>

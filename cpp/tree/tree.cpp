@@ -27,12 +27,16 @@ std::int64_t Tree::n_ungrown() const {
     return n;
 }
 
-std::vector<std::int8_t> Tree::unseen_to() const {
-    std::vector<std::int8_t> branches(size());
-    for (std::size_t node = 0; node < size(); ++node)
-        branches[node] = static_cast<std::int8_t>(route(Side::Unseen, static_cast<Branch>(missing_to[node]),
-                                                        static_cast<Branch>(larger_side[node])));
-    return branches;
+std::vector<std::int8_t> Tree::branches(Side side) const {
+    std::vector<std::int8_t> found(size());
+    for (std::size_t node = 0; node < size(); ++node) {
+        const auto larger = static_cast<Branch>(larger_side[node]);
+        Branch branch = route(side, static_cast<Branch>(missing_to[node]), larger);
+        if (branch == Branch::Surrogates && surrogate_begin[node] == surrogate_begin[node + 1])
+            branch = larger;
+        found[node] = static_cast<std::int8_t>(branch);
+    }
+    return found;
 }
 
 void Tree::reserve_more(std::size_t nodes, std::size_t words) {

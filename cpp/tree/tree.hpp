@@ -67,8 +67,9 @@ struct Tree {
         (branch == Branch::Left ? left : branch == Branch::Right ? right : third)[node] = child;
     }
     std::int64_t n_ungrown() const;
-    /// Return where each split sends a category that it has not seen; Branch::None in leaves.
-    std::vector<std::int8_t> unseen_to() const;
+    /// Return the branch of each node for values on a side; Branch::None in leaves, Branch::Surrogates where
+    /// the other values of a row decide.
+    std::vector<std::int8_t> branches(Side side) const;
     std::int64_t n_grown() const { return static_cast<std::int64_t>(size()) - n_fitted; }
 
     /// Reserve memory for further nodes and words of category sets: appending them cannot throw half-way

@@ -74,7 +74,7 @@ class Tree:
     ``threshold``: left is value < threshold; -inf is "missing against observed"; NaN in categorical splits and leaves.
     ``missing_to`` (and ``surrogate_below``): 0 left, 1 right, 2 third, 3 both, 4 surrogates, -1 in a leaf.
     ``larger_side``: 0 or 1, the side with more observed rows.
-    ``unseen_to``: where a category goes that the node has not seen.
+    ``missing_branch``, ``unseen_branch``: where missing values, and categories that the node has not seen, go.
     A categorical split owns ``2 * set_words`` words of ``sets`` from ``set_begin``: a bit per category number that goes
     left, then a bit per category number that goes right; a category in neither was not seen in the node.
     The surrogates of node i are ``surrogate_begin[i]:surrogate_begin[i + 1]`` of the ``surrogate_*`` arrays, best first.
@@ -92,7 +92,8 @@ class Tree:
     third: NDArray[np.int32]
     missing_to: NDArray[np.int8]
     larger_side: NDArray[np.int8]
-    unseen_to: NDArray[np.int8]
+    missing_branch: NDArray[np.int8]
+    unseen_branch: NDArray[np.int8]
     left_fraction: NDArray[np.float64]
     depth: NDArray[np.int32]
     rows: NDArray[np.int64]
@@ -245,14 +246,6 @@ class BoostedModel(GrowingModel):
         self, binned: BinnedColumns, weight: NDArray[np.float64] | None, max_rows: int, n_threads: int
     ) -> None:
         """Keep at most that many of the training rows to grow third branches from."""
-
-    def leaf_fractions(
-        self, columns: Columns, n_rows: int, n_threads: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return the fractions of rows in leaves (strategy fractional), one tree after the other.
-
-        That is where the entries of each tree begin, and of each entry the row, the leaf and the fraction.
-        """
 
     @property
     def baseline(self) -> list[float]: ...

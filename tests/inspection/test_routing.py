@@ -10,7 +10,7 @@ from boosting.tables import HOLED, ROWS, TABLE, boosted
 from forest.grown import grown
 
 from tritree.inspection.traversal import Traversal
-from tritree.inspection.tree_arrays import Branch, missing_branch, unseen_branch
+from tritree.inspection.tree_arrays import Branch
 from tritree.validation import BOOSTING_STRATEGIES, STRATEGIES
 
 #: Rows without any value, with unseen categories only, and with one column of either.
@@ -24,7 +24,7 @@ CASES = {
 
 def assert_core_agrees(tree: Any, rows: Any) -> set[str]:
     """Compare the branches with decision paths, step by step; return which branches were compared."""
-    expected = {"missing": missing_branch(tree), "unseen": unseen_branch(tree)}
+    expected = {"missing": tree.missing_branch, "unseen": tree.unseen_branch}
     compared = set()
     for steps in Traversal(tree, rows.columns, rows.n_rows).all_steps():
         columns = tree.column[steps.node]
@@ -79,14 +79,12 @@ def test_branches_of_boosting_are_those_of_decision_paths(missing: str, training
 def test_split_without_surrogates_sends_missing_values_to_the_larger_side() -> None:
     tree = next(iter(grown("regression", HOLED, missing="surrogate", max_surrogates=0)._model.trees()))
     splits = tree.column >= 0
-    np.testing.assert_array_equal(missing_branch(tree)[splits], tree.larger_side[splits])
-    np.testing.assert_array_equal(unseen_branch(tree)[splits], tree.larger_side[splits])
+    np.testing.assert_array_equal(tree.missing_branch[splits], tree.larger_side[splits])
+    np.testing.assert_array_equal(tree.unseen_branch[splits], tree.larger_side[splits])
 
 
 def test_leaf_has_no_branches() -> None:
     tree = next(iter(grown("regression")._model.trees()))
     assert (
-        set(missing_branch(tree)[tree.column < 0])
-        == set(unseen_branch(tree)[tree.column < 0])
-        == {Branch.NONE}
+        set(tree.missing_branch[tree.column < 0]) == set(tree.unseen_branch[tree.column < 0]) == {Branch.NONE}
     )

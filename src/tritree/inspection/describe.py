@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.inspection.tree_arrays import UNGROWN, Branch, missing_branch, unseen_branch
+from tritree.inspection.tree_arrays import UNGROWN, Branch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,8 +107,8 @@ def _describe_splits(tree: TreeArrays, columns: list[dict[str, Any]]) -> list[di
     """Return the split of each node, None for leaves."""
     branches = {
         "missing_to": tree.missing_to,
-        "missing_branch": missing_branch(tree),
-        "unseen_branch": unseen_branch(tree),
+        "missing_branch": tree.missing_branch,
+        "unseen_branch": tree.unseen_branch,
         "larger_side": tree.larger_side,
     }
     splits: list[dict[str, Any] | None] = [None] * len(tree.column)
