@@ -48,13 +48,21 @@ std::vector<T> to_vector(const Vector<T>& array) {
     return {array.data(), array.data() + array.shape(0)};
 }
 
+/// Read an entry of a dict, which must have exactly this type; return whether there is one.
+template <class T>
+bool read_entry(const nb::dict& from, const char* name, T& into) {
+    const nb::handle found = PyDict_GetItemString(from.ptr(), name);
+    if (!found) return false;
+    if (!nb::try_cast(found, into, false))
+        throw nb::value_error((std::string(name) + " has the wrong dtype").c_str());
+    return true;
+}
+
 /// Return an entry of a dict, which must have exactly this type.
 template <class T>
 T entry(const nb::dict& from, const char* name) {
     T found;
-    if (!from.contains(name)) throw nb::value_error((std::string(name) + " is absent").c_str());
-    if (!nb::try_cast(from[name], found, false))
-        throw nb::value_error((std::string(name) + " has the wrong dtype").c_str());
+    if (!read_entry(from, name, found)) throw nb::value_error((std::string(name) + " is absent").c_str());
     return found;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <type_traits>
 
 #include "bind/arrays.hpp"
 #include "bind/names.hpp"
@@ -37,16 +36,24 @@ struct FromDict {
 
     template <class T>
     void operator()(const char* name, T& value) const {
-        const bool is_new = std::find(kAbsentInEarlierFiles.begin(), kAbsentInEarlierFiles.end(), name) !=
-                            kAbsentInEarlierFiles.end();
-        if ((allow_absent || is_new) && !fields.contains(name)) return;
-        ++n_read;
-        if constexpr (std::is_same_v<T, Strategy>)
-            value = from_name(entry<std::string>(fields, name), kStrategies);
-        else if constexpr (std::is_same_v<T, CriterionKind>)
-            value = from_name(entry<std::string>(fields, name), kCriteria);
-        else
-            value = entry<T>(fields, name);
+        if (read(name, value))
+            ++n_read;
+        else if (!allow_absent && std::find(kAbsentInEarlierFiles.begin(), kAbsentInEarlierFiles.end(),
+                                            name) == kAbsentInEarlierFiles.end())
+            throw nb::value_error((std::string(name) + " is absent").c_str());
+    }
+    template <class T>
+    bool read(const char* name, T& value) const {
+        return read_entry(fields, name, value);
+    }
+    bool read(const char* name, Strategy& value) const { return read_name(name, value, kStrategies); }
+    bool read(const char* name, CriterionKind& value) const { return read_name(name, value, kCriteria); }
+    template <class T, class Names>
+    bool read_name(const char* name, T& value, const Names& names) const {
+        std::string text;
+        const bool found = read_entry(fields, name, text);
+        if (found) value = from_name(text, names);
+        return found;
     }
 };
 

@@ -99,7 +99,8 @@ std::int64_t LadderModel::traverse_tree(const LadderTree& ladder_tree, const Tab
             const auto node = static_cast<std::size_t>(at[row - begin]);
             ungrown += !tree.is_leaf(node);
             if (nodes != nullptr) nodes[row] = at[row - begin];
-            if (values != nullptr) std::copy_n(&tree.value[node * k], k, &values[row * k]);
+            for (std::size_t output = 0; values != nullptr && output < k; ++output)
+                values[row * k + output] = tree.value[node * k + output];
         }
         n_ungrown += ungrown;
     });
