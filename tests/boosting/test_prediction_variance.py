@@ -115,6 +115,6 @@ def test_explanation_shows_the_standard_deviation_of_the_sum() -> None:
     shown = re.search(r"the log-odds of \d (\S+) ± (\S+): (\S+)%$", str(incomplete))
     assert shown is not None
     assert [float(text) for text in shown.groups()] == pytest.approx(
-        [incomplete.value, incomplete.std, 100 * incomplete.output], abs=0.05
+        [incomplete.value, incomplete.std, 100 * incomplete.predicted_value], abs=0.05
     )
-    assert incomplete.output == model.predict_proba(rows)[1].max()
+    assert incomplete.predicted_value == model.predict_proba(rows)[1].max()
