@@ -131,7 +131,7 @@ void add_trees(LadderModel& model, const std::vector<std::uint64_t>& seeds,
 }
 
 void grow_branches(LadderModel& model, std::size_t tree, const Vector<std::int32_t>& nodes,
-                   const Vector<std::int32_t>& branches, int n_threads) {
+                   const Vector<std::int32_t>& branches, std::int64_t max_new_nodes, int n_threads) {
     if (nodes.shape(0) != branches.shape(0)) throw nb::value_error("nodes and branches of different lengths");
     std::vector<BranchRef> refs(nodes.shape(0));
     for (std::size_t i = 0; i < refs.size(); ++i) {
@@ -139,7 +139,7 @@ void grow_branches(LadderModel& model, std::size_t tree, const Vector<std::int32
         refs[i] = {nodes.data()[i], static_cast<Branch>(branches.data()[i])};
     }
     nb::gil_scoped_release release;
-    model.grow_branches(tree, std::move(refs), n_threads);
+    model.grow_branches(tree, std::move(refs), max_new_nodes, n_threads);
 }
 
 nb::dict target_distribution(LadderModel& model, std::size_t tree, const Vector<std::int32_t>& nodes) {
@@ -271,7 +271,7 @@ void bind_model(nb::module_& m) {
         .def("add_trees", &add_trees, nb::arg("seeds"), nb::arg("in_bags").none(), nb::arg("n_rows"),
              nb::arg("n_threads"), nb::arg("on_tree").none() = nb::none())
         .def("grow_branches", &grow_branches, nb::arg("tree"), nb::arg("nodes"), nb::arg("branches"),
-             nb::arg("n_threads"))
+             nb::arg("max_new_nodes"), nb::arg("n_threads"))
         .def("target_distribution", &target_distribution, nb::arg("tree"), nb::arg("nodes"))
         .def("copy_with_rows", &copy_with_rows, nb::arg("binned"), nb::arg("y"), nb::arg("weight").none())
         .def_prop_ro("seeds", &LadderModel::seeds, Release())

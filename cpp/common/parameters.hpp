@@ -42,6 +42,9 @@ inline constexpr double kMembershipTolerance = 1e-9;
 /// Upper limit of depth parameters, small enough that the sum of two does not overflow.
 inline constexpr int kMaxDepth = 1 << 29;
 
+/// Upper limit of the number of leaves: a tree has at most 2^31 nodes.
+inline constexpr std::int64_t kMaxLeafNodes = std::int64_t{1} << 31;
+
 inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 /// Growth parameters of a tree, a forest or a boosted ensemble.
@@ -112,8 +115,9 @@ struct GrowthParameters {
             return "unknown criterion";
         if (n_classes < 0 || (criterion == CriterionKind::SquaredError) != (n_classes == 0))
             return "the criterion does not match the number of classes";
-        if (max_depth < 0 || max_leaf_nodes < 0 || min_samples_leaf < 1 || max_surrogates < 0 ||
-            max_third_nodes < 0 || third_depth_extra < 0 || third_depth_extra > kMaxDepth || third_rows < 1)
+        if (max_depth < 0 || max_leaf_nodes < 0 || max_leaf_nodes > kMaxLeafNodes || min_samples_leaf < 1 ||
+            max_surrogates < 0 || max_third_nodes < 0 || third_depth_extra < 0 ||
+            third_depth_extra > kMaxDepth || third_rows < 1)
             return "growth parameters out of range";
         if (!(max_features > 0) || max_features > 1) return "max_features out of range";
         if (!(l2 >= 0) || !std::isfinite(l2)) return "l2 out of range";

@@ -77,10 +77,12 @@ void LadderGrower::grow_binary_tree(int n_threads, const std::function<void()>& 
         append_nodes(entries);
         if (n_leaves == 1) queue.set_tolerance(tie_tolerance(0));
         surrogates.resize(tree.size());
+        for (const ExpandEntry& entry : entries)
+            if (entry.splits.empty()) release_histograms(entry);
         parents = next_entries(std::move(entries), queue, n_leaves);
         for (ExpandEntry& entry : parents) {
-            if (entry.keeps_histograms) planned_integers_ -= finder_.max_cached_size(tree.rows[entry.node]);
             if (entry.splits.empty()) continue;
+            release_histograms(entry);
             surrogates[entry.node] = std::move(entry.surrogates);
             apply_split(entry);
         }
@@ -148,8 +150,10 @@ void LadderGrower::apply_split(ExpandEntry& entry) {
 /// limit.
 bool LadderGrower::keeps_histograms(std::int32_t depth, std::size_t n_rows) {
     if (!splits_below(depth) || planned_integers_ >= kMaxCachedIntegers) return false;
-    planned_integers_ += finder().max_cached_size(n_rows);
-    return planned_integers_ <= kMaxCachedIntegers;
+    const std::size_t size = finder().max_cached_size(n_rows);
+    if (planned_integers_ + size > kMaxCachedIntegers) return false;
+    planned_integers_ += size;
+    return true;
 }
 
 /// Return the children of entries that have been split.

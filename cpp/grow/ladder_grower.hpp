@@ -38,11 +38,12 @@ class LadderGrower {
     /// Grow the root and the children of the first split of each ladder, level by level, or best first if the
     /// number of leaves is limited; `check_signals` may throw to interrupt.
     void grow_binary_tree(int n_threads, const std::function<void()>& check_signals = {});
-    /// Grow the given branches that have not been grown yet.
-    void grow(std::vector<BranchRef> branches, int n_threads);
-    /// Grow at most `max_branches` of the branches that have not been grown yet: repeated calls grow them
-    /// all.
-    void grow_some(std::int64_t max_branches, int n_threads);
+    /// Grow those of the given branches that have not been grown, as long as there are fewer than
+    /// `max_new_nodes` new nodes. If the number of leaves is limited, a third branch is grown as a whole, and
+    /// the last one may exceed the limit.
+    void grow(std::vector<BranchRef> branches, int n_threads, std::int64_t max_new_nodes = kNoLimit);
+    /// The same for any branches that have not been grown: repeated calls grow them all.
+    void grow_some(std::int64_t max_new_nodes, int n_threads);
     /// Recompute the rows of all ladders, of a copy or of a tree read from a file.
     void restore_rows();
     /// Return whether sums over the rows of a ladder cannot overflow in its scale.
@@ -88,9 +89,14 @@ class LadderGrower {
     void append_nodes(std::vector<SubtreeNode>& nodes);
     bool splits_below(std::int32_t depth) const { return depth + 1 < params_.max_depth; }
     bool keeps_histograms(std::int32_t depth, std::size_t n_rows);
+    /// Make room for other histograms: those of an entry are not needed after its children.
+    void release_histograms(const ExpandEntry& entry) {
+        if (entry.keeps_histograms)
+            planned_integers_ -= finder_.max_cached_size(static_cast<std::size_t>(tree.rows[entry.node]));
+    }
 
     // growth on demand
-    void grow_branches(std::vector<BranchRef> branches, int n_threads);
+    void grow_branches(std::vector<BranchRef> branches, int n_threads, std::int64_t max_new_nodes);
     std::vector<BranchRef> find_ungrown(std::int64_t max_branches);
     void complete_ladders(std::span<const BranchRef> branches, int n_threads);
     std::int32_t add_third(std::int32_t node);

@@ -21,24 +21,28 @@ constexpr std::size_t kMaxOwnRows = std::size_t{1} << 24;  // 64 MB of row indic
 
 }  // namespace
 
-void LadderGrower::grow_some(std::int64_t max_branches, int n_threads) {
+void LadderGrower::grow_some(std::int64_t max_new_nodes, int n_threads) {
     if (!std::exchange(complete_cells_, true)) cached_histograms_.clear();  // their cells have another layout
-    grow_branches(find_ungrown(max_branches), n_threads);
+    grow_branches(find_ungrown(max_new_nodes), n_threads, max_new_nodes);
 }
 
-void LadderGrower::grow(std::vector<BranchRef> branches, int n_threads) {
+void LadderGrower::grow(std::vector<BranchRef> branches, int n_threads, std::int64_t max_new_nodes) {
     if (std::exchange(complete_cells_, false)) cached_histograms_.clear();
-    grow_branches(std::move(branches), n_threads);
+    grow_branches(std::move(branches), n_threads, max_new_nodes);
 }
 
-void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads) {
+void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads, std::int64_t max_new_nodes) {
     std::sort(branches.begin(), branches.end());
     branches.erase(std::unique(branches.begin(), branches.end()), branches.end());
     std::erase_if(branches,
                   [&](const BranchRef& ref) { return tree.child(ref.node, ref.branch) != kUngrown; });
+    if (static_cast<std::int64_t>(branches.size()) > max_new_nodes)
+        branches.resize(static_cast<std::size_t>(max_new_nodes));
     complete_ladders(branches, n_threads);
+    const auto before = static_cast<std::int64_t>(tree.size());
     for (const auto& [node, branch] : branches) {
-        if (branch != Branch::Third) continue;
+        if (branch != Branch::Third || static_cast<std::int64_t>(tree.size()) - before >= max_new_nodes)
+            continue;
         if (params_.max_leaf_nodes > 0)
             grow_limited_third(node, n_threads);
         else
@@ -115,12 +119,9 @@ std::int32_t LadderGrower::add_third(std::int32_t node) {
     return third;
 }
 
-/// Grow the third branch of a node as a binary tree of its own, best first; not at all if that might exceed
-/// the maximum number of nodes.
+/// Grow the third branch of a node as a binary tree of its own, best first.
 void LadderGrower::grow_limited_third(std::int32_t node, int n_threads) {
-    const std::int64_t max_leaves =
-        std::min(max_third_leaves(node), tree.rows[node] / params_.min_samples_leaf);
-    if (2 * max_leaves - 1 > params_.max_third_nodes - tree.n_grown()) return;
+    const std::int64_t max_leaves = max_third_leaves(node);
     const std::int32_t third = add_third(node);
     ExpandQueue<ExpandEntry> queue(true, tie_tolerance(node));
     cached_histograms_.clear();
@@ -140,7 +141,7 @@ void LadderGrower::grow_limited_third(std::int32_t node, int n_threads) {
         cached_histograms_.erase(positions[entry.node].ladder);
     }
     cached_histograms_.clear();
-    tree.set_child(node, Branch::Third, third);  // last: if growth fails, it can be tried again
+    tree.set_child(node, Branch::Third, third);  // last: a branch whose growth failed is never traversed
 }
 
 /// Return the maximum number of leaves of the third branch of a node: as many as its binary tree may have in

@@ -139,7 +139,7 @@ GrowingModel::Traversal BoostedModel::traverse(const PredictionRows& rows, std::
                     });
     Traversal traversal;
     for (std::size_t i = 0; i < n_trees; ++i) {
-        if (output.values != nullptr) traversal.n_ungrown += n_ungrown[i];  // only predictions are affected
+        traversal.n_ungrown += n_ungrown[i];
         if (n_ungrown[i] > 0 && can_grow(trees_[first_tree + i]))
             traversal.trees_to_grow.push_back(first_tree + i);
     }
@@ -229,7 +229,8 @@ void BoostedModel::grow_for(const PredictionRows& rows, std::span<const std::siz
     return_sums(std::move(sums));
 }
 
-std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int n_threads) {
+// trees grow one by one, so that the limit does not depend on threads
+std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int) {
     std::size_t first_tree = 0;
     {
         const ReadLock lock(mutex_);
@@ -255,7 +256,6 @@ std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int n_threads) 
         }
         if (background_ == nullptr) return n_ungrown;
     }
-    (void)n_threads;  // trees grow one by one, so that the limit does not depend on threads
     return_sums(std::move(sums));
     return n_ungrown;
 }

@@ -186,11 +186,8 @@ bool LadderModel::grow_next_branches(LadderTree& ladder_tree, const TableView& t
     const auto is_third = [](const BranchRef& branch) { return branch.branch == Branch::Third; };
     if (std::any_of(branches.begin(), branches.end(), is_third))
         std::erase_if(branches, std::not_fn(is_third));
-    const std::int64_t room = params_.max_third_nodes - tree.n_grown();
-    if (static_cast<std::int64_t>(branches.size()) > room) branches.resize(static_cast<std::size_t>(room));
-    const std::size_t before = tree.size();
-    ladder_tree.grower->grow(std::move(branches), n_threads);
-    return tree.size() > before;  // a third branch with too many leaves for the limit is not grown
+    ladder_tree.grower->grow(std::move(branches), n_threads, params_.max_third_nodes - tree.n_grown());
+    return true;
 }
 
 void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,
@@ -232,7 +229,8 @@ std::int64_t LadderModel::grow_some(std::int64_t max_new_nodes, int n_threads) {
     return n_ungrown;
 }
 
-void LadderModel::grow_branches(std::size_t tree_number, std::vector<BranchRef> branches, int n_threads) {
+void LadderModel::grow_branches(std::size_t tree_number, std::vector<BranchRef> branches,
+                                std::int64_t max_new_nodes, int n_threads) {
     const WriteLock lock(mutex_);
     if (tree_number >= trees_.size()) throw std::out_of_range("tree index out of range");
     LadderTree& ladder_tree = *trees_[tree_number];
@@ -241,7 +239,7 @@ void LadderModel::grow_branches(std::size_t tree_number, std::vector<BranchRef> 
         if (node < 0 || static_cast<std::size_t>(node) >= ladder_tree.tree.size() || branch < Branch::Left ||
             branch > Branch::Third)
             throw std::out_of_range("branch out of range");
-    ladder_tree.grower->grow(std::move(branches), n_threads);
+    ladder_tree.grower->grow(std::move(branches), n_threads, max_new_nodes);
 }
 
 std::vector<double> LadderModel::importances(int n_threads) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -38,8 +39,9 @@ class LadderModel : public GrowingModel {
 
     std::size_t trees_per_iteration() const override { return 1; }
     std::int64_t grow_some(std::int64_t max_new_nodes, int n_threads) override;
-    /// Grow those of the given branches of one tree that have not been grown.
-    void grow_branches(std::size_t tree_number, std::vector<BranchRef> branches, int n_threads);
+    /// Grow branches of one tree; see LadderGrower::grow.
+    void grow_branches(std::size_t tree_number, std::vector<BranchRef> branches, std::int64_t max_new_nodes,
+                       int n_threads);
     std::vector<double> importances(int n_threads) override;
     void detach() override;
     void keep_iterations(std::size_t n) override;

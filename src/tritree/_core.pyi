@@ -206,9 +206,14 @@ class LadderModel(GrowingModel):
         """Grow one tree per seed, from all rows or from sorted samples of them; ``on_tree`` is called after each."""
 
     def grow_branches(
-        self, tree: int, nodes: NDArray[np.int32], branches: NDArray[np.int32], n_threads: int
+        self,
+        tree: int,
+        nodes: NDArray[np.int32],
+        branches: NDArray[np.int32],
+        max_new_nodes: int,
+        n_threads: int,
     ) -> None:
-        """Grow branches of nodes (0 left, 1 right, 2 third) that are known and not grown."""
+        """Grow branches of nodes (0 left, 1 right, 2 third) that are known and not grown, up to a number of nodes."""
 
     def target_distribution(self, tree: int, nodes: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the distribution of the training target in some nodes.

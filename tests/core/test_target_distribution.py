@@ -163,6 +163,6 @@ def test_unknown_nodes_and_branches_are_refused() -> None:
         with pytest.raises(IndexError, match="node index out of range"):
             core.target_distribution(0, np.array([bad], np.int32))
         with pytest.raises(IndexError, match="branch"):
-            core.grow_branches(0, np.array([bad], np.int32), np.array([2], np.int32), 1)
+            core.grow_branches(0, np.array([bad], np.int32), np.array([2], np.int32), 9, 1)
     with pytest.raises(IndexError, match="branch"):
-        core.grow_branches(0, np.array([0], np.int32), np.array([256], np.int32), 1)
+        core.grow_branches(0, np.array([0], np.int32), np.array([256], np.int32), 9, 1)

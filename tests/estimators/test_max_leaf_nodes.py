@@ -21,6 +21,7 @@ from models import (
 from sklearn.tree import DecisionTreeRegressor
 
 from tritree import (
+    GrowthLimitError,
     TrinaryForestClassifier,
     TrinaryForestRegressor,
     TrinaryTreeRegressor,
@@ -111,15 +112,39 @@ def test_warm_start_refuses_another_number_of_leaves() -> None:
         forest.set_params(n_estimators=3, max_leaf_nodes=5).fit(X, y)
 
 
-def test_limit_of_nodes_grown_on_demand_is_not_exceeded() -> None:
+@pytest.mark.parametrize("max_third_nodes", [0, 1, 40])
+def test_nodes_grown_on_demand_exceed_their_limit_by_at_most_one_third_branch(max_third_nodes: int) -> None:
     X, y = simulated(500, 6)
     rows = with_missing(X, 0.5)
-    forest = TrinaryForestRegressor(n_estimators=2, max_leaf_nodes=8, max_third_nodes=40, random_state=0).fit(
-        X, y
+    forest = TrinaryForestRegressor(
+        n_estimators=2, max_leaf_nodes=8, max_third_nodes=max_third_nodes, random_state=0
     )
+    forest.fit(X, y)
     with pytest.warns(UngrownBranchWarning):
         forest.predict(rows)
-    assert 0 < forest.n_grown_ <= 2 * 40
+    most = max_third_nodes and max_third_nodes + 2 * 8 - 2
+    assert (max_third_nodes > 0) * 2 <= forest.n_grown_ <= 2 * most
+
+
+def test_grow_all_exceeds_its_limit_by_at_most_one_third_branch() -> None:
+    X, y = simulated(500, 6)
+    model = TrinaryTreeRegressor(max_leaf_nodes=20, min_samples_leaf=5, max_depth=None).fit(X, y)
+    with pytest.raises(GrowthLimitError):
+        model.grow_all(max_nodes=300)
+    assert 300 <= model.n_nodes_ < 300 + 2 * 20
+
+
+@pytest.mark.parametrize("max_third_nodes", [0, 50])
+def test_importances_and_pages_do_not_depend_on_the_limit_of_growth_on_demand(max_third_nodes: int) -> None:
+    X, y = simulated(500, 6, missing=0.3)
+    limited, free = (
+        TrinaryForestRegressor(n_estimators=2, max_leaf_nodes=31, max_third_nodes=most, random_state=0).fit(
+            X, y
+        )
+        for most in (max_third_nodes, 10**6)
+    )
+    np.testing.assert_array_equal(limited.feature_importances_, free.feature_importances_)
+    assert limited.to_html().startswith("<!")
 
 
 def test_importances_count_training_rows_in_third_branches() -> None:

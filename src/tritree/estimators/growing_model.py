@@ -231,7 +231,8 @@ class GrowingModel:
     def grow_all(self, max_nodes: int, n_threads: int) -> None:
         """Grow every known branch; raise a GrowthLimitError where ``max_nodes`` would be exceeded.
 
-        A third branch of boosting is grown with all that is below it, so that the limit may be exceeded by a few nodes.
+        A third branch of boosting, or of trees with a maximum number of leaves, is grown with all that is below it: the
+        last one may exceed the limit.
         """
         step, ungrown = 256, self.n_ungrown
         if ungrown and self.is_detached:
@@ -283,7 +284,7 @@ class GrowingModel:
             if not len(nodes):
                 return
             step = min(room, _MAX_STEP)  # Ctrl-C takes effect between two of them
-            self.core.grow_branches(0, nodes[:step], branches[:step], n_threads)
+            self.core.grow_branches(0, nodes[:step], branches[:step], step, n_threads)
 
 
 def _fewest_missing(tree: _core.Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
