@@ -56,6 +56,10 @@ class SplitSearch {
     }
 
     const Criterion& criterion() const { return criterion_; }
+    double gain() const { return found_ ? best_gain_ : 0; }
+    double negligible() const { return negligible_; }
+    /// Return whether a split was not tried because it has too few rows on a side.
+    bool has_rejected() const { return has_rejected_; }
     std::int64_t observed_rows() const { return observed_[0]; }
     bool found() const { return found_; }
     /// Return the index of the best split among all that were tried.
@@ -134,7 +138,10 @@ class SplitSearch {
 
     void try_branches(const std::int64_t* left, const std::int64_t* right, Branch missing_to,
                       double left_fraction = -1) {
-        if (left[0] < params_.min_samples_leaf || right[0] < params_.min_samples_leaf) return;
+        if (left[0] < params_.min_samples_leaf || right[0] < params_.min_samples_leaf) {
+            has_rejected_ = true;
+            return;
+        }
         criterion_.load(left, left_side_.data());
         criterion_.load(right, right_side_.data());
         if (left_fraction < 0)
@@ -152,8 +159,10 @@ class SplitSearch {
         const double left_counted = params_.missing_counts_on_both_sides ? 1 : left_fraction;
         const double right_counted = params_.missing_counts_on_both_sides ? 1 : 1 - left_fraction;
         if (memberships(left) + left_counted * missing < needed ||
-            memberships(right) + right_counted * missing < needed)
+            memberships(right) + right_counted * missing < needed) {
+            has_rejected_ = true;
             return;
+        }
         criterion_.load(left, left_side_.data());
         criterion_.load(right, right_side_.data());
         for (int k = 0; k < criterion_.dim(); ++k) {
@@ -195,7 +204,7 @@ class SplitSearch {
     double negligible_, margin_, best_gain_, quick_bound_, membership_unit_ = 1;
     bool quick_bound_applies_ = false;  // missing rows are on neither side: a split has a single gain
     std::int64_t n_tried_ = 0, best_index_ = -1;
-    bool found_ = false;
+    bool found_ = false, has_rejected_ = false;
     SplitInfo best_;
 };
 
@@ -237,22 +246,12 @@ std::optional<SplitInfo> search_numeric(SplitSearch<Criterion>& search, const Gr
     return split;
 }
 
-/// Set the category sets of a split; `goes_left(i)` returns whether the category of cell i goes left.
-template <class F>
-void fill_sets(SplitInfo& split, const BinnedColumn& column, const CellReader& cells, F&& goes_left) {
-    split.categorical = true;
-    split.sets = CategorySets(column.n_bins);
-    for (std::size_t i = 0; i < cells.size(); ++i)
-        split.sets.put(!split.missing_vs_observed && goes_left(i) ? Branch::Left : Branch::Right,
-                       cells.bin(i));
-}
-
-/// Try all partitions of the categories into two sets; the first category always goes left.
+/// Try all partitions of the categories into two sets; the first category always goes left, and category i in
+/// those whose bit i - 1 is set.
 template <class Criterion>
-std::optional<SplitInfo> search_partitions(SplitSearch<Criterion>& search, const BinnedColumn& column,
-                                           const CellReader& cells, const CellLayout& layout) {
+void try_partitions(SplitSearch<Criterion>& search, const CellReader& cells, const CellLayout& layout) {
     const std::size_t n_masks = std::size_t{1} << (cells.size() - 1);
-    // sums[mask] is the cell of the first category and those whose bits are set: category i has bit i - 1
+    // sums[mask] is the cell of the categories that go left
     std::vector<std::int64_t> sums(n_masks * layout.width, 0);
     cells.add_to(0, sums.data());
     for (std::size_t mask = 0; mask < n_masks; ++mask) {
@@ -264,31 +263,74 @@ std::optional<SplitInfo> search_partitions(SplitSearch<Criterion>& search, const
         }
         if (mask + 1 < n_masks) search.try_split(sum);
     }
-    const auto best = static_cast<std::size_t>(search.best_index());
-    search.try_missing_vs_observed();
-    if (!search.found()) return std::nullopt;
-    SplitInfo split = search.take_best();
-    fill_sets(split, column, cells, [&](std::size_t i) { return i == 0 || (best >> (i - 1) & 1); });
-    return split;
 }
 
 /// Try the splits of categories in the given order.
 template <class Criterion>
-std::optional<SplitInfo> search_ordered(SplitSearch<Criterion>& search, const BinnedColumn& column,
-                                        const CellReader& cells, const CellLayout& layout,
-                                        const std::vector<std::uint32_t>& order) {
+void try_ordered(SplitSearch<Criterion>& search, const CellReader& cells, const CellLayout& layout,
+                 const std::vector<std::uint32_t>& order) {
     SmallVector<std::int64_t> left(layout.width);
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
         cells.add_to(order[i], left.data());
         search.try_split(left.data());
     }
+}
+
+/// Return whether the best split so far, among those of categories ordered by score, is the best of all
+/// partitions. If a side may have any number of rows, the best of all is among them: a gain is a convex
+/// function of the sums of a side (Breiman et al. 1984), unless rows are on both sides, or their side depends
+/// on the numbers of rows. The best admissible one is, too, if none of the others gains more.
+template <class Criterion>
+bool is_best_partition(const SplitSearch<Criterion>& search, const GrowthParameters& params,
+                       const CellReader& cells, const NodeSamples& node, const CellLayout& layout,
+                       const NodeStats& stats, const std::vector<std::uint32_t>& order) {
+    const bool has_missing = cells.missing()[0] > 0;
+    const bool joins_side = params.missing == Strategy::Mia || params.missing == Strategy::TrinaryMia;
+    if (has_missing && (params.missing == Strategy::Majority || params.missing == Strategy::Fractional))
+        return false;
+    if (!search.has_rejected() && !(has_missing && joins_side)) return true;
+    SplitSearch<Criterion> admissible = search;
+    admissible.try_missing_vs_observed();
+    GrowthParameters any_rows = params;
+    any_rows.min_samples_leaf = 0;
+    any_rows.split_on_missing = true;
+    SplitSearch<Criterion> unrestricted(any_rows, cells, node, layout, stats);
+    try_ordered(unrestricted, cells, layout, order);
+    unrestricted.try_missing_vs_observed();
+    return unrestricted.gain() <= admissible.gain() + search.negligible();
+}
+
+/// Find the best split of a categorical column: the best of all partitions up to `kMaxExhaustiveCategories`
+/// categories in the node, and else the best in their order.
+template <class Criterion>
+std::optional<SplitInfo> search_categorical(SplitSearch<Criterion>& search, const GrowthParameters& params,
+                                            const BinnedColumn& column, const CellReader& cells,
+                                            const NodeSamples& node, const CellLayout& layout,
+                                            const NodeStats& stats) {
+    const bool by_score = Criterion::scores_order_categories(layout.n_classes);
+    const bool is_small = cells.size() <= kMaxExhaustiveCategories;
+    std::vector<std::uint32_t> order;
+    if (by_score || !is_small) {
+        order = order_categories(search.criterion(), cells, layout);
+        try_ordered(search, cells, layout, order);
+    }
+    const auto n_ordered = static_cast<std::int64_t>(order.empty() ? 0 : order.size() - 1);
+    if (is_small && !(by_score && is_best_partition(search, params, cells, node, layout, stats, order)))
+        try_partitions(search, cells, layout);
     const std::int64_t best = search.best_index();
     search.try_missing_vs_observed();
     if (!search.found()) return std::nullopt;
     SplitInfo split = search.take_best();
-    std::vector<bool> goes_left(order.size());
-    for (std::int64_t i = 0; i <= best; ++i) goes_left[order[static_cast<std::size_t>(i)]] = true;
-    fill_sets(split, column, cells, [&](std::size_t i) { return goes_left[i]; });
+    std::vector<bool> goes_left(cells.size());
+    for (std::int64_t i = 0; i <= best && best < n_ordered; ++i)
+        goes_left[order[static_cast<std::size_t>(i)]] = true;
+    for (std::size_t i = 0; i < cells.size() && best >= n_ordered; ++i)
+        goes_left[i] = i == 0 || ((best - n_ordered) >> (i - 1) & 1);
+    split.categorical = true;
+    split.sets = CategorySets(column.n_bins);
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        split.sets.put(!split.missing_vs_observed && goes_left[i] ? Branch::Left : Branch::Right,
+                       cells.bin(i));
     return split;
 }
 
@@ -298,10 +340,8 @@ std::optional<SplitInfo> search_column(const GrowthParameters& params, const Bin
                                        const CellLayout& layout, const NodeStats& stats) {
     if (cells.size() == 0) return std::nullopt;
     SplitSearch<Criterion> search(params, cells, node, layout, stats);
-    if (!column.categorical) return search_numeric(search, params, column, cells, layout);
-    if (!Criterion::scores_order_categories(layout.n_classes) && cells.size() <= kMaxExhaustiveCategories)
-        return search_partitions(search, column, cells, layout);
-    return search_ordered(search, column, cells, layout, order_categories(search.criterion(), cells, layout));
+    return column.categorical ? search_categorical(search, params, column, cells, node, layout, stats)
+                              : search_numeric(search, params, column, cells, layout);
 }
 
 }  // namespace

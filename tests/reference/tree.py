@@ -27,7 +27,7 @@ TOLERANCE = Fraction(1, 10**12)
 #: Tolerance in comparing sums of memberships with `min_samples_leaf`.
 SLACK = Fraction(1, 10**9)
 
-#: Maximum number of categories of which all partitions are tried, with three or more classes.
+#: Maximum number of categories of which all partitions are tried.
 MAX_ENUMERATED = 10
 
 FeatureValue = float | int | None
@@ -373,15 +373,19 @@ class ReferenceTree:
             values = list(groups)
             for k, (left, right) in self._sorted_partitions(groups, values):
                 yield Threshold(midpoint(values[k - 1], values[k])), left, right
-        elif self.task == "classification" and self.n_classes > 2 and len(groups) <= MAX_ENUMERATED:
-            for left_set, right_set in partitions(list(groups)):
-                left = sum((groups[c] for c in left_set), self.criterion.empty())
-                right = sum((groups[c] for c in right_set), self.criterion.empty())
-                yield CategorySets(frozenset(left_set), frozenset(right_set)), left, right
         else:
-            order = self._order(groups, reference)
-            for k, (left, right) in self._sorted_partitions(groups, order):
-                yield CategorySets(frozenset(order[:k]), frozenset(order[k:])), left, right
+            if not self._has_many_classes() or len(groups) > MAX_ENUMERATED:
+                order = self._order(groups, reference)
+                for k, (left, right) in self._sorted_partitions(groups, order):
+                    yield CategorySets(frozenset(order[:k]), frozenset(order[k:])), left, right
+            if len(groups) <= MAX_ENUMERATED:  # all of them; of equally good ones, those above are preferred
+                for left_set, right_set in partitions(list(groups)):
+                    left = sum((groups[c] for c in left_set), self.criterion.empty())
+                    right = sum((groups[c] for c in right_set), self.criterion.empty())
+                    yield CategorySets(frozenset(left_set), frozenset(right_set)), left, right
+
+    def _has_many_classes(self) -> bool:
+        return self.task == "classification" and self.n_classes > 2
 
     def _sorted_partitions(
         self, groups: dict[Any, NodeStatistics], order: list[Any]
@@ -400,7 +404,7 @@ class ReferenceTree:
             c: self.criterion.value(t) if self.criterion.weight(t) > 0 else reference
             for c, t in groups.items()
         }
-        if self.task == "regression" or self.n_classes <= 2:
+        if not self._has_many_classes():
             return sorted(values, key=lambda c: (self.criterion.mean(values[c]), c))
         weights = [float(self.criterion.weight(t)) for t in groups.values()]
         if sum(weights) == 0:
@@ -496,6 +500,8 @@ class ReferenceTree:
 
 def partitions(categories: list[int]) -> Iterator[tuple[list[int], list[int]]]:
     """Yield all partitions into two sets; the first category is always left, the others by a bit mask."""
+    if not categories:
+        return
     others = categories[1:]
     for mask in range(2 ** len(others) - 1):
         left = [c for bit, c in enumerate(others) if mask >> bit & 1]
