@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "common/random.hpp"
+#include "data/content_sampling.hpp"
 #include "tree/perfect_tree.hpp"
 
 namespace tritree {
@@ -33,7 +33,8 @@ void BoostedModel::set_background(std::shared_ptr<const BackgroundRows> backgrou
 
 void BoostedModel::keep_background(const BinnedColumns& binned, std::span<const double> weight,
                                    std::size_t max_rows, int n_threads) {
-    const std::vector<std::uint32_t> sampled = sample_rows(binned.n_rows, max_rows, params_.seed);
+    const std::vector<std::uint32_t> sampled =
+        sample_rows_by_content(binned, weight, max_rows, params_.seed, n_threads);
     std::vector<double> weights;
     for (std::size_t i = 0; !weight.empty() && i < sampled.size(); ++i) weights.push_back(weight[sampled[i]]);
     const double mean =

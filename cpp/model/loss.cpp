@@ -86,12 +86,10 @@ double Loss::residual_quantile(std::span<const double> raw, std::span<const std:
     const double q = kind == LossKind::AbsoluteError ? 0.5 : quantile;
     std::vector<std::pair<double, double>> residuals;
     residuals.reserve(rows.size());
-    double total = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const std::uint32_t row = rows[i];
         const double w = (weight.empty() ? 1 : weight[row]) * (fractions.empty() ? 1 : fractions[i]);
         residuals.emplace_back(y[row] - raw[row], w);
-        total += w;
     }
     if (residuals.empty()) return 0;
     std::sort(residuals.begin(), residuals.end());
@@ -102,7 +100,8 @@ double Loss::residual_quantile(std::span<const double> raw, std::span<const std:
         return std::lerp(residuals[below].first, residuals[above].first,
                          position - static_cast<double>(below));
     }
-    double sum = 0;
+    double sum = 0, total = 0;  // in the order of the residuals, whatever that of the rows
+    for (const auto& [value, w] : residuals) total += w;
     for (const auto& [value, w] : residuals)
         if ((sum += w) >= q * total) return value;
     return residuals.back().first;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <vector>
 
 #include "common/parallel.hpp"
@@ -14,9 +15,25 @@ constexpr int kMaxBits = 30;            // of a gradient or hessian
 constexpr int kMaxMembershipBits = 52;  // of a complete row: every fraction is exact as a double
 constexpr std::size_t kBlock = std::size_t{1} << 14;
 
-/// Largest magnitude, sum and sum of squares.
+/// Largest magnitude and sum.
 struct ValueStats {
-    double largest = 0, sum = 0, squares = 0;
+    double largest = 0, sum = 0;
+};
+
+/// Exact sum of squares of 32-bit integers.
+struct SquareSum {
+    std::uint64_t low = 0, high = 0;
+
+    void add(std::int64_t value) {
+        const auto square = static_cast<std::uint64_t>(value * value);
+        low += square & 0xffffffffu;
+        high += square >> 32;
+    }
+    void add(const SquareSum& other) {
+        low += other.low;
+        high += other.high;
+    }
+    double value() const { return static_cast<double>(high) * 0x1p32 + static_cast<double>(low); }
 };
 
 /// Return the statistics of values, summed in blocks that do not depend on the number of threads.
@@ -27,7 +44,6 @@ ValueStats stats_of(std::span<const double> values, int n_threads) {
         for (const double value : values.subspan(begin, end - begin)) {
             own.largest = std::max(own.largest, std::abs(value));
             own.sum += value;
-            own.squares += value * value;
         }
         blocks[begin / kBlock] = own;
     });
@@ -35,7 +51,6 @@ ValueStats stats_of(std::span<const double> values, int n_threads) {
     for (const ValueStats& block : blocks) {
         all.largest = std::max(all.largest, block.largest);
         all.sum += block.sum;
-        all.squares += block.squares;
     }
     return all;
 }
@@ -56,19 +71,33 @@ void Gradients::fill(std::span<const double> gradients, std::span<const double> 
                                      ? 1
                                      : std::min(scale_to_bits(hessian_stats.largest, kMaxBits),
                                                 scale_to_bits(hessian_stats.sum, scale.shift - 1));
-    const double weight = scale.constant_hessian ? static_cast<double>(gradients.size()) : hessian_stats.sum;
-    scale.gain_by_chance = weight > 0 ? gradient_stats.squares / weight : 0;
     scale.gradient_unit = 1 / gradient_scale;
     scale.hessian_unit = 1 / hessian_scale;
     pairs.resize(gradients.size());
+    std::vector<SquareSum> squares((gradients.size() + kBlock - 1) / kBlock);
+    std::vector<std::int64_t> weights(squares.size());
     parallel_blocks(gradients.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        SquareSum own_squares;
+        std::int64_t own_weight = 0;
         for (std::size_t i = begin; i < end; ++i) {
             pairs[i].gradient = static_cast<std::int32_t>(std::nearbyint(gradients[i] * gradient_scale));
             pairs[i].hessian = scale.constant_hessian
                                    ? 0
                                    : static_cast<std::int32_t>(std::nearbyint(hessians[i] * hessian_scale));
+            own_squares.add(pairs[i].gradient);
+            own_weight += scale.constant_hessian ? 1 : pairs[i].hessian;
         }
+        squares[begin / kBlock] = own_squares;
+        weights[begin / kBlock] = own_weight;
     });
+    // integer sums, which do not depend on the order of the rows
+    SquareSum all_squares;
+    for (const SquareSum& own : squares) all_squares.add(own);
+    const double weight =
+        static_cast<double>(std::accumulate(weights.begin(), weights.end(), std::int64_t{0})) *
+        scale.hessian_unit;
+    scale.gain_by_chance =
+        weight > 0 ? all_squares.value() * scale.gradient_unit * scale.gradient_unit / weight : 0;
 }
 
 FractionalScale::FractionalScale(const Gradients& gradients) : gradients_(&gradients) {

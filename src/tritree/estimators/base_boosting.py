@@ -22,6 +22,7 @@ from tritree.estimators.early_stopping import (
     split_validation,
 )
 from tritree.estimators.growing_model import GrowingModel, boosting_parameters
+from tritree.estimators.losses import exact_sum
 from tritree.progress import bar
 from tritree.table import read_table
 from tritree.validation import STRATEGIES_WITH_THIRD_BRANCH, as_random_state, count_threads
@@ -314,7 +315,10 @@ def rescaled(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     >>> rescaled(np.array([0.25, 0.75, 0.0])).tolist(), rescaled(np.array([0.99, 2.0])).tolist()
     ([0.5, 1.5, 0.0], [0.99, 2.0])
     """
-    if weight is None or (mean := weight[weight > 0].mean()) >= 1:
+    if weight is None:
+        return weight
+    positive = weight[weight > 0]
+    if (mean := exact_sum(positive) / len(positive)) >= 1:
         return weight
     return np.asarray(np.ldexp(weight, -round(np.log2(mean))))
 

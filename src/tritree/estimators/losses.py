@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-__all__ = ["Loss", "classification_loss", "regression_loss"]
+__all__ = ["Loss", "classification_loss", "exact_sum", "regression_loss"]
 
 _MIN_PROBABILITY = 1e-15  # of a class whose rows all have weight 0
 
@@ -92,6 +94,27 @@ def classification_loss(n_classes: int) -> Loss:
     )
 
 
+def exact_sum(values: Numbers) -> float:
+    """Return the sum of numbers in fixed point, which does not depend on their order.
+
+    Examples
+    --------
+    >>> exact_sum(np.array([0.1, 1e16, 0.3, -1e16]))
+    0.4
+    """
+    largest = float(np.max(np.abs(values), initial=0))
+    if largest == 0:
+        return 0.0
+    bits = 62 - len(values).bit_length()  # of an integer, so that their sum has at most 62
+    exponent = bits - math.frexp(largest)[1]
+    total, rest = 0, np.ldexp(values, exponent)
+    for _ in range(2):
+        integers = np.rint(rest)
+        total = (total << bits) + int(integers.astype(np.int64).sum())
+        rest = np.ldexp(rest - integers, bits)
+    return float(total / Fraction(2) ** (exponent + bits))
+
+
 def _log_mean_count(y: Numbers, weight: Numbers | None) -> Numbers:
     mean = _mean(y, weight)
     if not mean > 0:
@@ -101,14 +124,16 @@ def _log_mean_count(y: Numbers, weight: Numbers | None) -> Numbers:
 
 
 def _mean(y: Numbers, weight: Numbers | None) -> Numbers:
-    return np.atleast_1d(np.average(y, weights=weight))
+    if weight is None:
+        return np.array([exact_sum(y) / len(y)])
+    return np.array([exact_sum(y * weight) / exact_sum(weight)])
 
 
 def _quantile(y: Numbers, weight: Numbers | None, level: float) -> Numbers:
     """Return a quantile: interpolated, or with weights the first value with enough weight up to it."""
     if weight is None:
         return np.atleast_1d(np.quantile(y, level))
-    order = np.argsort(y, kind="stable")
+    order = np.lexsort((weight, y))
     below = np.cumsum(weight[order])
     return np.atleast_1d(y[order][np.searchsorted(below, level * below[-1])])
 
@@ -153,7 +178,9 @@ def _binary_loss(y: Numbers, raw: Numbers) -> Numbers:
 
 def _log_frequencies(n_classes: int) -> Callable[[Numbers, Numbers | None], Numbers]:
     def initial(y: Numbers, weight: Numbers | None) -> Numbers:
-        counts = np.bincount(y.astype(np.intp), weights=weight, minlength=n_classes)
+        counts = np.bincount(y.astype(np.intp), minlength=n_classes)
+        if weight is not None:
+            counts = np.array([exact_sum(weight[y == k]) for k in range(n_classes)])
         return np.asarray(np.log(np.maximum(counts / counts.sum(), _MIN_PROBABILITY)))
 
     return initial

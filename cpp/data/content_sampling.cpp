@@ -1,0 +1,66 @@
+#include "data/content_sampling.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "common/parallel.hpp"
+#include "common/random.hpp"
+
+namespace tritree {
+namespace {
+
+/// Counts how often a hash has occurred before: a table with open addressing.
+class HashCounter {
+  public:
+    explicit HashCounter(std::size_t n) : slots_(std::bit_ceil(2 * n + 1)) {}
+
+    std::uint32_t count_before(std::uint64_t hash) {
+        for (std::size_t i = hash;; ++i) {
+            Slot& slot = slots_[i & (slots_.size() - 1)];
+            if (slot.count == 0) slot.hash = hash;
+            if (slot.hash == hash) return slot.count++;
+        }
+    }
+
+  private:
+    struct Slot {
+        std::uint64_t hash = 0;
+        std::uint32_t count = 0;
+    };
+    std::vector<Slot> slots_;
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> sample_rows_by_content(const BinnedColumns& binned, std::span<const double> weight,
+                                                  std::size_t n, std::uint64_t seed, int n_threads) {
+    constexpr std::size_t kBlock = std::size_t{1} << 12;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> keys(binned.n_rows, {seed, 0});
+    parallel_blocks(binned.n_rows, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        for (const BinnedColumn& column : binned.columns)
+            column.visit([&](const auto* bins) {
+                for (std::size_t row = begin; row < end; ++row)
+                    keys[row].first = hash_seed(keys[row].first, bins[row]);
+            });
+        for (std::size_t row = begin; row < end; ++row) keys[row].second = static_cast<std::uint32_t>(row);
+    });
+    // Rows with equal bins get different keys, or they would all be sampled or none of them: by ascending
+    // weight, so that the unit of weights does not matter. Which of those with equal weights gets which does
+    // not matter either.
+    if (!weight.empty())
+        std::sort(keys.begin(), keys.end(),
+                  [&](const auto& a, const auto& b) { return weight[a.second] < weight[b.second]; });
+    HashCounter counter(binned.n_rows);
+    for (auto& [hash, row] : keys) hash = hash_seed(hash, counter.count_before(hash));
+    n = std::min(n, keys.size());
+    std::nth_element(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(n), keys.end());
+    keys.resize(n);
+    std::sort(keys.begin(), keys.end());
+    std::vector<std::uint32_t> rows;
+    rows.reserve(n);
+    for (const auto& [hash, row] : keys) rows.push_back(row);
+    return rows;
+}
+
+}  // namespace tritree
