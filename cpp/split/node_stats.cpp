@@ -283,7 +283,7 @@ std::optional<NodeStats> NodeStatsBuilder::stats_of_cell(std::span<const std::in
     // Few rows are cheap to read again, which makes their mean precise where their weight in the parent is
     // small.
     constexpr std::int64_t kFewRows = 4096;
-    const double min_weight_units = cell[0] < kFewRows ? 0x1p43 : kMinUnitsPerRow;
+    const double min_weight_units = cell[0] < kFewRows ? 0x1p47 : kMinUnitsPerRow;
     const auto rows = static_cast<double>(cell[0]);
     const bool weighted = target_->weighted() || params_->missing == Strategy::Fractional;
     if (full_.n_classes > 0) {

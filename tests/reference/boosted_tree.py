@@ -121,8 +121,11 @@ class Grower:
             )
             self.hessian = [round(h * hessian_scale) for h in hessian]
             self.hessian_resolution = 1 / hessian_scale
-        hessian_sum = float(len(rows)) if hessian is None else ordered_sum(hessian)
-        noise_gain = ordered_sum([g * g for g in gradient]) / hessian_sum if hessian_sum else 0.0
+        hessian_sum = float(sum(self.hessian)) * self.hessian_resolution
+        squares = [g * g for g in self.gradient]
+        high, low = sum(square >> 32 for square in squares), sum(square % 2**32 for square in squares)
+        square_sum = (high * 2.0**32 + low) * self.gradient_resolution * self.gradient_resolution
+        noise_gain = square_sum / hessian_sum if hessian_sum else 0.0
         self.penalty = MISSING_SIDE_PENALTY * noise_gain if parameters.missing == "trinary_mia" else 0.0
 
     def sums(self, samples: list[int]) -> GradientSums:
@@ -325,6 +328,23 @@ def subsample_rows(n: int, parameters: GrowthParameters, number: int) -> list[in
         if (splitmix64(seed, row) >> 11) * 2.0**-53 * (n - row) < n_sampled - len(rows):
             rows.append(row)
     return rows
+
+
+def content_order(rows: list[Row], weight: list[float] | None, parameters: GrowthParameters) -> list[int]:
+    """Return the rows in the order of hashes of their bins; those with equal bins are numbered by their weights."""
+    hashes = []
+    for row in rows:
+        found = parameters.seed
+        for bin_, n_bins in zip(row, parameters.n_bins, strict=True):
+            found = splitmix64(found, n_bins if bin_ is None else bin_)
+        hashes.append(found)
+    by_weight = sorted(range(len(rows)), key=lambda i: 0.0 if weight is None else weight[i])
+    count: dict[int, int] = {}
+    keys = {}
+    for i in by_weight:
+        keys[i] = splitmix64(hashes[i], count.setdefault(hashes[i], 0))
+        count[hashes[i]] += 1
+    return sorted(keys, key=lambda i: (keys[i], i))
 
 
 class CoarseBins:

@@ -17,12 +17,20 @@ from reference.boosted_tree import (
     Row,
     average_leaves,
     branch_of,
+    content_order,
     ordered_sum,
     shift_by,
     shrink,
     splitmix64,
     subsample_rows,
 )
+
+
+def exact_mean(values: list[float], weight: list[float] | None) -> float:
+    """Return the mean of numbers; sums are rounded once, so that their order does not matter."""
+    if weight is None:
+        return math.fsum(values) / len(values)
+    return math.fsum(w * v for w, v in zip(weight, values, strict=True)) / math.fsum(weight)
 
 
 class ReferenceBoosting:
@@ -38,14 +46,16 @@ class ReferenceBoosting:
         weight: list[float] | None = None,
     ) -> None:
         if weight is not None:
-            mean = float(np.mean([w for w in weight if w > 0]))
+            mean = exact_mean([w for w in weight if w > 0], None)
             while mean < 0.5**0.5:
                 mean, weight = 2 * mean, [2 * w for w in weight]
         self.parameters, self.background, self.weight = parameters, rows, weight
+        self.background_order = content_order(rows, weight, parameters)
         # of background rows, with mean 1
-        self.relative_weights = (
-            None if weight is None else [w / (ordered_sum(weight) / len(weight)) for w in weight]
-        )
+        self.relative_weights = None
+        if weight is not None:
+            mean = ordered_sum([weight[i] for i in self.background_order]) / len(weight)
+            self.relative_weights = [w / mean for w in weight]
         self.baseline = self.initial_prediction(y)
         self.trees: list[Node] = []
         self.is_trained = False  # branches grown in training have no variance
@@ -69,7 +79,7 @@ class ReferenceBoosting:
 
     def initial_prediction(self, y: list[float]) -> float:
         """Return the constant that boosting starts from."""
-        return float(np.average(y, weights=self.weight))
+        return exact_mean(y, self.weight)
 
     def derivatives(self, raw: list[float], y: list[float]) -> tuple[list[float], list[float] | None]:
         """Return the gradients, and the hessians unless all are 1."""
@@ -89,7 +99,7 @@ class ReferenceBoosting:
     def finish_tree(self, root: Node) -> None:
         """Set the values and the background rows of all nodes."""
         average_leaves(root)
-        self.assign_background_rows(root, list(range(len(self.background))))
+        self.assign_background_rows(root, self.background_order)
 
     def predict(self, row: Row) -> float:
         total = self.baseline
@@ -202,7 +212,7 @@ class ReferenceBinaryBoosting(ReferenceBoosting):
     """Boosting by the log-loss of two classes, 0 and 1; predictions are log-odds."""
 
     def initial_prediction(self, y: list[float]) -> float:
-        probability = np.average(y, weights=self.weight)
+        probability = exact_mean(y, self.weight)
         return float(np.log(probability) - np.log1p(-probability))
 
     def derivatives(self, raw: list[float], y: list[float]) -> tuple[list[float], list[float] | None]:
