@@ -24,14 +24,14 @@ struct RowRange {
 };
 
 /// The rows of the nodes of a tree, each row in one node: an array that is partitioned in place.
-class RowSamples {
+class RowPartitioner {
   public:
-    using Node = RowRange;
+    using NodeRows = RowRange;
     using Cell = GradientCell;
 
     /// `rows` is reordered by node.
-    RowSamples(const BinnedData& data, const BinMapper& mapper, const Gradients& gradients,
-               const GrowthParameters& params, std::span<std::uint32_t> rows, int n_threads)
+    RowPartitioner(const BinnedData& data, const BinMapper& mapper, const Gradients& gradients,
+                   const GrowthParameters& params, std::span<std::uint32_t> rows, int n_threads)
         : data_(data),
           mapper_(mapper),
           gradients_(gradients),
@@ -52,13 +52,14 @@ class RowSamples {
     void build(const RowRange& range, GradientHistogram& histogram) const;
 
     struct Children {
-        std::array<RowRange, 2> nodes;
+        std::array<RowRange, 2> rows;
         std::array<GradientCell, 2> totals;
-        RowRange rest;  ///< rows that are in neither
-        bool disjoint = true;
+        RowRange third;            ///< rows that go third
+        bool are_disjoint = true;  ///< whether no row is in both
     };
-    Children partition(RowRange& parent, const GradientSplit& split, BinnedTree& tree, std::int32_t node);
-    void init_root(BinnedTree&, const GradientCell&) const {}
+    Children partition(const RowRange& parent, const GradientSplit& split);
+    /// Whether nodes have fractions of rows.
+    static constexpr bool kFractional = false;
     void keep_leaf(std::int32_t, RowRange&&) const {}
 
   private:
@@ -72,14 +73,14 @@ class RowSamples {
 
 /// The same under the strategy `fractional`: fractions of a row may be in several nodes. A row whose value is
 /// missing is in both children, in proportion to the rows that are observed there.
-class FractionalRowSamples {
+class FractionalRowPartitioner {
   public:
-    using Node = FractionalSamples;
+    using NodeRows = FractionalSamples;
     using Cell = FractionalCell;
 
-    FractionalRowSamples(const BinnedData& data, const BinMapper& mapper, const Gradients& gradients,
-                         const GrowthParameters& params, std::span<const std::uint32_t> rows,
-                         bool keeps_leaves, int n_threads)
+    FractionalRowPartitioner(const BinnedData& data, const BinMapper& mapper, const Gradients& gradients,
+                             const GrowthParameters& params, std::span<const std::uint32_t> rows,
+                             bool keeps_leaves, int n_threads)
         : data_(data),
           mapper_(mapper),
           scale_(gradients),
@@ -102,15 +103,13 @@ class FractionalRowSamples {
     void build(const FractionalSamples& samples, FractionalHistogram& histogram) const;
 
     struct Children {
-        std::array<FractionalSamples, 2> nodes;
+        std::array<FractionalSamples, 2> rows;
         std::array<FractionalCell, 2> totals;
-        FractionalSamples rest;
-        bool disjoint = true;
+        FractionalSamples third;
+        bool are_disjoint = true;
     };
-    Children partition(FractionalSamples& parent, const GradientSplit& split, BinnedTree& tree,
-                       std::int32_t node);
-    /// Initialise the arrays of fractional trees with the root.
-    void init_root(BinnedTree& tree, const FractionalCell& total) const;
+    Children partition(const FractionalSamples& parent, const GradientSplit& split) const;
+    static constexpr bool kFractional = true;
     void keep_leaf(std::int32_t node, FractionalSamples&& samples);
 
   private:
@@ -123,22 +122,25 @@ class FractionalRowSamples {
     int n_threads_;
 };
 
-/// Grows a binary boosted tree below a leaf: the fitted tree, or a third branch.
-template <class Samples>
+/// Grows a binary boosted tree below a leaf: the fitted tree, or a third branch. `Partitioner` has the rows
+/// of the nodes.
+template <class Partitioner>
 class BoostedGrower {
   public:
-    BoostedGrower(Samples& samples, const BinMapper& mapper, const GrowthParameters& params, int n_threads)
-        : samples_(samples), mapper_(mapper), params_(params), n_threads_(n_threads) {}
+    BoostedGrower(Partitioner& partitioner, const BinMapper& mapper, const GrowthParameters& params,
+                  int n_threads)
+        : partitioner_(partitioner), mapper_(mapper), params_(params), n_threads_(n_threads) {}
 
     /// Grow below the newest node of a tree, a leaf. The values of nodes minimise the loss.
     void grow(BinnedTree& tree, std::span<const std::int32_t> columns, int max_depth);
 
   private:
-    using Cell = typename Samples::Cell;
+    using Cell = typename Partitioner::Cell;
+    using NodeRows = typename Partitioner::NodeRows;
 
     struct Entry {
         std::int32_t node = 0;
-        typename Samples::Node samples;
+        NodeRows rows;
         Cell total;
         ColumnsHistogram<Cell> histogram;
         std::optional<GradientSplit> split;
@@ -148,13 +150,14 @@ class BoostedGrower {
     using Children = std::array<Entry, 2>;
 
     bool may_split(const BinnedTree& tree, const Entry& entry, int max_depth) const;
-    Children apply_split(BinnedTree& tree, Entry& entry, typename Samples::Node& rest, bool& disjoint);
-    void build_histograms(const BinnedTree& tree, Entry& parent, Children& children,
-                          const typename Samples::Node& rest, bool disjoint, int max_depth) const;
+    void add_total(BinnedTree& tree, std::int32_t node, const Cell& total) const;
+    Children apply_split(BinnedTree& tree, const Entry& entry, const typename Partitioner::Children& parts);
+    void build_histograms(const BinnedTree& tree, Entry& parent, Children& children, const NodeRows& third,
+                          bool are_disjoint, int max_depth) const;
     void find_splits(const BinnedTree& tree, std::span<Entry> entries,
                      std::span<const std::int32_t> columns) const;
 
-    Samples& samples_;
+    Partitioner& partitioner_;
     const BinMapper& mapper_;
     const GrowthParameters& params_;
     int n_threads_;

@@ -179,8 +179,8 @@ void ThirdBranchGrower::fit(Subtree& subtree, const std::vector<double>& target)
     shift_bounds(root, -center);
     std::vector<std::uint32_t> order(n);
     std::iota(order.begin(), order.end(), 0u);
-    RowSamples samples({local}, mapper, pairs, params_, order, 1);
-    BoostedGrower<RowSamples>(samples, mapper, params_, 1)
+    RowPartitioner samples({local}, mapper, pairs, params_, order, 1);
+    BoostedGrower<RowPartitioner>(samples, mapper, params_, 1)
         .grow(tree_, usable_columns(subtree.root), params_.max_depth + params_.third_depth_extra);
     to_fine_bins(subtree.root);
     for (std::size_t i = 0; i < samples.ranges.size(); ++i) {

@@ -72,9 +72,9 @@ BinnedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::ui
     const auto before = std::span<const double>(raw_).subspan(
         static_cast<std::size_t>(output) * loss_.n_rows(), loss_.n_rows());
     if (params.missing == Strategy::Fractional) {
-        FractionalRowSamples samples(data, mapper, gradient_pairs_, params, rows, loss_.has_quantile_leaves(),
-                                     n_threads_);
-        BoostedGrower<FractionalRowSamples>(samples, mapper, params, n_threads_)
+        FractionalRowPartitioner samples(data, mapper, gradient_pairs_, params, rows,
+                                         loss_.has_quantile_leaves(), n_threads_);
+        BoostedGrower<FractionalRowPartitioner>(samples, mapper, params, n_threads_)
             .grow(tree, columns, params.max_depth);
         if (loss_.has_quantile_leaves()) samples.leaves.resize(tree.size());
         update_leaves(tree, [&](std::size_t leaf) {
@@ -92,8 +92,9 @@ BinnedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::ui
         shrink(tree);
         add_fractional_predictions(tree, raw);
     } else {
-        RowSamples samples(data, mapper, gradient_pairs_, params, rows, n_threads_);
-        BoostedGrower<RowSamples>(samples, mapper, params, n_threads_).grow(tree, columns, params.max_depth);
+        RowPartitioner samples(data, mapper, gradient_pairs_, params, rows, n_threads_);
+        BoostedGrower<RowPartitioner>(samples, mapper, params, n_threads_)
+            .grow(tree, columns, params.max_depth);
         update_leaves(tree, [&](std::size_t leaf) {
             const RowRange range = samples.ranges[leaf];
             return loss_.residual_quantile(

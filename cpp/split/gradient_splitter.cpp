@@ -1,6 +1,7 @@
 #include "split/gradient_splitter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -9,13 +10,13 @@
 namespace tritree {
 namespace {
 
-constexpr double kMinHessian = 1e-3;   // of a child, unless the hessian is constant
-constexpr double kSmoothingRows = 10;  // shrinks the values by which rare categories are ordered
+constexpr double kMinHessian = 1e-3;           // of a child, unless the hessian is constant
+constexpr double kCategorySmoothingRows = 10;  // shrinks the values by which rare categories are ordered
 
 /// Under trinary_mia, a split that sends missing values left or right must beat one that sends them to the
 /// third branch by this multiple of the gain by chance: Akaike's penalty of a parameter. Missingness may not
 /// mean the same in prediction as in training.
-constexpr double kSidePenalty = 2;
+constexpr double kMissingSidePenalty = 2;
 
 /// Return twice the reduction of the loss when rows get a value.
 double loss_reduction(const GradientSums& sums, double value, double l2) {
@@ -24,7 +25,7 @@ double loss_reduction(const GradientSums& sums, double value, double l2) {
 
 // ---- candidate enumeration, for any search over cells ----
 //
-// A search has begin_column(column, missing), best(), scale(), smoothing(), and try_split(left) and
+// A search has begin_column(column, missing), best(), scale(), category_smoothing(), and try_split(left) and
 // try_missing_vs_observed(), which return whether the split is the best so far.
 
 template <class Search, class Cell>
@@ -53,10 +54,10 @@ void search_categorical(Search& search, const Cell* cells, const ColumnBins& bin
     };
     static thread_local std::vector<Category> seen;
     seen.clear();
-    const double smoothing = search.smoothing();
+    const double smoothing = search.category_smoothing();
     for (std::uint32_t bin = 0; bin < bins.n_bins; ++bin) {
         if (cells[bin].is_empty()) continue;
-        const GradientSums sums = search.scale().read(cells[bin]);
+        const GradientSums sums = search.scale().to_float(cells[bin]);
         seen.push_back({bin, -sums.gradient / (sums.hessian + smoothing)});
     }
     std::sort(seen.begin(), seen.end(), [](const Category& a, const Category& b) {
@@ -113,8 +114,8 @@ class ChildrenReduction {
         if (!constrained_)
             return left.gradient * left.gradient / (left.hessian + params_.l2) +
                    right.gradient * right.gradient / (right.hessian + params_.l2);
-        const double left_value = leaf_value(left, params_, bounds_);
-        const double right_value = leaf_value(right, params_, bounds_);
+        const double left_value = node_value(left, params_, bounds_);
+        const double right_value = node_value(right, params_, bounds_);
         if (direction_ * (right_value - left_value) < 0) return -std::numeric_limits<double>::infinity();
         return loss_reduction(left, left_value, params_.l2) + loss_reduction(right, right_value, params_.l2);
     }
@@ -132,10 +133,11 @@ class GradientSplitSearch {
     GradientSplitSearch(const GradientCell& total, const ValueBounds& bounds, const GradientScale& scale,
                         const GrowthParameters& params)
         : scale_(scale), params_(params), total_(total), reduction_(params, bounds) {
-        const GradientSums sums = scale.read(total);
-        node_value_ = leaf_value(sums, params, bounds);
+        const GradientSums sums = scale.to_float(total);
+        node_value_ = node_value(sums, params, bounds);
         node_reduction_ = loss_reduction(sums, node_value_, params.l2);
-        side_penalty_ = params.missing == Strategy::TrinaryMia ? kSidePenalty * scale.gain_by_chance : 0;
+        side_penalty_ =
+            params.missing == Strategy::TrinaryMia ? kMissingSidePenalty * scale.gain_by_chance : 0;
     }
 
     void begin_column(std::int32_t column, const GradientCell& missing) {
@@ -146,7 +148,7 @@ class GradientSplitSearch {
         observed_ -= missing;
         has_missing_ = scale_.rows(missing) > 0;
         // rows that take the third branch keep the value of the node while splits are searched
-        const GradientSums third = scale_.read(missing);
+        const GradientSums third = scale_.to_float(missing);
         third_reduction_ = -(2 * third.gradient * node_value_ + third.hessian * node_value_ * node_value_);
     }
 
@@ -185,9 +187,12 @@ class GradientSplitSearch {
 
     GradientSplit& best() { return best_; }
     const GradientScale& scale() const { return scale_; }
-    double smoothing() const {
-        const GradientSums sums = scale_.read(total_);
-        return kSmoothingRows * sums.hessian / static_cast<double>(std::max<std::int64_t>(sums.rows, 1));
+    double category_smoothing() const {
+        const auto n_rows = static_cast<double>(std::max<std::int64_t>(scale_.rows(total_), 1));
+        return kCategorySmoothingRows * scale_.to_float(total_).hessian / n_rows;
+    }
+    std::array<GradientSums, 2> child_sums() const {
+        return {scale_.to_float(best_.left), scale_.to_float(best_.right)};
     }
 
   private:
@@ -198,7 +203,7 @@ class GradientSplitSearch {
 
     bool update_best(const GradientCell& left, const GradientCell& right, Branch missing_to) {
         if (std::min(scale_.rows(left), scale_.rows(right)) < params_.min_samples_leaf) return false;
-        const GradientSums l = scale_.read(left), r = scale_.read(right);
+        const GradientSums l = scale_.to_float(left), r = scale_.to_float(right);
         if (!scale_.constant_hessian && std::min(l.hessian, r.hessian) < kMinHessian) return false;
         const double reduction = reduction_(l, r);
         const bool third = missing_to == Branch::Third;
@@ -240,19 +245,17 @@ class FractionalSplitSearch {
     FractionalSplitSearch(const FractionalCell& total, const ValueBounds& bounds,
                           const FractionalScale& scale, const GrowthParameters& params)
         : scale_(scale),
-          params_(params),
-          bounds_(bounds),
           total_(total),
           min_memberships_(static_cast<double>(params.min_samples_leaf) - kMembershipTolerance),
           reduction_(params, bounds) {
-        const GradientSums sums = scale.read(total);
-        node_reduction_ = loss_reduction(sums, leaf_value(sums, params, bounds), params.l2);
+        const GradientSums sums = scale.to_float(total);
+        node_reduction_ = loss_reduction(sums, node_value(sums, params, bounds), params.l2);
     }
 
     void begin_column(std::int32_t column, const FractionalCell& missing) {
         column_ = column;
         reduction_.begin_column(column);
-        missing_ = scale_.read(missing);
+        missing_ = scale_.to_float(missing);
         missing_memberships_ = scale_.memberships(missing);
         observed_ = total_;
         observed_ -= missing;
@@ -266,8 +269,8 @@ class FractionalSplitSearch {
         if (scale_.memberships(left) + fraction * missing_memberships_ < min_memberships_ ||
             scale_.memberships(right) + (1 - fraction) * missing_memberships_ < min_memberships_)
             return false;
-        const GradientSums l = with_missing(scale_.read(left), fraction);
-        const GradientSums r = with_missing(scale_.read(right), 1 - fraction);
+        const GradientSums l = with_missing(scale_.to_float(left), fraction);
+        const GradientSums r = with_missing(scale_.to_float(right), 1 - fraction);
         if (!scale_.constant_hessian() && std::min(l.hessian, r.hessian) < kMinHessian) return false;
         const double reduction = reduction_(l, r), gain = reduction - node_reduction_;
         if (!(gain > best_.gain) || !(gain > kNegligible * (std::abs(reduction) + std::abs(node_reduction_))))
@@ -275,8 +278,7 @@ class FractionalSplitSearch {
         best_.gain = gain;
         best_.column = column_;
         best_.missing_to = Branch::Both;
-        best_.left_value = leaf_value(l, params_, bounds_);
-        best_.right_value = leaf_value(r, params_, bounds_);
+        best_sums_ = {l, r};
         best_.larger_side = left.rows > right.rows ? Branch::Left : Branch::Right;
         best_.left_fraction = fraction;
         return true;
@@ -287,20 +289,18 @@ class FractionalSplitSearch {
 
     GradientSplit& best() { return best_; }
     const FractionalScale& scale() const { return scale_; }
-    double smoothing() const {
+    double category_smoothing() const {
         const double memberships = scale_.memberships(total_);
-        return memberships > 0 ? kSmoothingRows * scale_.read(total_).hessian / memberships : 0;
+        return memberships > 0 ? kCategorySmoothingRows * scale_.to_float(total_).hessian / memberships : 0;
     }
+    const std::array<GradientSums, 2>& child_sums() const { return best_sums_; }
 
   private:
     GradientSums with_missing(const GradientSums& sums, double fraction) const {
-        return {sums.gradient + fraction * missing_.gradient, sums.hessian + fraction * missing_.hessian,
-                sums.rows};
+        return {sums.gradient + fraction * missing_.gradient, sums.hessian + fraction * missing_.hessian};
     }
 
     const FractionalScale& scale_;
-    const GrowthParameters& params_;
-    const ValueBounds bounds_;
     const FractionalCell total_;
     const double min_memberships_;
     ChildrenReduction reduction_;
@@ -308,12 +308,27 @@ class FractionalSplitSearch {
     FractionalCell observed_;
     GradientSums missing_;
     double missing_memberships_ = 0, node_reduction_ = 0;
+    std::array<GradientSums, 2> best_sums_;
     GradientSplit best_;
 };
 
+/// Search all columns, and set the values of the children of the best split.
+template <class Search, class Histogram>
+std::optional<GradientSplit> find_best_split(Search search, const Histogram& histogram,
+                                             const BinMapper& mapper, std::span<const std::int32_t> columns,
+                                             const GrowthParameters& params, const ValueBounds& bounds) {
+    search_columns(search, histogram, mapper, columns);
+    GradientSplit& split = search.best();
+    if (split.column < 0) return std::nullopt;
+    const auto [left, right] = search.child_sums();
+    split.left_value = node_value(left, params, bounds);
+    split.right_value = node_value(right, params, bounds);
+    return std::move(split);
+}
+
 }  // namespace
 
-double leaf_value(const GradientSums& sums, const GrowthParameters& params, const ValueBounds& bounds) {
+double node_value(const GradientSums& sums, const GrowthParameters& params, const ValueBounds& bounds) {
     const double weight = sums.hessian + params.l2;
     return std::clamp(weight > 0 ? -sums.gradient / weight : 0.0, bounds.low, bounds.high);
 }
@@ -322,23 +337,16 @@ std::optional<GradientSplit> best_split(const GradientHistogram& histogram, cons
                                         std::span<const std::int32_t> columns, const GradientCell& total,
                                         const ValueBounds& bounds, const GradientScale& scale,
                                         const GrowthParameters& params) {
-    GradientSplitSearch search(total, bounds, scale, params);
-    search_columns(search, histogram, mapper, columns);
-    GradientSplit& split = search.best();
-    if (split.column < 0) return std::nullopt;
-    split.left_value = leaf_value(scale.read(split.left), params, bounds);
-    split.right_value = leaf_value(scale.read(split.right), params, bounds);
-    return std::move(split);
+    return find_best_split(GradientSplitSearch(total, bounds, scale, params), histogram, mapper, columns,
+                           params, bounds);
 }
 
 std::optional<GradientSplit> best_split(const FractionalHistogram& histogram, const BinMapper& mapper,
                                         std::span<const std::int32_t> columns, const FractionalCell& total,
                                         const ValueBounds& bounds, const FractionalScale& scale,
                                         const GrowthParameters& params) {
-    FractionalSplitSearch search(total, bounds, scale, params);
-    search_columns(search, histogram, mapper, columns);
-    if (search.best().column < 0) return std::nullopt;
-    return std::move(search.best());
+    return find_best_split(FractionalSplitSearch(total, bounds, scale, params), histogram, mapper, columns,
+                           params, bounds);
 }
 
 }  // namespace tritree

@@ -18,10 +18,10 @@ struct ValueBounds {
     double high = std::numeric_limits<double>::infinity();
 };
 
-/// The best split of a node by gradients, with the values of its children.
+/// The best split of a node by gradients. Thresholds are set when the tree is finished, `child_cells` never.
 struct GradientSplit : SplitInfo {
-    GradientCell left, right;
-    double left_value = 0, right_value = 0;
+    GradientCell left, right;                ///< totals of the children; not of fractional splits
+    double left_value = 0, right_value = 0;  ///< of the children; in the order that a constraint requires
 
     /// Return the first bin that goes right; 0 if all observed values do.
     std::uint32_t first_right_bin() const { return missing_vs_observed ? 0 : threshold_bin + 1; }
@@ -41,7 +41,7 @@ std::optional<GradientSplit> best_split(const FractionalHistogram& histogram, co
                                         const ValueBounds& bounds, const FractionalScale& scale,
                                         const GrowthParameters& params);
 
-/// Return the value that minimises the loss of a node.
-double leaf_value(const GradientSums& sums, const GrowthParameters& params, const ValueBounds& bounds);
+/// Return the value that minimises the regularised loss of a node, within its bounds.
+double node_value(const GradientSums& sums, const GrowthParameters& params, const ValueBounds& bounds);
 
 }  // namespace tritree

@@ -34,7 +34,6 @@ struct alignas(16) GradientCell {
 /// Sums of gradients and hessians as floating-point numbers.
 struct GradientSums {
     double gradient = 0, hessian = 0;
-    std::int64_t rows = 0;
 };
 
 /// Fixed-point scale of gradient pairs.
@@ -48,11 +47,11 @@ struct GradientScale {
         return {pair.gradient, (std::int64_t{1} << shift) + pair.hessian};
     }
     std::int64_t rows(const GradientCell& cell) const { return cell.packed >> shift; }
-    GradientSums read(const GradientCell& cell) const {
+    GradientSums to_float(const GradientCell& cell) const {
         const std::int64_t n = rows(cell);
         const std::int64_t units = constant_hessian ? n : cell.packed - (n << shift);
-        return {static_cast<double>(cell.gradient) * gradient_unit, static_cast<double>(units) * hessian_unit,
-                n};
+        return {static_cast<double>(cell.gradient) * gradient_unit,
+                static_cast<double>(units) * hessian_unit};
     }
 };
 
@@ -119,9 +118,9 @@ class FractionalScale {
     double fraction(const FractionalSample& sample) const {
         return static_cast<double>(sample.membership) * membership_unit_;
     }
-    GradientSums read(const FractionalCell& cell) const {
+    GradientSums to_float(const FractionalCell& cell) const {
         return {static_cast<double>(cell.gradient) * gradients_->scale.gradient_unit,
-                static_cast<double>(cell.hessian) * hessian_unit_, cell.rows};
+                static_cast<double>(cell.hessian) * hessian_unit_};
     }
     /// Return the number of rows, each counted by its fraction.
     double memberships(const FractionalCell& cell) const {
