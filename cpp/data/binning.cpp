@@ -9,6 +9,8 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <type_traits>
+#include <vector>
 
 #include "common/parallel.hpp"
 

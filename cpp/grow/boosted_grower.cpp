@@ -98,7 +98,7 @@ void BoostedGrower<Partitioner>::grow(BinnedTree& tree, std::span<const std::int
     root.rows = partitioner_.root();
     root.total = partitioner_.total(root.rows);
     add_total(tree, root.node, root.total);
-    tree.tree.value[static_cast<std::size_t>(root.node)] =
+    tree.arrays.value[static_cast<std::size_t>(root.node)] =
         node_value(partitioner_.scale().to_float(root.total), params_, tree.bounds(root.node));
     if (may_split(tree, root, max_depth) && !columns.empty()) partitioner_.build(root.rows, root.histogram);
 
@@ -128,18 +128,18 @@ void BoostedGrower<Partitioner>::grow(BinnedTree& tree, std::span<const std::int
 
 template <class Partitioner>
 bool BoostedGrower<Partitioner>::may_split(const BinnedTree& tree, const Entry& entry, int max_depth) const {
-    return tree.tree.depth[static_cast<std::size_t>(entry.node)] < max_depth &&
+    return tree.arrays.depth[static_cast<std::size_t>(entry.node)] < max_depth &&
            partitioner_.has_enough_rows(entry.rows, entry.total);
 }
 
 /// Set the number of rows of a node, and the sum of their fractions.
 template <class Partitioner>
 void BoostedGrower<Partitioner>::add_total(BinnedTree& tree, std::int32_t node, const Cell& total) const {
-    tree.tree.rows[static_cast<std::size_t>(node)] = partitioner_.n_rows(total);
+    tree.arrays.rows[static_cast<std::size_t>(node)] = partitioner_.n_rows(total);
     if constexpr (Partitioner::kFractional) {
-        tree.tree.left_fraction.resize(tree.size(), 0);
-        tree.tree.weight.resize(tree.size(), 0);
-        tree.tree.weight[static_cast<std::size_t>(node)] = partitioner_.scale().memberships(total);
+        tree.arrays.left_fraction.resize(tree.size(), 0);
+        tree.arrays.weight.resize(tree.size(), 0);
+        tree.arrays.weight[static_cast<std::size_t>(node)] = partitioner_.scale().memberships(total);
     }
 }
 
@@ -149,14 +149,14 @@ typename BoostedGrower<Partitioner>::Children BoostedGrower<Partitioner>::apply_
     BinnedTree& tree, const Entry& entry, const typename Partitioner::Children& parts) {
     tree.split(entry.node, *entry.split, mapper_, params_);
     Children children;
-    children[0].node = tree.tree.left[entry.node];
-    children[1].node = tree.tree.right[entry.node];
+    children[0].node = tree.arrays.left[entry.node];
+    children[1].node = tree.arrays.right[entry.node];
     for (std::size_t side = 0; side < 2; ++side) {
         children[side].total = parts.totals[side];
         add_total(tree, children[side].node, parts.totals[side]);
     }
     if constexpr (Partitioner::kFractional)
-        tree.tree.left_fraction[static_cast<std::size_t>(entry.node)] = entry.split->left_fraction;
+        tree.arrays.left_fraction[static_cast<std::size_t>(entry.node)] = entry.split->left_fraction;
     return children;
 }
 

@@ -149,10 +149,10 @@ void LadderGrower::apply_split(ExpandEntry& entry) {
 /// Return whether a node with at most `n_rows` rows keeps its histograms for its children, within the memory
 /// limit.
 bool LadderGrower::keeps_histograms(std::int32_t depth, std::size_t n_rows) {
-    if (!splits_below(depth) || planned_integers_ >= kMaxCachedIntegers) return false;
+    if (!splits_below(depth) || cached_histogram_size_ >= kMaxCachedIntegers) return false;
     const std::size_t size = finder().max_cached_size(n_rows);
-    if (planned_integers_ + size > kMaxCachedIntegers) return false;
-    planned_integers_ += size;
+    if (cached_histogram_size_ + size > kMaxCachedIntegers) return false;
+    cached_histogram_size_ += size;
     return true;
 }
 
@@ -186,14 +186,14 @@ std::vector<SiblingPair> LadderGrower::make_pairs(std::vector<ExpandEntry>& chil
     pairs.reserve(children.size() / 2);
     for (std::size_t i = 0; i < children.size(); i += 2) {
         SiblingPair& pair = pairs.emplace_back();
-        pair.node = children[i].ladder.parent.node;
+        pair.parent_node = children[i].ladder.parent.node;
         pair.smaller = &children[i];
         pair.larger = &children[i + 1];
         if (pair.smaller->ladder.rows.size() > pair.larger->ladder.rows.size())
             std::swap(pair.smaller, pair.larger);
-        pair.parent = children[i].parent_histograms;
-        if (pair.parent == nullptr) continue;
-        const Ladder& ladder = ladders[positions[pair.node].ladder];
+        pair.parent_histograms = children[i].parent_histograms;
+        if (pair.parent_histograms == nullptr) continue;
+        const Ladder& ladder = ladders[positions[pair.parent_node].ladder];
         pair.rest.rows = ladder.rows.subspan(ladder.sizes.left + ladder.sizes.right);
     }
     return pairs;

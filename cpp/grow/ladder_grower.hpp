@@ -92,7 +92,8 @@ class LadderGrower {
     /// Make room for other histograms: those of an entry are not needed after its children.
     void release_histograms(const ExpandEntry& entry) {
         if (entry.keeps_histograms)
-            planned_integers_ -= finder_.max_cached_size(static_cast<std::size_t>(tree.rows[entry.node]));
+            cached_histogram_size_ -=
+                finder_.max_cached_size(static_cast<std::size_t>(tree.rows[entry.node]));
     }
 
     // growth on demand
@@ -129,8 +130,8 @@ class LadderGrower {
     std::size_t n_own_rows_ = 0;
     // of the ladders that the last call has grown: the next call will most likely grow their children
     HistogramCache cached_histograms_;
-    std::size_t planned_integers_ = 0;      // of histograms to be cached
-    std::vector<std::int32_t> unfinished_;  // ladders that may have branches to grow
+    std::size_t cached_histogram_size_ = 0;  // of histograms to be cached
+    std::vector<std::int32_t> unfinished_;   // ladders that may have branches to grow
 };
 
 }  // namespace tritree

@@ -58,7 +58,7 @@ void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads,
         return std::tuple(!may_split(a), ladder_of(a)) < std::tuple(!may_split(b), ladder_of(b));
     });
     auto cache = std::exchange(cached_histograms_, {});
-    planned_integers_ = 0;
+    cached_histogram_size_ = 0;
     const std::size_t batch_rows = std::max(binned_.n_rows, kBatchRows);
     std::size_t begin = 0, rows = 0;
     for (std::size_t end = 0; end < branches.size();) {
@@ -125,7 +125,7 @@ void LadderGrower::grow_limited_third(std::int32_t node, int n_threads) {
     const std::int32_t third = add_third(node);
     ExpandQueue<ExpandEntry> queue(true, tie_tolerance(node));
     cached_histograms_.clear();
-    planned_integers_ = 0;
+    cached_histogram_size_ = 0;
     const auto expand = [&](std::int32_t parent) {
         drop_old_rows();
         for (ExpandEntry& child :
@@ -248,9 +248,9 @@ std::vector<ExpandEntry> LadderGrower::grow_children(std::span<const BranchRef> 
     entries.reserve(branches.size());  // pairs point into it
     std::vector<SiblingPair> pairs;
     for (const auto& [node, branch] : branches) {
-        if (pairs.empty() || pairs.back().node != node) {
+        if (pairs.empty() || pairs.back().parent_node != node) {
             rows_of(positions[node].ladder);
-            pairs.emplace_back().node = node;
+            pairs.emplace_back().parent_node = node;
         }
         ExpandEntry& child = entries.emplace_back(make_child(node, branch));
         child.keeps_histograms = keeps_histograms(child.depth, static_cast<std::size_t>(tree.rows[node]));
@@ -259,8 +259,8 @@ std::vector<ExpandEntry> LadderGrower::grow_children(std::span<const BranchRef> 
     parallel_for(pairs.size(), n_threads, [&](std::size_t i) { partition_pair(pairs[i]); });
     build_ladder_histograms(pairs, cache, n_threads);
     for (SiblingPair& pair : pairs) {
-        const auto cached = cache.find(positions[pair.node].ladder);
-        if (cached != cache.end()) pair.parent = &cached->second;
+        const auto cached = cache.find(positions[pair.parent_node].ladder);
+        if (cached != cache.end()) pair.parent_histograms = &cached->second;
     }
     finder().find_splits(entries, pairs, n_threads);
     const auto first = static_cast<std::int32_t>(ladders.size());
@@ -280,7 +280,7 @@ Partition LadderGrower::partition_of(const Ladder& ladder, std::int32_t rank) co
 
 /// Partition the rows of a pair's parent, and set those of its children and of the rest.
 void LadderGrower::partition_pair(SiblingPair& pair) const {
-    const auto& [number, rank] = positions[pair.node];
+    const auto& [number, rank] = positions[pair.parent_node];
     Partition parts = partition_of(ladders[number], rank);
     auto set_rows = [&](ExpandEntry* child) {
         if (child == nullptr) return;
@@ -310,9 +310,9 @@ void LadderGrower::build_ladder_histograms(std::span<const SiblingPair> pairs, H
     std::vector<std::int32_t> ladder_indices;
     std::vector<const Ladder*> to_build;
     for (std::size_t begin = 0, end; begin < pairs.size(); begin = end) {
-        const std::int32_t ladder = positions[pairs[begin].node].ladder;
+        const std::int32_t ladder = positions[pairs[begin].parent_node].ladder;
         std::size_t saved_rows = 0;  // that need not be accumulated
-        for (end = begin; end < pairs.size() && positions[pairs[end].node].ladder == ladder; ++end) {
+        for (end = begin; end < pairs.size() && positions[pairs[end].parent_node].ladder == ladder; ++end) {
             const SiblingPair& pair = pairs[end];
             if (pair.larger == nullptr) continue;
             const std::size_t rows = pair.larger->ladder.rows.size();

@@ -17,7 +17,7 @@ constexpr std::size_t kBatch = 4;  // columns that are accumulated in one pass
 // bins.
 constexpr std::size_t kMaxReused = std::size_t{1} << 18;
 
-bool is_searched(const ExpandEntry* entry) { return entry != nullptr && !entry->leaf; }
+bool is_searched(const ExpandEntry* entry) { return entry != nullptr && !entry->is_leaf; }
 
 bool is_searched(const ExpandEntry* entry, std::int32_t column) {
     return is_searched(entry) && (!entry->ladder.first_split_only ||
@@ -133,26 +133,26 @@ void SplitFinder::prepare_entry(ExpandEntry& entry, bool column_by_column) const
     entry.data.rows = entry.ladder.rows;
     entry.stats = stats_builder_.read(entry.data, entry.parent_scale);
     entry.ladder.scale = entry.data.scale;
-    entry.leaf = is_leaf(entry.stats, entry.depth);
-    if (!entry.leaf) {
+    entry.is_leaf = is_leaf(entry.stats, entry.depth);
+    if (!entry.is_leaf) {
         entry.columns = usable_columns(entry.ladder.used_columns);
         entry.ladder.first_split_only = params_.keep_best_split_only;
         if (params_.max_features < 1)
             entry.columns =
                 sample_columns(entry.columns, params_.max_features, hash_seed(entry.ladder.path, 0));
     }
-    entry.best.resize(
-        entry.leaf || (column_by_column && entry.ladder.first_split_only) ? 0 : binned_.columns.size());
-    entry.histograms.resize(entry.keeps_histograms && !entry.leaf ? binned_.columns.size() : 0);
+    entry.best_per_column.resize(
+        entry.is_leaf || (column_by_column && entry.ladder.first_split_only) ? 0 : binned_.columns.size());
+    entry.histograms.resize(entry.keeps_histograms && !entry.is_leaf ? binned_.columns.size() : 0);
 }
 
 /// Find the columns of a pair to be searched, and whether histograms can be subtracted.
 void SplitFinder::prepare_pair(SiblingPair& pair) const {
-    pair.can_subtract = pair.parent != nullptr;
+    pair.can_subtract = pair.parent_histograms != nullptr;
     for (const ExpandEntry* entry : pair.children()) {
         if (entry == nullptr) continue;
         pair.can_subtract = pair.can_subtract && entry->data.scale == *entry->parent_scale;
-        if (entry->leaf || entry->columns == pair.columns) continue;
+        if (entry->is_leaf || entry->columns == pair.columns) continue;
         if (pair.columns.empty()) {
             pair.columns = entry->columns;
             continue;
@@ -184,7 +184,7 @@ void SplitFinder::find_column_splits(SiblingPair& pair, std::span<const std::int
     build_column_histograms(pair, tasks);
     for (ColumnTask& task : tasks) {
         if (task.subtracts) {
-            task.larger_histogram = (*pair.parent)[task.number];
+            task.larger_histogram = (*pair.parent_histograms)[task.number];
             if (!task.smaller_histogram.empty()) subtract(task.larger_histogram, task.smaller_histogram);
             if (!task.rest_histogram.empty()) subtract(task.larger_histogram, task.rest_histogram);
         }
@@ -210,7 +210,7 @@ void SplitFinder::build_column_histograms(SiblingPair& pair, std::span<ColumnTas
         // Compare the cost of subtracting (accumulating more rows, a pass over the cells) with that of
         // accumulating the larger child.
         task.subtracts = pair.can_subtract && is_searched(larger, task.number) &&
-                         !(*pair.parent)[task.number].empty() &&
+                         !(*pair.parent_histograms)[task.number].empty() &&
                          extra + histogram_size(*task.column, layout) / 4 < larger->data.size();
         if (pays(smaller) || (task.subtracts && smaller != nullptr))
             smaller_histogram[n_smaller++] = {task.column, &task.smaller_histogram};
@@ -234,8 +234,8 @@ void SplitFinder::find_best_split(ExpandEntry& entry, const ColumnTask& task,
     else
         cells.from_histogram(histogram, task.column->n_bins, layout);
     auto split = best_split(params_, *task.column, task.number, cells, entry.data, layout, entry.stats);
-    if (!entry.best.empty())
-        entry.best[task.number] = std::move(split);
+    if (!entry.best_per_column.empty())
+        entry.best_per_column[task.number] = std::move(split);
     else if (split)
         keep_if_best(entry.splits, std::move(*split), entry.stats.scaled_loss);
     cells.trim(kMaxReused);
@@ -256,14 +256,14 @@ void SplitFinder::keep_if_best(std::vector<SplitInfo>& splits, SplitInfo split, 
 /// Sort the splits into a ladder; of a ladder grown by fit, partition the rows by the first.
 void SplitFinder::finish(ExpandEntry& entry) const {
     auto& splits = entry.splits;
-    if (params_.has_third() && !entry.ladder.first_split_only) splits.reserve(entry.best.size());
-    for (auto& split : entry.best)
+    if (params_.has_third() && !entry.ladder.first_split_only) splits.reserve(entry.best_per_column.size());
+    for (auto& split : entry.best_per_column)
         if (split) splits.push_back(std::move(*split));
-    entry.best.clear();
+    entry.best_per_column.clear();
     sort_ladder(splits, params_, entry.stats.scaled_loss);
     if ((!params_.has_third() || entry.ladder.first_split_only) && splits.size() > 1) splits.resize(1);
     splits.shrink_to_fit();
-    if (splits.empty() && !entry.leaf && params_.max_features < 1)
+    if (splits.empty() && !entry.is_leaf && params_.max_features < 1)
         sample_more_columns(splits, entry.data, entry.stats, entry.ladder.path, entry.ladder.used_columns);
     if (!splits.empty() && params_.missing == Strategy::Surrogate)
         entry.surrogates = find_surrogates(params_, binned_, entry.data, splits[0]);

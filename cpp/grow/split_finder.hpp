@@ -30,9 +30,9 @@ struct ExpandEntry {
     // results of the split search
     NodeSamples data;
     NodeStats stats;
-    bool leaf = false;
-    std::vector<std::int32_t> columns;           ///< to be searched, in ascending order
-    std::vector<std::optional<SplitInfo>> best;  ///< per column; empty if the ladder keeps the best at once
+    bool is_leaf = false;
+    std::vector<std::int32_t> columns;                      ///< to be searched, in ascending order
+    std::vector<std::optional<SplitInfo>> best_per_column;  ///< empty if the ladder keeps the best at once
     Histograms histograms;
     std::vector<SplitInfo> splits;  ///< of the ladder, until the node is split
     std::vector<Surrogate> surrogates;
@@ -44,14 +44,14 @@ struct ExpandEntry {
 /// smaller child and the rows in neither child are accumulated; subtracting both from the parent leaves the
 /// larger child.
 struct SiblingPair {
-    std::int32_t node = kNone;             ///< the parent; the root has none
-    ExpandEntry* smaller = nullptr;        ///< null if it is not grown
-    ExpandEntry* larger = nullptr;         ///< null if it is not grown; not both are null
-    const Histograms* parent = nullptr;    ///< histograms of the parent, where cached
-    NodeSamples rest;                      ///< rows of the parent that are in neither child
-    std::vector<std::uint32_t> rest_rows;  ///< memory of `rest.rows`
-    bool can_subtract = false;             ///< all use the scale of the parent
-    std::vector<std::int32_t> columns;     ///< to be searched
+    std::int32_t parent_node = kNone;               ///< the root has none
+    ExpandEntry* smaller = nullptr;                 ///< null if it is not grown
+    ExpandEntry* larger = nullptr;                  ///< null if it is not grown; not both are null
+    const Histograms* parent_histograms = nullptr;  ///< where cached
+    NodeSamples rest;                               ///< rows of the parent that are in neither child
+    std::vector<std::uint32_t> rest_rows;           ///< memory of `rest.rows`
+    bool can_subtract = false;                      ///< all use the scale of the parent
+    std::vector<std::int32_t> columns;              ///< to be searched
 
     std::array<ExpandEntry*, 2> children() const { return {smaller, larger}; }
 };

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "common/random.hpp"
 
@@ -91,7 +95,7 @@ void ThirdBranchGrower::grow(std::int32_t node) {
     Subtree third;
     third.rows = sample(node, subtree_of(node));
     const std::vector<double> target = predictions_below(node, third.rows);
-    third.root = tree_.add_leaf(tree_.tree.value[static_cast<std::size_t>(node)], tree_.bounds(node), node,
+    third.root = tree_.add_leaf(tree_.arrays.value[static_cast<std::size_t>(node)], tree_.bounds(node), node,
                                 Branch::Third, params_);
     fit(third, target);
     tree_.set_third(node, third.root);
@@ -132,7 +136,7 @@ std::vector<double> ThirdBranchGrower::predictions_below(std::int32_t node,
     traverse(background_.rows, rows, at.data());  // other values of these rows may be missing
     std::vector<double> predictions(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i)
-        predictions[i] = tree_.tree.value[static_cast<std::size_t>(at[i])];
+        predictions[i] = tree_.arrays.value[static_cast<std::size_t>(at[i])];
     return predictions;
 }
 
@@ -172,9 +176,9 @@ void ThirdBranchGrower::fit(Subtree& subtree, const std::vector<double>& target)
     pairs.fill(gradients, hessians, n, 1);
     const auto root = static_cast<std::size_t>(subtree.root);
     const auto shift_bounds = [&](std::size_t node, double by) {
-        if (tree_.tree.low.empty()) return;
-        tree_.tree.low[node] += by;
-        tree_.tree.high[node] += by;
+        if (tree_.arrays.low.empty()) return;
+        tree_.arrays.low[node] += by;
+        tree_.arrays.high[node] += by;
     };
     shift_bounds(root, -center);
     std::vector<std::uint32_t> order(n);
@@ -184,7 +188,7 @@ void ThirdBranchGrower::fit(Subtree& subtree, const std::vector<double>& target)
         .grow(tree_, usable_columns(subtree.root), params_.max_depth + params_.third_depth_extra);
     to_fine_bins(subtree.root);
     for (std::size_t i = 0; i < samples.ranges.size(); ++i) {
-        tree_.tree.value[root + i] += center;
+        tree_.arrays.value[root + i] += center;
         shift_bounds(root + i, center);
     }
     tree_.average_inner_nodes(subtree.root);
@@ -204,7 +208,7 @@ void ThirdBranchGrower::estimate_variance(const Subtree& subtree) {
     tree_.traverse(background_.rows, subtree.rows, at.data());  // needs no branch that fit has not grown
     std::vector<double> own(n), both(n), weight(n, 1);
     for (std::size_t i = 0; i < n; ++i) {
-        own[i] = tree_.tree.value[static_cast<std::size_t>(at[i])];
+        own[i] = tree_.arrays.value[static_cast<std::size_t>(at[i])];
         both[i] = own[i] + 2 * previous_[subtree.rows[i]];
         if (!background_.weight.empty()) weight[i] = background_.weight[subtree.rows[i]];
     }
@@ -220,7 +224,7 @@ void ThirdBranchGrower::estimate_variance(const Subtree& subtree) {
         for (std::size_t i = range.begin; i < range.end; ++i)
             product += weight[i] * (own[i] - own_sum / weights) * (both[i] - both_sum / weights);
         const auto m = static_cast<double>(range.size());
-        tree_.tree.variance[static_cast<std::size_t>(subtree.root) + node] =
+        tree_.arrays.variance[static_cast<std::size_t>(subtree.root) + node] =
             product / weights * (m / (m - 1));
     }
 }
@@ -229,11 +233,11 @@ void ThirdBranchGrower::estimate_variance(const Subtree& subtree) {
 void ThirdBranchGrower::to_fine_bins(std::int32_t first) {
     for (auto node = static_cast<std::size_t>(first); node < tree_.size(); ++node) {
         PackedNode& packed = tree_.nodes[node];
-        if (tree_.tree.is_leaf(node)) continue;
+        if (tree_.arrays.is_leaf(node)) continue;
         packed.missing_bin = static_cast<std::uint16_t>(mapper_.columns[packed.column].missing_bin());
         if (packed.categorical) continue;
         packed.first_right_bin = background_.coarse.first_fine_bin[packed.column][packed.first_right_bin];
-        tree_.tree.first_right_bin[node] = packed.first_right_bin;
+        tree_.arrays.first_right_bin[node] = packed.first_right_bin;
     }
     tree_.set_thresholds(first, mapper_);
 }
@@ -251,7 +255,7 @@ std::int32_t ThirdBranchGrower::root_of(std::int32_t node) const {
 
 /// Return the end of the consecutive nodes of a binary subtree.
 std::int32_t ThirdBranchGrower::end_of(std::int32_t root) const {
-    if (root == 0) return tree_.tree.n_fitted;
+    if (root == 0) return tree_.arrays.n_fitted;
     auto node = static_cast<std::size_t>(root) + 1;
     for (; node < tree_.size(); ++node) {
         const std::int32_t parent = tree_.parent[node];

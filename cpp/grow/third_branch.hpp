@@ -73,7 +73,7 @@ class ThirdBranchGrower {
     void fit(Subtree& subtree, const std::vector<double>& target);
     void to_fine_bins(std::int32_t first);
     void estimate_variance(const Subtree& subtree);
-    bool is_full() const { return tree_.tree.n_grown() >= params_.max_third_nodes; }
+    bool is_full() const { return tree_.arrays.n_grown() >= params_.max_third_nodes; }
     std::int32_t root_of(std::int32_t node) const;
     std::int32_t end_of(std::int32_t root) const;
 

@@ -105,9 +105,9 @@ void BoostedModel::traverse_blocks(const BinnedRows& rows, std::size_t first_tre
     });
 }
 
-GrowingModel::Traversal BoostedModel::traverse(const PredictionRows& rows, std::size_t first_tree,
-                                               std::size_t end_tree, const PredictionOutput& output,
-                                               int n_threads) const {
+GrowingModel::TraversalResult BoostedModel::traverse(const PredictionRows& rows, std::size_t first_tree,
+                                                     std::size_t end_tree, const PredictionOutput& output,
+                                                     int n_threads) const {
     const std::size_t k = n_outputs_, n_trees = end_tree - first_tree;
     // the baseline is part of the first iteration
     for (std::size_t i = 0; output.values != nullptr && i < rows.n_rows() * k; ++i)
@@ -120,7 +120,7 @@ GrowingModel::Traversal BoostedModel::traverse(const PredictionRows& rows, std::
     std::vector<std::atomic<std::int64_t>> n_ungrown(n_trees);
     traverse_blocks(rows.binned, first_tree, end_tree, n_threads,
                     [&](std::size_t first, std::size_t number, std::span<const std::int32_t> nodes) {
-                        const Tree& tree = trees_[number].tree;
+                        const Tree& tree = trees_[number].arrays;
                         std::int64_t ungrown = 0;
                         if (output.values != nullptr) {
                             double* const values = output.values + first * k + number % k;
@@ -138,13 +138,13 @@ GrowingModel::Traversal BoostedModel::traverse(const PredictionRows& rows, std::
                                 output.nodes[(first + i) * n_trees + number - first_tree] = nodes[i];
                         if (ungrown > 0) n_ungrown[number - first_tree] += ungrown;
                     });
-    Traversal traversal;
+    TraversalResult result;
     for (std::size_t i = 0; i < n_trees; ++i) {
-        traversal.n_ungrown += n_ungrown[i];
+        result.n_ungrown += n_ungrown[i];
         if (n_ungrown[i] > 0 && can_grow(trees_[first_tree + i]))
-            traversal.trees_to_grow.push_back(first_tree + i);
+            result.trees_to_grow.push_back(first_tree + i);
     }
-    return traversal;
+    return result;
 }
 
 void BoostedModel::traverse_fractional(const BinnedRows& rows, std::size_t first_tree, std::size_t end_tree,
@@ -185,7 +185,7 @@ std::vector<std::vector<double>> BoostedModel::sums_before(std::span<const std::
             tree.traverse(background_->rows, 0, n, at.data());
             double* const into = sums.sums.data() + sums.n_trees % k * n;
             for (std::size_t row = 0; row < n; ++row)
-                into[row] += tree.tree.value[static_cast<std::size_t>(at[row])];
+                into[row] += tree.arrays.value[static_cast<std::size_t>(at[row])];
         }
         const auto own = sums.sums.begin() + static_cast<std::ptrdiff_t>(trees[i] % k * n);
         found[i].assign(own, own + static_cast<std::ptrdiff_t>(n));
@@ -235,7 +235,7 @@ std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int) {
     std::size_t first_tree = 0;
     {
         const ReadLock lock(mutex_);
-        while (first_tree < trees_.size() && trees_[first_tree].tree.n_ungrown() == 0) ++first_tree;
+        while (first_tree < trees_.size() && trees_[first_tree].arrays.n_ungrown() == 0) ++first_tree;
     }
     BackgroundSums sums = take_sums(first_tree);
     std::int64_t n_ungrown = 0;
@@ -243,7 +243,7 @@ std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int) {
         const WriteLock lock(mutex_);
         for (std::size_t number = first_tree; number < trees_.size(); ++number) {
             BinnedTree& tree = trees_[number];
-            if (max_new_nodes > 0 && can_grow(tree) && tree.tree.n_ungrown() > 0) {
+            if (max_new_nodes > 0 && can_grow(tree) && tree.arrays.n_ungrown() > 0) {
                 const std::vector<std::vector<double>> previous = sums_before({&number, 1}, sums);
                 ThirdBranchGrower grower(tree, *background_, mapper_, params_, previous[0]);
                 const std::size_t before = tree.size();
@@ -253,7 +253,7 @@ std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int) {
                         grower.grow_branches({node});
                 max_new_nodes -= static_cast<std::int64_t>(tree.size() - before);
             }
-            n_ungrown += tree.tree.n_ungrown();
+            n_ungrown += tree.arrays.n_ungrown();
         }
         if (background_ == nullptr) return n_ungrown;
     }
@@ -266,8 +266,8 @@ std::vector<double> BoostedModel::importances(int) {
     std::vector<double> total(n_columns_, 0.0);
     for (const BinnedTree& binned : trees_) {
         std::vector<double> own(n_columns_, 0.0);
-        for (std::size_t node = 0; node < static_cast<std::size_t>(binned.tree.n_fitted); ++node)
-            if (!binned.tree.is_leaf(node)) own[binned.nodes[node].column] += binned.tree.gain[node];
+        for (std::size_t node = 0; node < static_cast<std::size_t>(binned.arrays.n_fitted); ++node)
+            if (!binned.arrays.is_leaf(node)) own[binned.nodes[node].column] += binned.arrays.gain[node];
         for (std::size_t j = 0; j < n_columns_; ++j) total[j] += own[j];
     }
     return total;

@@ -53,10 +53,10 @@ class BoostedModel : public GrowingModel {
 
   protected:
     std::size_t tree_count() const override { return trees_.size(); }
-    const Tree& tree(std::size_t number) const override { return trees_[number].tree; }
+    const Tree& tree(std::size_t number) const override { return trees_[number].arrays; }
     bool has_rows() const override { return background_ != nullptr; }
-    Traversal traverse(const PredictionRows& rows, std::size_t first_tree, std::size_t end_tree,
-                       const PredictionOutput& output, int n_threads) const override;
+    TraversalResult traverse(const PredictionRows& rows, std::size_t first_tree, std::size_t end_tree,
+                             const PredictionOutput& output, int n_threads) const override;
     void grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,
                   const CheckSignals& check_signals) override;
 
@@ -69,7 +69,7 @@ class BoostedModel : public GrowingModel {
     };
 
     bool can_grow(const BinnedTree& tree) const {
-        return background_ != nullptr && tree.tree.n_grown() < params_.max_third_nodes;
+        return background_ != nullptr && tree.arrays.n_grown() < params_.max_third_nodes;
     }
     template <class F>
     void traverse_blocks(const BinnedRows& rows, std::size_t first_tree, std::size_t end_tree, int n_threads,

@@ -89,7 +89,7 @@ BinnedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::ui
             if (whole) fractions.clear();
             return loss_.residual_quantile(before, in_leaf, fractions);
         });
-        shrink(tree);
+        finish_tree(tree);
         add_fractional_predictions(tree, raw);
     } else {
         RowPartitioner samples(data, mapper, gradient_pairs_, params, rows, n_threads_);
@@ -100,7 +100,7 @@ BinnedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::ui
             return loss_.residual_quantile(
                 before, std::span<const std::uint32_t>(rows).subspan(range.begin, range.size()));
         });
-        shrink(tree);
+        finish_tree(tree);
         add_predictions(tree, samples.ranges, rows, raw);
     }
     return tree;
@@ -114,13 +114,14 @@ void Booster::update_leaves(BinnedTree& tree, LeafValue&& value_of) const {
         const auto number = static_cast<std::int32_t>(node);
         if (!tree.is_leaf(number)) return;
         const ValueBounds bounds = tree.bounds(number);
-        tree.tree.value[node] = std::clamp(value_of(node), bounds.low, bounds.high);
+        tree.arrays.value[node] = std::clamp(value_of(node), bounds.low, bounds.high);
     });
 }
 
-/// Finish a fitted tree: multiply its values by the learning rate.
-void Booster::shrink(BinnedTree& tree) const {
-    Tree& arrays = tree.tree;
+/// Finish a fitted tree: multiply its values by the learning rate, and set what follows from its splits and
+/// leaves.
+void Booster::finish_tree(BinnedTree& tree) const {
+    Tree& arrays = tree.arrays;
     arrays.n_fitted = static_cast<std::int32_t>(tree.size());
     for (auto* array : {&arrays.value, &arrays.low, &arrays.high})
         for (double& value : *array) value *= boosting_.learning_rate;
@@ -140,7 +141,7 @@ void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ran
     }
     for (std::size_t node = 0; node < ranges.size(); ++node) {
         if (tree.is_leaf(static_cast<std::int32_t>(node))) continue;
-        const std::size_t begin = ranges[static_cast<std::size_t>(tree.tree.right[node])].end;
+        const std::size_t begin = ranges[static_cast<std::size_t>(tree.arrays.right[node])].end;
         others.insert(others.end(), rows.begin() + static_cast<std::ptrdiff_t>(begin),
                       rows.begin() + static_cast<std::ptrdiff_t>(ranges[node].end));
     }
@@ -151,7 +152,7 @@ void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ran
     else
         tree.traverse(rows_, others, at.data());
     // nothing below can throw
-    const std::vector<double>& values = tree.tree.value;
+    const std::vector<double>& values = tree.arrays.value;
     parallel_for(ranges.size(), n_threads_, [&](std::size_t node) {
         if (!tree.is_leaf(static_cast<std::int32_t>(node))) return;
         for (std::size_t i = ranges[node].begin; i < ranges[node].end; ++i) raw[rows[i]] += values[node];

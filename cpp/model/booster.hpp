@@ -38,7 +38,7 @@ class Booster {
                         std::span<double> raw);
     template <class LeafValue>
     void update_leaves(BinnedTree& tree, LeafValue&& value_of) const;
-    void shrink(BinnedTree& tree) const;
+    void finish_tree(BinnedTree& tree) const;
     void add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
                          std::span<const std::uint32_t> rows, std::span<double> raw) const;
     void add_fractional_predictions(const BinnedTree& tree, std::span<double> raw) const;

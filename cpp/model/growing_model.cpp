@@ -48,12 +48,12 @@ void GrowingModel::predict(const PredictionRows& rows, IterationRange range, con
             const ReadLock lock(mutex_);
             if (range.begin > range.end || range.end * k > tree_count())
                 throw std::out_of_range("iterations out of range");
-            Traversal traversal = traverse(rows, range.begin * k, range.end * k, output, n_threads);
-            if (traversal.trees_to_grow.empty() || has_grown) {
-                n_ungrown_hits_ += traversal.n_ungrown;
+            TraversalResult result = traverse(rows, range.begin * k, range.end * k, output, n_threads);
+            if (result.trees_to_grow.empty() || has_grown) {
+                n_ungrown_hits_ += result.n_ungrown;
                 return;
             }
-            trees_to_grow = std::move(traversal.trees_to_grow);
+            trees_to_grow = std::move(result.trees_to_grow);
         }
         grow_for(rows, trees_to_grow, n_threads, check_signals);
     }

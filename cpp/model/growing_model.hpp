@@ -95,8 +95,7 @@ class GrowingModel {
     using ReadLock = ForkSafeLock<std::shared_lock<std::shared_mutex>>;
     using WriteLock = ForkSafeLock<std::unique_lock<std::shared_mutex>>;
 
-    /// Result of a traversal.
-    struct Traversal {
+    struct TraversalResult {
         std::int64_t n_ungrown = 0;              ///< rows that ended at a branch that has not been grown
         std::vector<std::size_t> trees_to_grow;  ///< trees with such a branch that can be grown
     };
@@ -105,8 +104,8 @@ class GrowingModel {
     virtual std::size_t tree_count() const = 0;
     virtual const Tree& tree(std::size_t number) const = 0;
     virtual bool has_rows() const = 0;
-    virtual Traversal traverse(const PredictionRows& rows, std::size_t first_tree, std::size_t end_tree,
-                               const PredictionOutput& output, int n_threads) const = 0;
+    virtual TraversalResult traverse(const PredictionRows& rows, std::size_t first_tree, std::size_t end_tree,
+                                     const PredictionOutput& output, int n_threads) const = 0;
     /// Grow the branches that rows need; takes the exclusive lock.
     virtual void grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,
                           const CheckSignals& check_signals) = 0;

@@ -107,16 +107,16 @@ std::int64_t LadderModel::traverse_tree(const LadderTree& ladder_tree, const Tab
     return n_ungrown;
 }
 
-GrowingModel::Traversal LadderModel::traverse(const PredictionRows& rows, std::size_t first_tree,
-                                              std::size_t end_tree, const PredictionOutput& output,
-                                              int n_threads) const {
+GrowingModel::TraversalResult LadderModel::traverse(const PredictionRows& rows, std::size_t first_tree,
+                                                    std::size_t end_tree, const PredictionOutput& output,
+                                                    int n_threads) const {
     const std::size_t n_trees = end_tree - first_tree, n_values = rows.n_rows() * n_outputs_;
     if (n_trees == 1) {
-        Traversal traversal;
+        TraversalResult result;
         const LadderTree& tree = *trees_[first_tree];
-        traversal.n_ungrown = traverse_tree(tree, rows.table, output.values, output.nodes, n_threads, true);
-        if (traversal.n_ungrown > 0 && can_grow(tree)) traversal.trees_to_grow.push_back(first_tree);
-        return traversal;
+        result.n_ungrown = traverse_tree(tree, rows.table, output.values, output.nodes, n_threads, true);
+        if (result.n_ungrown > 0 && can_grow(tree)) result.trees_to_grow.push_back(first_tree);
+        return result;
     }
     parallel_blocks(rows.n_rows(), kBlock, n_threads,
                     [&](std::size_t begin, std::size_t end) { check_finite(rows.table, begin, end); });
@@ -149,13 +149,13 @@ GrowingModel::Traversal LadderModel::traverse(const PredictionRows& rows, std::s
     }
     if (output.values != nullptr && n_trees > 1)
         for (std::size_t i = 0; i < n_values; ++i) output.values[i] /= static_cast<double>(n_trees);
-    Traversal traversal;
+    TraversalResult result;
     for (std::size_t i = 0; i < n_trees; ++i) {
-        traversal.n_ungrown += n_ungrown[i];
+        result.n_ungrown += n_ungrown[i];
         if (n_ungrown[i] > 0 && can_grow(*trees_[first_tree + i]))
-            traversal.trees_to_grow.push_back(first_tree + i);
+            result.trees_to_grow.push_back(first_tree + i);
     }
-    return traversal;
+    return result;
 }
 
 /// Traverse the pending rows as far as the tree is grown, then grow the branches that they need next; return

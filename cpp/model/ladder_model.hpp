@@ -68,8 +68,8 @@ class LadderModel : public GrowingModel {
     std::size_t tree_count() const override { return trees_.size(); }
     const Tree& tree(std::size_t number) const override { return trees_[number]->tree; }
     bool has_rows() const override { return data_ != nullptr; }
-    Traversal traverse(const PredictionRows& rows, std::size_t first_tree, std::size_t end_tree,
-                       const PredictionOutput& output, int n_threads) const override;
+    TraversalResult traverse(const PredictionRows& rows, std::size_t first_tree, std::size_t end_tree,
+                             const PredictionOutput& output, int n_threads) const override;
     void grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,
                   const CheckSignals& check_signals) override;
 

@@ -132,7 +132,7 @@ BoostedModelState save_model(const BoostedModel& model, bool with_rows) {
     BoostedModelState state;
     model.inspect([&](const std::vector<BinnedTree>& trees) {
         std::vector<const Tree*> arrays;
-        for (const BinnedTree& tree : trees) arrays.push_back(&tree.tree);
+        for (const BinnedTree& tree : trees) arrays.push_back(&tree.arrays);
         state.trees = save_trees(arrays);
         state.trees.seed.assign(trees.size(), 0);
     });

@@ -12,7 +12,8 @@ namespace tritree {
 // Where a row goes at a split is decided here and nowhere else: in training, prediction, explanations and
 // exports. First the side on which its value lies, then the branch for that side.
 
-/// Side of a split on which a value lies. Unseen: a category that training did not see in the node.
+/// Where the value of a row lies at a split (`Branch`: where the row then goes). Unseen: a category that
+/// training did not see in the node.
 enum class Side : std::uint8_t { Left, Right, Missing, Unseen };
 
 /// Return the branch for a row whose value lies on a side of a split. An unseen category carries no

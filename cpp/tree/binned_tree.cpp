@@ -43,11 +43,14 @@ void traverse_all(const BinnedTree& tree, std::size_t n, std::int32_t* at, F&& r
 }  // namespace
 
 BinnedTree::BinnedTree(Tree grown, const BinMapper& mapper, std::uint64_t root_path)
-    : tree(std::move(grown)), nodes(tree.size()), parent(tree.size(), kNone), path(tree.size(), root_path) {
-    for (std::int32_t node = 0; node < static_cast<std::int32_t>(tree.size()); ++node) {
+    : arrays(std::move(grown)),
+      nodes(arrays.size()),
+      parent(arrays.size(), kNone),
+      path(arrays.size(), root_path) {
+    for (std::int32_t node = 0; node < static_cast<std::int32_t>(arrays.size()); ++node) {
         pack(node, mapper);
         for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
-            const std::int32_t child = tree.child(static_cast<std::size_t>(node), branch);
+            const std::int32_t child = arrays.child(static_cast<std::size_t>(node), branch);
             if (child < 0) continue;
             parent[child] = node;
             path[child] = hash_seed(path[node], static_cast<std::uint64_t>(branch));
@@ -61,52 +64,54 @@ void BinnedTree::pack(std::int32_t node, const BinMapper& mapper) {
     packed = PackedNode{};
     std::fill(std::begin(packed.next), std::end(packed.next), node);
     const auto i = static_cast<std::size_t>(node);
-    if (tree.is_leaf(i)) return;
-    const ColumnBins& column = mapper.columns[static_cast<std::size_t>(tree.split.column[i])];
-    packed.column = static_cast<std::uint16_t>(tree.split.column[i]);
-    packed.first_right_bin = tree.first_right_bin[i];
+    if (arrays.is_leaf(i)) return;
+    const ColumnBins& column = mapper.columns[static_cast<std::size_t>(arrays.split.column[i])];
+    packed.column = static_cast<std::uint16_t>(arrays.split.column[i]);
+    packed.first_right_bin = arrays.first_right_bin[i];
     packed.missing_bin = static_cast<std::uint16_t>(column.missing_bin());
     packed.categorical = column.categorical;
     has_categories |= column.categorical;
-    packed.next[0] = tree.left[i];
-    packed.next[1] = tree.right[i];
-    const Branch missing = route(Side::Missing, static_cast<Branch>(tree.missing_to[i]),
-                                 static_cast<Branch>(tree.larger_side[i]));
-    const std::int32_t child = missing == Branch::Both ? kUngrown : tree.child(i, missing);
+    packed.next[0] = arrays.left[i];
+    packed.next[1] = arrays.right[i];
+    const Branch missing = route(Side::Missing, static_cast<Branch>(arrays.missing_to[i]),
+                                 static_cast<Branch>(arrays.larger_side[i]));
+    const std::int32_t child = missing == Branch::Both ? kUngrown : arrays.child(i, missing);
     packed.next[2] = child == kUngrown ? node : child;
 }
 
 ValueBounds BinnedTree::bounds(std::int32_t node) const {
     const auto i = static_cast<std::size_t>(node);
-    return tree.low.empty() ? ValueBounds{} : ValueBounds{tree.low[i], tree.high[i]};
+    return arrays.low.empty() ? ValueBounds{} : ValueBounds{arrays.low[i], arrays.high[i]};
 }
 
 std::int32_t BinnedTree::add_leaf(double value, const ValueBounds& value_bounds, std::int32_t parent_node,
                                   Branch branch, const GrowthParameters& params) {
     const auto node = static_cast<std::int32_t>(size());
-    for (auto* array : {&tree.split.column, &tree.left, &tree.right, &tree.third}) array->push_back(kNone);
-    for (auto* array : {&tree.missing_to, &tree.larger_side})
+    for (auto* array : {&arrays.split.column, &arrays.left, &arrays.right, &arrays.third})
+        array->push_back(kNone);
+    for (auto* array : {&arrays.missing_to, &arrays.larger_side})
         array->push_back(static_cast<std::int8_t>(Branch::None));
-    tree.split.threshold.push_back(std::numeric_limits<double>::quiet_NaN());
-    if (!tree.split.set_begin.empty()) {
-        tree.split.set_begin.push_back(-1);
-        tree.split.set_words.push_back(0);
+    arrays.split.threshold.push_back(std::numeric_limits<double>::quiet_NaN());
+    if (!arrays.split.set_begin.empty()) {
+        arrays.split.set_begin.push_back(-1);
+        arrays.split.set_words.push_back(0);
     }
-    tree.first_right_bin.push_back(0);
-    tree.rows.push_back(0);
-    tree.value.push_back(value);
-    tree.gain.push_back(0);
-    if (params.estimates_variance) tree.variance.push_back(0);
+    arrays.first_right_bin.push_back(0);
+    arrays.rows.push_back(0);
+    arrays.value.push_back(value);
+    arrays.gain.push_back(0);
+    if (params.estimates_variance) arrays.variance.push_back(0);
     if (!params.monotonic.empty()) {
-        tree.low.push_back(value_bounds.low);
-        tree.high.push_back(value_bounds.high);
+        arrays.low.push_back(value_bounds.low);
+        arrays.high.push_back(value_bounds.high);
     }
     parent.push_back(parent_node);
     if (parent_node == kNone) {
-        tree.depth.push_back(0);
+        arrays.depth.push_back(0);
         path.push_back(0);
     } else {
-        tree.depth.push_back(tree.depth[static_cast<std::size_t>(parent_node)] + (branch != Branch::Third));
+        arrays.depth.push_back(arrays.depth[static_cast<std::size_t>(parent_node)] +
+                               (branch != Branch::Third));
         path.push_back(
             hash_seed(path[static_cast<std::size_t>(parent_node)], static_cast<std::uint64_t>(branch)));
     }
@@ -135,57 +140,59 @@ void BinnedTree::split(std::int32_t node, const GradientSplit& info, const BinMa
     const std::int32_t left_child = add_leaf(info.left_value, left, node, Branch::Left, params);
     const std::int32_t right_child = add_leaf(info.right_value, right, node, Branch::Right, params);
     if (info.categorical) {
-        tree.split.set_begin.resize(tree.size(), -1);
-        tree.split.set_words.resize(tree.size(), 0);
-        tree.split.set_begin[i] = static_cast<std::int64_t>(tree.sets.size());
-        tree.split.set_words[i] = static_cast<std::int32_t>(info.sets.words().size() / 2);
-        tree.sets.insert(tree.sets.end(), info.sets.words().begin(), info.sets.words().end());
+        arrays.split.set_begin.resize(arrays.size(), -1);
+        arrays.split.set_words.resize(arrays.size(), 0);
+        arrays.split.set_begin[i] = static_cast<std::int64_t>(arrays.sets.size());
+        arrays.split.set_words[i] = static_cast<std::int32_t>(info.sets.words().size() / 2);
+        arrays.sets.insert(arrays.sets.end(), info.sets.words().begin(), info.sets.words().end());
     }
-    tree.split.column[i] = info.column;
-    tree.first_right_bin[i] =
+    arrays.split.column[i] = info.column;
+    arrays.first_right_bin[i] =
         info.categorical ? std::uint16_t{0} : static_cast<std::uint16_t>(info.first_right_bin());
-    tree.gain[i] = info.gain;
-    tree.left[i] = left_child;
-    tree.right[i] = right_child;
-    tree.third[i] = info.missing_to == Branch::Third ? kUngrown : kNone;
-    tree.missing_to[i] = static_cast<std::int8_t>(info.missing_to);
-    tree.larger_side[i] = static_cast<std::int8_t>(info.larger_side);
+    arrays.gain[i] = info.gain;
+    arrays.left[i] = left_child;
+    arrays.right[i] = right_child;
+    arrays.third[i] = info.missing_to == Branch::Third ? kUngrown : kNone;
+    arrays.missing_to[i] = static_cast<std::int8_t>(info.missing_to);
+    arrays.larger_side[i] = static_cast<std::int8_t>(info.larger_side);
     pack(node, mapper);
 }
 
 void BinnedTree::set_third(std::int32_t node, std::int32_t third) {
-    tree.third[static_cast<std::size_t>(node)] = third;
+    arrays.third[static_cast<std::size_t>(node)] = third;
     nodes[static_cast<std::size_t>(node)].next[2] = third;
 }
 
 void BinnedTree::set_thresholds(std::int32_t first, const BinMapper& mapper) {
     for (auto node = static_cast<std::size_t>(first); node < size(); ++node)
-        if (!tree.is_leaf(node) && !nodes[node].categorical)
-            tree.split.threshold[node] = mapper.threshold(nodes[node].column, nodes[node].first_right_bin);
+        if (!arrays.is_leaf(node) && !nodes[node].categorical)
+            arrays.split.threshold[node] = mapper.threshold(nodes[node].column, nodes[node].first_right_bin);
 }
 
 void BinnedTree::average_inner_nodes(std::int32_t first) {
     for (auto node = static_cast<std::int32_t>(size()) - 1; node >= first; --node) {
         if (is_leaf(node)) continue;
-        const auto left = static_cast<std::size_t>(tree.left[node]),
-                   right = static_cast<std::size_t>(tree.right[node]);
-        const double n_left = tree.weight.empty() ? static_cast<double>(tree.rows[left]) : tree.weight[left];
+        const auto left = static_cast<std::size_t>(arrays.left[node]),
+                   right = static_cast<std::size_t>(arrays.right[node]);
+        const double n_left =
+            arrays.weight.empty() ? static_cast<double>(arrays.rows[left]) : arrays.weight[left];
         const double n_right =
-            tree.weight.empty() ? static_cast<double>(tree.rows[right]) : tree.weight[right];
-        tree.value[static_cast<std::size_t>(node)] =
-            (n_left * tree.value[left] + n_right * tree.value[right]) / (n_left + n_right);
+            arrays.weight.empty() ? static_cast<double>(arrays.rows[right]) : arrays.weight[right];
+        arrays.value[static_cast<std::size_t>(node)] =
+            (n_left * arrays.value[left] + n_right * arrays.value[right]) / (n_left + n_right);
     }
 }
 
 std::int32_t BinnedTree::next_of_category(std::int32_t node, std::uint32_t bin) const {
     const auto i = static_cast<std::size_t>(node);
     const PackedNode& packed = nodes[i];
-    const Side side = bin >= packed.missing_bin
-                          ? Side::Unseen
-                          : side_of_category(&tree.sets[static_cast<std::size_t>(tree.split.set_begin[i])],
-                                             static_cast<std::size_t>(tree.split.set_words[i]), bin);
+    const Side side =
+        bin >= packed.missing_bin
+            ? Side::Unseen
+            : side_of_category(&arrays.sets[static_cast<std::size_t>(arrays.split.set_begin[i])],
+                               static_cast<std::size_t>(arrays.split.set_words[i]), bin);
     const Branch branch =
-        route(side, static_cast<Branch>(tree.missing_to[i]), static_cast<Branch>(tree.larger_side[i]));
+        route(side, static_cast<Branch>(arrays.missing_to[i]), static_cast<Branch>(arrays.larger_side[i]));
     return packed.next[branch == Branch::Left ? 0 : branch == Branch::Right ? 1 : 2];
 }
 

@@ -34,7 +34,7 @@ class BinnedTree {
     /// string.
     static std::string validate(const Tree& tree, const BinMapper& mapper);
 
-    Tree tree;
+    Tree arrays;
     std::vector<PackedNode> nodes;
     std::vector<std::int32_t> parent;
     std::vector<std::uint64_t> path;  ///< hash of the branches from the root: seeds random choices
@@ -43,7 +43,7 @@ class BinnedTree {
     std::size_t size() const { return nodes.size(); }
     bool is_leaf(std::int32_t node) const { return nodes[static_cast<std::size_t>(node)].next[0] == node; }
     bool needs_third(std::int32_t node) const {
-        return tree.third[static_cast<std::size_t>(node)] == kUngrown;
+        return arrays.third[static_cast<std::size_t>(node)] == kUngrown;
     }
     ValueBounds bounds(std::int32_t node) const;
 

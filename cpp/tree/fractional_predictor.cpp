@@ -43,7 +43,7 @@ void FractionalPredictor::compute_fractions(const BinnedTree& tree) {
     fraction_.assign(row_.size(), 1);
     for (std::size_t i = 0; i < row_.size(); ++i) {
         if (first_child_[i] == 0) continue;
-        const double left = tree.tree.left_fraction[static_cast<std::size_t>(node_[i])];
+        const double left = tree.arrays.left_fraction[static_cast<std::size_t>(node_[i])];
         fraction_[first_child_[i]] = fraction_[i] * left;
         fraction_[first_child_[i] + 1] = fraction_[i] * (1 - left);
     }
@@ -57,8 +57,8 @@ void FractionalPredictor::predict(const BinnedTree& tree, const BinnedRows& binn
         for (std::size_t i = row_.size(); i-- > 0;) {
             const auto node = static_cast<std::size_t>(node_[i]);
             const std::size_t child = first_child_[i];
-            const auto& left_fraction = tree.tree.left_fraction;
-            prediction_[i] = child == 0 ? tree.tree.value[node]
+            const auto& left_fraction = tree.arrays.left_fraction;
+            prediction_[i] = child == 0 ? tree.arrays.value[node]
                                         : left_fraction[node] * prediction_[child] +
                                               (1 - left_fraction[node]) * prediction_[child + 1];
         }

@@ -2,20 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 namespace tritree {
 namespace {
 
-constexpr int kMaxCompleteDepth = 8;
+constexpr int kMaxPerfectDepth = 8;
 constexpr std::size_t kLanes = 8;  // rows traversed at once, to hide memory latency
 
 }  // namespace
 
 PerfectTree::PerfectTree(const BinnedTree& tree) {
     if (tree.has_categories) return;
-    for (std::int32_t node = 0; node < tree.tree.n_fitted; ++node)
-        depth_ = std::max(depth_, static_cast<int>(tree.tree.depth[static_cast<std::size_t>(node)]));
-    if (depth_ > kMaxCompleteDepth) return;
+    for (std::int32_t node = 0; node < tree.arrays.n_fitted; ++node)
+        depth_ = std::max(depth_, static_cast<int>(tree.arrays.depth[static_cast<std::size_t>(node)]));
+    if (depth_ > kMaxPerfectDepth) return;
     splits_.resize(std::size_t{1} << depth_);
     leaves_.resize(std::size_t{1} << depth_);
     fill(tree, 0, 1);
@@ -65,7 +66,7 @@ PerfectTrees::PerfectTrees(std::span<const BinnedTree* const> trees, const BinMa
     std::vector<bool> is_used(mapper.n_columns());
     for (const BinnedTree* tree : trees) {
         trees_.emplace_back(*tree);
-        for (std::int32_t node = 0; node < tree->tree.n_fitted; ++node)
+        for (std::int32_t node = 0; node < tree->arrays.n_fitted; ++node)
             if (!tree->is_leaf(node)) is_used[tree->nodes[static_cast<std::size_t>(node)].column] = true;
     }
     for (std::size_t j = 0; j < is_used.size(); ++j)

@@ -43,7 +43,9 @@ struct Tree {
     std::vector<std::int32_t> depth;
     std::vector<std::int64_t> rows;
     std::vector<double> weight, loss;
-    std::vector<double> value;  ///< n_outputs per node
+    /// n_outputs per node. Of an inner node of boosting: the value it would have as a leaf while it grows,
+    /// the mean of its leaves when it is finished.
+    std::vector<double> value;
     std::vector<std::uint64_t> sets;
 
     std::vector<std::int32_t> surrogate_begin;  ///< first surrogate of each node and the end; or empty
