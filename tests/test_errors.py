@@ -36,6 +36,7 @@ EXAMPLES = [
     ParameterError("max_features", "a number above 0 and at most 1", 3, hint="give a fraction"),
     GrowthLimitError(9, 10, "raise max_nodes", n_ungrown=4, n_nodes_in_full=10**7),
     GrowthLimitError(11, 10, "raise max_nodes", n_trees=3),
+    GrowthLimitError(11, 99, "fit again", limit="max_third_nodes", n_ungrown=4),
     ModelFileError("damaged", "model.tritree"),
     ColumnMatchWarning(absent=["a"]),
     ColumnMatchWarning(ignored=["b"]),
@@ -134,10 +135,28 @@ def test_growth_limit_error_counts_nodes_and_branches() -> None:
     with pytest.raises(GrowthLimitError) as caught:
         model.grow_all(max_nodes=50)
     error = caught.value
-    assert (error.n_nodes, error.max_nodes) == (model.n_nodes_, 50)
+    assert (error.n_nodes, error.max_nodes, error.limit) == (model.n_nodes_, 50, "max_nodes")
     assert error.n_ungrown > 0
     assert error.n_nodes_in_full is not None
     assert error.n_nodes_in_full > 50
+
+
+@pytest.mark.parametrize(
+    ("family", "size"),
+    [("Forest", {"n_estimators": 2, "max_leaf_nodes": 8}), ("Boosting", {"max_iter": 2, "max_depth": 3})],
+)
+def test_growth_limit_error_names_max_third_nodes_if_it_stopped_growth(family: str, size: Any) -> None:
+    rng = np.random.default_rng(0)
+    kind = getattr(tritree, f"Trinary{family}Regressor")
+    model = kind(max_third_nodes=5, min_samples_leaf=5, **size)
+    model.fit(rng.normal(size=(100, 5)), rng.normal(size=100))
+    with pytest.raises(
+        GrowthLimitError, match="gets the value of the node above it; fit with a higher"
+    ) as caught:
+        model.grow_all()
+    assert caught.value.limit == "max_third_nodes"
+    assert "max_nodes=" not in str(caught.value)
+    assert "right" not in str(caught.value)
 
 
 def test_warning_about_columns_lists_them() -> None:

@@ -166,14 +166,16 @@ class ParameterError(ValueError):
 
 @dataclass(eq=False, repr=False)
 class GrowthLimitError(RuntimeError):
-    """Growing all branches would exceed ``max_nodes``, or the model has more nodes already. What was grown stays.
+    """Growing all branches would exceed a limit, or the model has more nodes already. What was grown stays.
 
     Attributes
     ----------
     n_nodes : int
         Number of nodes that the model has.
     max_nodes : int
-        The limit.
+        The maximum number of nodes that was passed.
+    limit : {"max_nodes", "max_third_nodes"}
+        What stopped the growth: ``max_nodes``, or the parameter ``max_third_nodes`` of forests and boosting.
     n_ungrown : int
         Number of branches that are still to be grown.
     n_nodes_in_full : int or None
@@ -187,6 +189,7 @@ class GrowthLimitError(RuntimeError):
     n_nodes: int
     max_nodes: int
     remedy: str
+    limit: Literal["max_nodes", "max_third_nodes"] = field(default="max_nodes", kw_only=True)
     n_ungrown: int = field(default=0, kw_only=True)
     n_nodes_in_full: int | None = field(default=None, kw_only=True)
     n_trees: int = field(default=1, kw_only=True)
@@ -195,6 +198,11 @@ class GrowthLimitError(RuntimeError):
         model = "the tree has" if self.n_trees == 1 else "the trees have"
         if not self.n_ungrown:
             return f"{model} {self.n_nodes:,} nodes, more than max_nodes={self.max_nodes:,}; {self.remedy}"
+        if self.limit == "max_third_nodes":
+            return (
+                f"{model} {self.n_nodes:,} nodes and {self.n_ungrown:,} branches that max_third_nodes keeps from "
+                f"growing; a row that needs one of them gets the value of the node above it; {self.remedy}"
+            )
         in_full = "far more" if self.n_nodes_in_full is None else f"up to {self.n_nodes_in_full:,} nodes"
         return (
             f"{model} {self.n_nodes:,} nodes and {self.n_ungrown:,} branches still to grow, which would pass "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,11 +83,16 @@ def test_unknown_category_suggests_the_option() -> None:
             "tree may have up to 900 nodes; do less",
         ),
         ({"n_trees": 3}, "the trees have 20 nodes, more than --max-nodes 25; do less"),
+        (
+            {"n_trees": 3, "n_ungrown": 7, "limit": "max_third_nodes"},
+            "the trees have 20 nodes and 7 branches that cannot be grown, since a tree has its maximum number of "
+            "nodes: a row that needs one of them gets the value of the node above it; fit with a lower --max-depth",
+        ),
     ],
 )
-def test_growth_limit_names_the_option_and_the_remedy(facts: dict[str, int], text: str) -> None:
+def test_growth_limit_names_the_option_and_the_remedy(facts: dict[str, Any], text: str) -> None:
     with pytest.raises(UserError) as caught, growth_limit("do less", option="--max-nodes"):
-        raise errors.GrowthLimitError(20, 25, "raise max_nodes", **facts)  # type: ignore[arg-type]
+        raise errors.GrowthLimitError(20, 25, "raise max_nodes", **facts)
     assert str(caught.value) == text
 
 

@@ -77,6 +77,11 @@ def growth_limit(remedy: str, *, option: str | None = None) -> Iterator[None]:
     except GrowthLimitError as error:
         limit = f"{error.max_nodes:,} nodes" if option is None else f"{option} {error.max_nodes:,}"
         text = f"{'the tree has' if error.n_trees == 1 else 'the trees have'} {error.n_nodes:,} nodes"
+        if error.limit == "max_third_nodes":
+            raise UserError(
+                f"{text} and {error.n_ungrown:,} branches that cannot be grown, since a tree has its maximum number of "
+                "nodes: a row that needs one of them gets the value of the node above it; fit with a lower --max-depth"
+            ) from None
         if error.n_ungrown:
             full = "far more" if error.n_nodes_in_full is None else f"up to {error.n_nodes_in_full:,} nodes"
             text += f" and {error.n_ungrown:,} branches still to grow, which would exceed {limit}"

@@ -26,9 +26,12 @@ UNGROWN = -2  # a child in the core's arrays
 _STEP_SECONDS = 0.2
 # and how many nodes it may grow: what more of them need at once does not stay in the caches
 _MAX_STEP = 4096
-_REST_ON_DEMAND = (
-    "leave the rest to grow on demand (what was grown stays, and predictions are right either way)"
-)
+#: What to do about a limit that stops growth.
+_REMEDIES = {
+    "max_nodes": "raise max_nodes, lower max_depth, or leave the rest to grow on demand (what was grown stays, and "
+    "predictions are right either way)",
+    "max_third_nodes": "fit with a higher max_third_nodes or a lower max_depth",
+}
 # beyond this depth a fully grown tree has more nodes than there are atoms
 _MAX_DEPTH = 100
 
@@ -244,23 +247,26 @@ class GrowingModel:
             while ungrown:
                 n_nodes = self.n_nodes
                 if n_nodes >= max_nodes:
-                    raise self._limit_error(max_nodes, ungrown, "raise max_nodes, lower max_depth")
+                    raise self._limit_error(max_nodes, ungrown, "max_nodes")
                 begin = time.perf_counter()
                 ungrown = self.core.grow_some(min(step, max_nodes - n_nodes), n_threads)
                 seconds = time.perf_counter() - begin
                 if ungrown and self.n_nodes == n_nodes:
-                    raise self._limit_error(max_nodes, ungrown, "raise max_third_nodes")
+                    raise self._limit_error(max_nodes, ungrown, "max_third_nodes")
                 if seconds < _STEP_SECONDS / 2:
                     step = min(2 * step, _MAX_STEP)
                 elif seconds > _STEP_SECONDS:
                     step = max(1, step // 2)
                 show(self.n_nodes, ungrown)
 
-    def _limit_error(self, max_nodes: int, n_ungrown: int, remedy: str) -> GrowthLimitError:
+    def _limit_error(
+        self, max_nodes: int, n_ungrown: int, limit: Literal["max_nodes", "max_third_nodes"]
+    ) -> GrowthLimitError:
         return GrowthLimitError(
             self.n_nodes,
             max_nodes,
-            f"{remedy}, or {_REST_ON_DEMAND}",
+            _REMEDIES[limit],
+            limit=limit,
             n_ungrown=n_ungrown,
             n_nodes_in_full=None if self.kind == "boosting" else self._n_nodes_in_full(),
             n_trees=self.n_trees,

@@ -431,9 +431,10 @@ class TreeViews(OneTreeViews, EstimatorViews):
             try:
                 grown.grow_all(max_nodes)
             except GrowthLimitError as error:
+                grow = "raise max_nodes, lower max_depth" if error.limit == "max_nodes" else error.remedy
                 error.remedy = (
-                    "raise max_nodes, lower max_depth, export what the rows you expect need (predict them, then "
-                    "detach()), or fit with missing='mia', 'majority' or 'surrogate', whose trees are small"
+                    f"{grow}, export what the rows you expect need (predict them, then detach()), or fit with "
+                    "missing='mia', 'majority' or 'surrogate', whose trees are small"
                 )
                 raise
         if grown.n_nodes_ > max_nodes:
