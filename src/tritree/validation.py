@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOOSTING_STRATEGIES",
+    "MAY_CHANGE_AFTER_FIT",
     "REGRESSION_LOSSES",
     "STRATEGIES",
     "STRATEGIES_WITH_THIRD_BRANCH",
@@ -230,6 +231,16 @@ _TABLE: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("verbose", "forest boosting", _verbosity),
     ("random_state", "tree forest boosting", _random_state),
     ("n_jobs", "tree forest boosting", _threads),
+)
+
+#: The parameters that may change after `fit`. A fitted model depends on all others, which must be as they were if it is
+#: saved, or fitted further.
+MAY_CHANGE_AFTER_FIT = frozenset(
+    {
+        *("n_estimators", "oob_score", "learning_rate", "max_iter", "subsample", "class_weight"),
+        *("early_stopping", "validation_fraction", "n_iter_no_change", "tol"),
+        *("unknown_category", "warm_start", "verbose", "random_state", "n_jobs"),
+    }
 )
 
 

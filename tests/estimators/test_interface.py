@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 import tritree
 from tritree import GrowthLimitError, UngrownBranchWarning
-from tritree.validation import allowed_values, column_fraction
+from tritree.validation import MAY_CHANGE_AFTER_FIT, allowed_values, column_fraction
 
 FAMILIES = ("Tree", "Forest", "Boosting")
 TASKS = ("Regressor", "Classifier")
@@ -219,6 +219,24 @@ def test_growth_limit_is_an_error_that_keeps_what_was_grown(family: str) -> None
         model.grow_all(max_nodes=5_000)
     assert model.n_nodes_ > n_fitted
     np.testing.assert_array_equal(model.predict(with_missing(DIABETES[0])), before)
+
+
+# ---- parameters after the fit
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_model_is_not_saved_with_parameters_that_it_was_not_fitted_with(family: str, tmp_path: Path) -> None:
+    model, file = fitted(family), tmp_path / "model.tritree"
+    for name, value in {"missing": "mia", "max_depth": 2, "min_samples_leaf": 9, "max_bins": 17}.items():
+        was = getattr(model, name)
+        with pytest.raises(ValueError, match=f"{name} was {was!r} in fit and is {value!r} now; set it back"):
+            model.set_params(**{name: value}).save(file)
+        model.set_params(**{name: was}).save(file)
+
+
+def test_every_parameter_that_may_change_after_fit_exists() -> None:
+    kinds = [(family.lower(), task.lower()) for family in FAMILIES for task in TASKS]
+    assert set().union(*(allowed_values(*kind) for kind in kinds)) >= MAY_CHANGE_AFTER_FIT
 
 
 # ---- warm start of forests

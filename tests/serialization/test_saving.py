@@ -92,10 +92,10 @@ def test_old_file_stays_until_the_new_one_is_complete(path: Path, monkeypatch: p
 def test_failed_save_of_an_invalid_estimator_leaves_the_old_file(path: Path) -> None:
     model = small()
     model.save(path)
-    model.set_params(missing="nonsense")
-    with pytest.raises(ValueError, match="cannot be saved: missing must be one of"):
+    model.set_params(unknown_category="nonsense")
+    with pytest.raises(ValueError, match="cannot be saved: unknown_category must be one of"):
         model.save(path)
-    assert tritree.load(path).missing == "trinary"
+    assert tritree.load(path).unknown_category == "no_information"
 
 
 def test_saving_into_an_absent_folder_names_it(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from tritree.target import (
     read_regression_target,
 )
 from tritree.validation import (
+    MAY_CHANGE_AFTER_FIT,
     STRATEGIES_WITH_THIRD_BRANCH,
     UNKNOWN_CATEGORY_OPTIONS,
     check_choice,
@@ -57,8 +58,6 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
     #: The parameters with their checks.
     _allowed: ClassVar[Mapping[str, Callable[[str, Any], None]]]
-    #: The parameters that a fitted model depends on, which must not change if it is saved, or fitted further.
-    _fixed_params: ClassVar[frozenset[str]] = frozenset()
 
     _encoder: TableEncoder
     _model: GrowingModel
@@ -85,7 +84,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     def _changed_param(self) -> str | None:
         """Return the first parameter that the model depends on and that is not as it was in `fit`."""
         params, before = self._params(), self._fit_params
-        names = sorted(self._fixed_params & params.keys())
+        names = sorted(params.keys() - MAY_CHANGE_AFTER_FIT)
         return next((name for name in names if not _equal(params[name], before[name])), None)
 
     def _check_warm_start(self, size: str, n_fitted: int, unit: str) -> None:

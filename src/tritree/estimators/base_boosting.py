@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -50,20 +50,6 @@ _ELSEWHERE = {
 
 class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: ignore[misc]
     """Base of both boosting estimators; the subclass chooses the loss."""
-
-    _fixed_params: ClassVar[frozenset[str]] = frozenset(
-        {
-            *("loss", "quantile", "missing", "max_depth", "max_leaf_nodes", "min_samples_leaf", "max_bins"),
-            *(
-                "l2_regularization",
-                "max_features",
-                "categorical_features",
-                "monotonic_cst",
-                "background_rows",
-            ),
-            *("split_on_missing", "third_rows", "third_depth_extra", "max_third_nodes"),
-        }
-    )
 
     def _make_loss(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
         raise NotImplementedError

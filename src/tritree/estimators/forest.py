@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
@@ -28,22 +28,6 @@ __all__ = ["TrinaryForestClassifier", "TrinaryForestRegressor"]
 
 class BaseForest(ForestViews, TrinaryEstimator):
     """Base of both forests."""
-
-    _fixed_params: ClassVar[frozenset[str]] = frozenset(
-        {
-            *(
-                "missing",
-                "criterion",
-                "max_depth",
-                "max_leaf_nodes",
-                "min_samples_leaf",
-                "max_features",
-                "bootstrap",
-                "max_samples",
-            ),
-            *("max_bins", "categorical_features", "split_on_missing", "max_surrogates", "max_third_nodes"),
-        }
-    )
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._validate_params()
