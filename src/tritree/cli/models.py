@@ -160,5 +160,5 @@ def grow_for(model: Any, source: TableSource, *, ignore: Sequence[str] = ()) -> 
     """
     rows = read_rows(model, source).drop(columns=list(ignore), errors="ignore")
     with progress("growing the branches that rows need"):
-        model.predict(rows)  # which warns, as apply does not, if something could not be grown
+        model.predict(rows)  # not grow_for: that something cannot be grown is a warning here, not an error
     return rows

@@ -95,13 +95,13 @@ class BoostingViews(EnsembleViews):
         return self._model.importances(count_threads(self.n_jobs))
 
     def _predict_explained(self, rows: Rows) -> tuple[NDArray[np.float64], Callable[..., Contributions]]:
-        from tritree.inspection.contributions import contributions_to_sum, predict_boosted
+        from tritree.inspection.contributions import contributions_to_sum
 
-        core = self._model.core
-        trees, raw, variance = predict_boosted(core, rows.columns, rows.n_rows, count_threads(self.n_jobs))
-        of_classes = self._labels() is not None
+        model, of_classes = self._model, self._labels() is not None
+        raw, variance = model.predict(rows.columns, rows.n_rows, count_threads(self.n_jobs))
+        self._warn_of_ungrown()
         return self._values_of(raw, variance), lambda chosen: contributions_to_sum(
-            trees, rows.columns, raw, variance, core.baseline, chosen, of_classes=of_classes
+            model.trees(), rows.columns, raw, variance, model.core.baseline, chosen, of_classes=of_classes
         )
 
     def _to_onnx(self) -> ModelProto:
@@ -181,15 +181,16 @@ class BoostedTree(OneTreeViews):
         grown = copy(self)
         grown._boosting = copy(self._boosting)
         grown._boosting._model = self._boosting._model.copy()
-        grown._grow_for(rows)
-        for j in range(len(rows.columns)):
-            grown._grow_for(rows, also_missing=j)
+        for j in (None, *range(len(rows.columns))):
+            grown._grow_iteration(rows, also_missing=j)
         return grown
 
-    def _grow_for(self, rows: Rows, also_missing: int | None = None) -> None:
+    def _grow_for(self, rows: Rows) -> None:
+        self._grow_iteration(rows)
+        self._boosting._warn_of_ungrown()
+
+    def _grow_iteration(self, rows: Rows, also_missing: int | None = None) -> None:
         """Grow the branches of this iteration that rows need."""
-        if self._boosting._model.is_detached:
-            return
         columns = [None if j == also_missing else column for j, column in enumerate(rows.columns)]
         iterations = self.iteration, self.iteration + 1
         with column_errors(self._boosting._encoder):

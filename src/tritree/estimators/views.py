@@ -116,7 +116,7 @@ class EstimatorViews(_Base):
 
         columns, n_rows, n_threads = self._encode(X)
         with column_errors(self._encoder):
-            self._model.apply(columns, n_rows, n_threads)  # grow what the rows need
+            self._model.predict(columns, n_rows, n_threads)  # grow what the rows need
         self._warn_of_ungrown()
         total = np.zeros(len(self._encoder.columns))
         for tree in self._model.trees():

@@ -63,7 +63,7 @@ def contributions_to_mean(
 
 
 def contributions_to_sum(
-    trees: Sequence[TreeArrays],
+    trees: Iterable[TreeArrays],
     columns: Sequence[_core.Column | None],
     raw: NDArray[np.float64],
     variance: NDArray[np.float64] | None,
@@ -87,25 +87,6 @@ def contributions_to_sum(
     sign = np.where(chosen == 0, -1.0, 1.0) if of_classes and n_outputs == 1 else 1.0
     std = 0.0 if variance is None else np.sqrt(np.maximum(variance[each], 0))
     return found.exact(raw[each], np.asarray(baseline)[output], sign=sign, std=std)
-
-
-def predict_boosted(
-    core: _core.BoostedModel, columns: _core.Columns, n_rows: int, n_threads: int
-) -> tuple[list[TreeArrays], NDArray[np.float64], NDArray[np.float64] | None]:
-    """Return the trees, grown as far as the rows need, and the sums over them, one column per output.
-
-    Beside them the variance of the sums due to missing values, None if it is not estimated.
-    """
-    raw, variance = np.tile(core.baseline, (n_rows, 1)), np.zeros((n_rows, core.n_outputs))
-    leaves = core.apply(columns, n_rows, n_threads)
-    trees = [core.tree(number) for number in range(core.n_trees)]
-    if core.params["missing"] == "fractional":
-        return trees, core.predict(columns, n_rows, 0, core.n_iterations, n_threads)[0], None
-    # in the order of the core, whose predict would count the rows that reach ungrown branches
-    for number, (tree, leaf) in enumerate(zip(trees, leaves.T, strict=True)):
-        raw[:, number % core.n_outputs] += tree.value[leaf, 0]
-        variance[:, number % core.n_outputs] += tree.variance[leaf]
-    return trees, raw, variance if core.params["estimates_variance"] else None
 
 
 class _Sums:
