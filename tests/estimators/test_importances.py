@@ -116,7 +116,10 @@ def test_importances_are_the_reductions_of_the_loss_by_splits(
     parameters = {"max_depth": 3, "min_samples_leaf": 5, "categorical_features": [CATEGORICAL]}
     model = estimator(task, missing=missing, criterion=criterion, **parameters)
     model.fit(X, y, sample_weight=weight if weighted else None)
+    n_nodes = model.n_nodes_
     found = model.feature_importances_
+    assert model.n_nodes_ == n_nodes  # branches that training rows need have been grown in a copy
+    model.grow_for(X)
     np.testing.assert_allclose(
         found, reference_importances(model.tree_, X, y, weight, criterion), rtol=1e-9, atol=1e-12
     )

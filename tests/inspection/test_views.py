@@ -30,7 +30,9 @@ def tree() -> Any:
 MODELS: dict[str, Callable[[], Any]] = {
     "tree": tree,
     "tree, three classes": lambda: TrinaryTreeClassifier(max_depth=3).fit(TABLE, labels_of("three classes")),
+    "tree, missing values in training": lambda: TrinaryTreeRegressor(max_depth=3).fit(HOLED, Y),
     "forest": lambda: grown("regression"),
+    "forest, missing values in training": lambda: grown("regression", HOLED),
     "forest, three classes": lambda: grown("three classes"),
     "tree of a forest": lambda: grown("regression").estimators_[1],
     "boosting": lambda: boosted("regression"),

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class EnsembleViews(EstimatorViews):
-    """The views of forests and boosting. None of them changes the trees."""
+    """The views of forests and boosting.
+
+    Only `explain` and `missing_reliance`, which predict rows, may change the trees: they grow what the rows need.
+    """
 
     #: How the trees are combined: "sum" or "mean".
     _aggregation: str

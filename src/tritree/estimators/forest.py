@@ -108,7 +108,8 @@ class BaseForest(ForestViews, TrinaryEstimator):
         """The normalised total reduction of the training loss by each column, the mean over trees.
 
         A split counts with the training rows of its tree that pass through it, also in third branches. Computed when
-        first accessed, because trees may have to grow the branches that training rows with missing values reach.
+        first accessed, in copies of the trees in which the branches are grown that training rows with missing values
+        reach.
         """
         check_is_fitted(self)
         return self._model.importances(count_threads(self.n_jobs))

@@ -212,8 +212,10 @@ class GrowingModel:
     def importances(self, n_threads: int) -> NDArray[np.float64]:
         """Return the normalised reduction of the training loss by column, the mean over trees; cached."""
         if self.importances_ is None or self.kind == "boosting":
+            # of a copy: training rows with missing values may need branches that are not grown
+            core = self.core.copy() if self.kind != "boosting" and self.n_ungrown else self.core
             try:
-                reductions = self.core.importances(n_threads).reshape(-1, self.n_columns).clip(min=0)
+                reductions = core.importances(n_threads).reshape(-1, self.n_columns).clip(min=0)
             except RuntimeError:
                 if not self.is_detached:
                     raise

@@ -72,8 +72,8 @@ class BaseTree(TreeViews, TrinaryEstimator):
 
         A split counts with the training rows that pass through it, also in third branches. The rows that reach a third
         branch are only some of those it was fitted to, so its splits may raise their loss; a column whose splits raise
-        the loss in total has importance 0. Computed when first accessed, because it may have to grow the branches that
-        training rows with missing values reach.
+        the loss in total has importance 0. Computed when first accessed, in a copy of the tree in which the branches
+        are grown that training rows with missing values reach.
         """
         check_is_fitted(self)
         return self._model.importances(count_threads(self.n_jobs))

@@ -29,7 +29,10 @@ NOTEBOOK_TREE = 50_000  # nodes up to which a notebook shows the tree
 
 
 class OneTreeViews:
-    """The views of one tree, all drawn from one description of it. None of them changes the tree."""
+    """The views of one tree, all drawn from one description of it.
+
+    Only `explain` and `missing_reliance`, which predict rows, may change the tree: they grow what the rows need.
+    """
 
     def _arrays_now(self) -> TreeArrays:
         """Return the arrays of the tree as it is now."""
