@@ -201,3 +201,30 @@ def test_views_are_imported_when_they_are_first_used() -> None:
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+# ------------------------------------------------------------------------------------------ elements of estimators_
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting, three classes"])
+def test_trees_of_both_ensembles_have_the_attributes_of_a_single_tree(name: str) -> None:
+    model = MODELS[name]()
+    nodes = model.apply(ROWS)
+    trees = np.ravel(model.estimators_).tolist()
+    assert sum(tree.n_nodes_ for tree in trees) == model.n_nodes_
+    assert sum(tree.n_grown_ for tree in trees) == model.n_grown_ > 0
+    for number, tree in enumerate(trees):
+        described = tree.to_dict()["nodes"]
+        assert len(tree.tree_.column) == len(described)
+        assert tree.get_depth() == max(node["depth"] for node in described)
+        assert tree.get_n_leaves() == sum(node["split"] is None for node in described)
+        np.testing.assert_array_equal(tree.apply(ROWS), nodes[:, number])
+
+
+@pytest.mark.parametrize("name", ["forest", "forest, three classes", "boosting"])
+def test_data_of_an_ensemble_has_the_distributions_of_its_trees(name: str) -> None:
+    model = MODELS[name]()
+    own = {name: model.to_dict(distribution=True)["trees"][1].get(name) for name in ("edges", "nodes")}
+    alone = np.ravel(model.estimators_)[1].to_dict(distribution=True)
+    assert own == {name: alone.get(name) for name in own}
+    assert ("distribution" in own["nodes"][0]) == (name == "forest")

@@ -122,7 +122,10 @@ class BoostingViews(EnsembleViews):
 
 
 class BoostedTree(OneTreeViews):
-    """A tree of boosting, as it is whenever it is accessed, with the views of a single tree.
+    """A tree of boosting, with the views of a single tree.
+
+    It is a view of the model, not a copy as the trees of a forest are: it shows the tree as it is now, and what
+    `apply`, `explain` and `missing_reliance` grow is grown in the model.
 
     The value of a node is a contribution to the sum over trees: of the rows that end there, or the mean of those that
     go on. A third branch is fitted to the predictions of the left and right branch of its node.
@@ -133,6 +136,14 @@ class BoostedTree(OneTreeViews):
         The boosting iteration, from 0.
     output : int
         The number of the class, with more than two classes; else 0.
+    tree_ : Tree
+        The tree as flat arrays, one per field, as it is now.
+    n_nodes_ : int
+        Number of nodes grown so far.
+    n_grown_ : int
+        Number of nodes that were grown on demand, after fitting.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        The normalised total gain of the fitted splits of the tree on each column.
     """
 
     def __init__(self, model: BoostingViews, iteration: int, output: int) -> None:
@@ -149,6 +160,21 @@ class BoostedTree(OneTreeViews):
 
     def _repr_html_(self) -> str:
         return self._to_notebook()
+
+    @property
+    def n_nodes_(self) -> int:
+        """Number of nodes grown so far."""
+        return len(self.tree_.column)
+
+    @property
+    def n_grown_(self) -> int:
+        """Number of nodes that were grown on demand, after fitting."""
+        return len(self.tree_.column) - self.tree_.n_fitted
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the index of the node that each row ends in: a column of what `apply` of the model returns."""
+        nodes: NDArray[np.int32] = self._boosting.apply(X)[:, self._number]
+        return nodes
 
     def _arrays_now(self) -> TreeArrays:
         tree: TreeArrays = self._boosting._model.core.tree(self._number)

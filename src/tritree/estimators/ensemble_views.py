@@ -72,13 +72,16 @@ class EnsembleViews(EstimatorViews):
             raise IndexError(f"there is no tree {place}; the model has {n:,}, numbered from 0 to {n - 1:,}")
         return self._tree_at(place % n)
 
-    def to_dict(self, *, max_trees: int | None = None) -> dict[str, Any]:
+    def to_dict(self, *, max_trees: int | None = None, distribution: bool = False) -> dict[str, Any]:
         """Return the trees, as far as they are grown, as plain data: ``json.dumps`` takes it as it is.
 
         Parameters
         ----------
         max_trees : int or None, default=None
             Maximum number of trees, the first ones. If None, all trees are included.
+        distribution : bool, default=False
+            Whether to add the distribution of the target to each node of regression trees, as in
+            `TrinaryTreeRegressor.to_dict`. Trees of boosting have none: ``edges`` is None.
 
         Returns
         -------
@@ -90,7 +93,8 @@ class EnsembleViews(EstimatorViews):
         check_is_fitted(self)
         check_int("max_trees", max_trees, 1, or_none="includes all trees")
         n = self._model.n_trees
-        trees = [self._tree_at(number).to_dict() for number in range(min(n, max_trees or n))]
+        numbers = range(min(n, max_trees or n))
+        trees = [self._tree_at(number).to_dict(distribution=distribution) for number in numbers]
         common = {name: trees[0][name] for name in ("format", "missing", "columns")}
         shared = {*common, "classes", "task"}
         own = [{name: value for name, value in tree.items() if name not in shared} for tree in trees]

@@ -52,20 +52,6 @@ class BaseTree(TreeViews, TrinaryEstimator):
         """
         return {}
 
-    def get_depth(self) -> int:
-        """Return the depth of the tree as it is now."""
-        return int(self.tree_.depth.max())
-
-    def get_n_leaves(self) -> int:
-        """Return the number of leaves of the tree as it is now."""
-        return int((self.tree_.column < 0).sum())
-
-    @property
-    def tree_(self) -> _core.Tree:
-        """The tree as flat arrays, one per field, as it is now."""
-        check_is_fitted(self)
-        return self._model.arrays()
-
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """The normalised total reduction of the training loss by each column.

@@ -58,6 +58,19 @@ class OneTreeViews:
         """Return a copy of the tree in which the branches are grown that a page with these rows shows."""
         raise NotImplementedError
 
+    @property
+    def tree_(self) -> TreeArrays:
+        """The tree as flat arrays, one per field, as it is now."""
+        return self._arrays_now()
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree as it is now."""
+        return int(self.tree_.depth.max())
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves of the tree as it is now."""
+        return int((self.tree_.column < 0).sum())
+
     def to_dict(self, *, distribution: bool = False) -> dict[str, Any]:
         """Return the tree, as far as it is grown, as plain data: ``json.dumps`` takes it as it is.
 
