@@ -149,6 +149,10 @@ def test_importances_and_pages_do_not_depend_on_the_limit_of_growth_on_demand(ma
 
 def test_importances_count_training_rows_in_third_branches() -> None:
     X, y = simulated(400, missing=0.3)
-    model = TrinaryTreeRegressor(max_leaf_nodes=10).fit(X, y)
-    assert model.feature_importances_.sum() == pytest.approx(1)
-    assert model.n_grown_ > 0
+    model = TrinaryTreeRegressor(max_leaf_nodes=3).fit(X, y)
+    importances = model.feature_importances_
+    assert importances.sum() == pytest.approx(1)
+    assert set(np.flatnonzero(importances)) > set(model.tree_.column[model.tree_.column >= 0])
+    grown = TrinaryTreeRegressor(max_leaf_nodes=3).fit(X, y).grow_for(X)
+    assert grown.n_grown_ > model.n_grown_ == 0
+    assert same_bits(grown.feature_importances_, importances)
