@@ -234,6 +234,30 @@ def test_rows_that_reach_ungrown_branches_of_a_detached_model_warn(
         getattr(model, method)(with_missing(DIABETES[0]))
 
 
+# ---- arguments of fit
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_unknown_argument_of_fit_is_refused_in_the_name_of_the_estimator(family: str) -> None:
+    message = rf"^Trinary{family}Regressor\.fit\(\) got an unexpected keyword argument 'check_input'$"
+    with pytest.raises(TypeError, match=message):
+        make(family).fit(*DIABETES, check_input=False)
+
+
+@pytest.mark.parametrize(
+    ("argument", "hint"),
+    [
+        ("eval_set", "X_val and y_val"),
+        ("eval_metric", "scored by the loss"),
+        ("callbacks", r"set_callbacks\(\)"),
+        ("verbose", "set verbose when the estimator is created"),
+    ],
+)
+def test_error_for_an_argument_of_another_library_says_what_to_do(argument: str, hint: str) -> None:
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{argument}'; .*{hint}"):
+        make("Boosting").fit(*DIABETES, **{argument: []})
+
+
 # ---- parameters after the fit
 
 

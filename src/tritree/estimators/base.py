@@ -58,6 +58,8 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
     #: The parameters with their checks.
     _allowed: ClassVar[Mapping[str, Callable[[str, Any], None]]]
+    #: Arguments that `fit` has in other libraries, and what to do instead.
+    _argument_hints: ClassVar[Mapping[str, str]] = {}
 
     _encoder: TableEncoder
     _model: GrowingModel
@@ -108,7 +110,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
     # ---- fitting
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **unknown: Any) -> Self:
         """Fit the estimator to a training table.
 
         Branches are grown as far as a binary tree would have them; third branches grow on demand.
@@ -122,13 +124,22 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         sample_weight : array-like of shape (n_rows,), default=None
             Sample weights. If None, all samples have equal weight. Weights below about 1e-12 of the largest count as
             zero. They do not change which rows a forest draws.
+        **unknown : dict
+            Nothing else is accepted.
 
         Returns
         -------
         self
             The fitted estimator.
         """
+        self._refuse_arguments(unknown)
         return self._fit(X, y, sample_weight)
+
+    def _refuse_arguments(self, unknown: Mapping[str, Any]) -> None:
+        """Raise a TypeError that names the first of the unknown arguments of `fit`, if there are any."""
+        for name in unknown:
+            hint = f"; {self._argument_hints[name]}" if name in self._argument_hints else ""
+            raise TypeError(f"{type(self).__name__}.fit() got an unexpected keyword argument {name!r}{hint}")
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         raise NotImplementedError

@@ -37,19 +37,23 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseBoosting"]
 
-#: Arguments of other libraries, and what they are here.
-_ELSEWHERE = {
+_ARGUMENT_HINTS = {
     "eval_set": "pass validation rows as X_val and y_val: fit(X, y, X_val=..., y_val=...)",
     "eval_X": "pass validation rows as X_val and y_val",
     "eval_y": "pass validation rows as X_val and y_val",
     "eval_sample_weight": "pass weights of validation rows as sample_weight_val",
     "sample_weight_eval_set": "pass weights of validation rows as sample_weight_val",
     "early_stopping_rounds": "set n_iter_no_change when the estimator is created",
+    "eval_metric": "validation rows are scored by the loss; set loss when the estimator is created",
+    "callbacks": "pass them to set_callbacks() of the estimator, which scikit-learn 1.9 or later has",
+    "verbose": "set verbose when the estimator is created",
 }
 
 
 class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: ignore[misc]
     """Base of both boosting estimators; the subclass chooses the loss."""
+
+    _argument_hints = _ARGUMENT_HINTS
 
     def _make_loss(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
         raise NotImplementedError
@@ -144,11 +148,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         self, X_val: Any, y_val: Any, sample_weight_val: Any, unknown: Mapping[str, Any]
     ) -> None:
         """Raise an error if arguments of `fit` are unknown, or do not belong together."""
-        for name in unknown:
-            remedy = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-            raise TypeError(
-                f"{type(self).__name__}.fit() got an unexpected keyword argument {name!r}{remedy}"
-            )
+        self._refuse_arguments(unknown)
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together; give both or neither")
         if X_val is None and sample_weight_val is not None:
