@@ -158,9 +158,9 @@ def _threads(name: str, value: Any) -> None:
     if value is not None and (not _is_int(value) or value == 0):
         raise ParameterError(
             name,
-            "a number of threads, -1 for all processors, -2 for all but one and so on",
+            "a number of threads, -1 for all cores, -2 for all but one and so on",
             value,
-            none_means="all processors",
+            none_means="all cores",
         )
 
 
@@ -314,25 +314,25 @@ def column_fraction(max_features: Any, n_columns: int) -> float:
 def count_threads(n_jobs: Any) -> int:
     """Return how many threads to use.
 
-    A number is taken as it is; -1 is all processors, -2 all but one, and so on. None is all processors, too, unless
+    A number is taken as it is; -1 is all cores, -2 all but one, and so on. None is all cores, too, unless
     this process has to share them: OMP_NUM_THREADS limits it (joblib sets it for its workers), and without it a
     process that multiprocessing started, as those of a pool are, uses one.
     """
     _threads("n_jobs", n_jobs)
     if n_jobs is None:
-        return _available_processors()
-    return min(int(n_jobs), _MOST_THREADS) if n_jobs > 0 else max(1, _processors() + 1 + int(n_jobs))
+        return _available_cores()
+    return min(int(n_jobs), _MOST_THREADS) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
 
 
-def _available_processors() -> int:
+def _available_cores() -> int:
     allowed = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if allowed.isdecimal() and int(allowed) > 0:
-        return min(int(allowed), _processors())
-    return 1 if multiprocessing.parent_process() is not None else _processors()
+        return min(int(allowed), _cores())
+    return 1 if multiprocessing.parent_process() is not None else _cores()
 
 
-def _processors() -> int:
-    """Return how many processors this process may use; joblib's count, which knows containers, is cached."""
+def _cores() -> int:
+    """Return how many cores this process may use; joblib's count, which knows containers, is cached."""
     return min(_core.hardware_threads(), _limit_of_container())
 
 

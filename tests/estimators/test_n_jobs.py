@@ -1,4 +1,4 @@
-"""The number of threads, alone and where processes share the processors."""
+"""The number of threads, alone and where processes share the cores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unlimited(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
 
 
-def test_default_is_all_processors():
+def test_default_is_all_cores():
     assert count_threads(None) == PROCESSORS
 
 
@@ -55,7 +55,7 @@ def test_process_of_a_pool_takes_one_thread_by_default(method):
         assert list(pool.map(count_threads, [None, 2], timeout=60)) == [1, 2]
 
 
-def test_workers_of_joblib_share_the_processors():
+def test_workers_of_joblib_share_the_cores():
     n_workers = 2
     taken = joblib.Parallel(n_jobs=n_workers)(joblib.delayed(count_threads)(None) for _ in range(n_workers))
     assert taken == [max(1, PROCESSORS // n_workers)] * n_workers

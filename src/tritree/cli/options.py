@@ -83,9 +83,7 @@ _fractions = parser(
 _learning_rate = parser(
     "a number above 0, such as 0.1", lambda text: _checked(float(text), 0 < float(text) <= 10)
 )
-_n_jobs = parser(
-    "a number of threads; -1 is for all processors", lambda text: _checked(int(text), int(text) != 0)
-)
+_n_jobs = parser("a number of threads; -1 is for all cores", lambda text: _checked(int(text), int(text) != 0))
 _character = parser("one character, such as ',' or ';'", _parse_character)
 _encoding = parser("an encoding; try latin-1 or utf-16", _parse_encoding)
 
@@ -118,7 +116,7 @@ _HELP = {
     "dpi": "Dots per inch of a PNG.",
     "store": "File for finished results; see above for the default.",
     "seeds": "Number of times values are removed, each with another random seed.",
-    "n_jobs": "Number of threads: -1, the default, for all processors, -2 for all but one. The result is the same.",
+    "n_jobs": "Number of threads: -1, the default, for all cores, -2 for all but one. The result is the same.",
     "as_json": "Write the result as JSON.",
     "trees": "Number of trees of a forest, or maximum number of boosting iterations.",
     "learning_rate": "Learning rate of boosting: shrinks the contribution of each tree.",

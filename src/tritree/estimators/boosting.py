@@ -118,8 +118,8 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
     random_state : int, RandomState instance or None, default=None
         Seed for column sampling, row subsampling and the validation split.
     n_jobs : int or None, default=None
-        Number of threads. None means all cores, except in a process that shares them; see `TrinaryTreeRegressor`. -1
-        means all cores, -2 all but one. The result does not depend on it.
+        None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
+        process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.
 
     Attributes
     ----------
@@ -301,8 +301,8 @@ class TrinaryBoostingClassifier(TrinaryClassifier, BaseBoosting):
     random_state : int, RandomState instance or None, default=None
         Seed for column sampling, row subsampling and the validation split.
     n_jobs : int or None, default=None
-        Number of threads. None means all cores, except in a process that shares them; see `TrinaryTreeRegressor`. -1
-        means all cores, -2 all but one. The result does not depend on it.
+        None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
+        process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.
     subsample, max_features, max_bins, categorical_features, unknown_category, validation_fraction, \
 n_iter_no_change, tol, background_rows, third_rows, third_depth_extra, max_third_nodes, warm_start, verbose
         See `TrinaryBoostingRegressor`.

@@ -249,8 +249,8 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
     random_state : int, RandomState instance or None, default=None
         Seed for drawing rows and columns.
     n_jobs : int or None, default=None
-        Number of threads. None means all cores, except in a process that shares them; see `TrinaryTreeRegressor`. -1
-        means all cores, -2 all but one. The result does not depend on it.
+        None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
+        process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.
 
     Attributes
     ----------
@@ -407,8 +407,8 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
     random_state : int, RandomState instance or None, default=None
         Seed for drawing rows and columns.
     n_jobs : int or None, default=None
-        Number of threads. None means all cores, except in a process that shares them; see `TrinaryTreeRegressor`. -1
-        means all cores, -2 all but one. The result does not depend on it.
+        None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
+        process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.
 
     Attributes
     ----------

@@ -116,9 +116,9 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
     random_state : int, RandomState instance or None, default=None
         Seed for drawing columns, if ``max_features`` is less than all columns.
     n_jobs : int or None, default=None
-        Number of threads. None means all cores, except in a process that shares them: there it is what
-        OMP_NUM_THREADS allows (joblib sets it for its workers), or 1 in a process pool. -1 means all cores, -2 all but
-        one. The result does not depend on it.
+        None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
+        process that shares the cores, None is what OMP_NUM_THREADS allows (joblib sets it for its workers), or 1 in a
+        process pool. The result does not depend on it.
 
     Attributes
     ----------
@@ -250,9 +250,9 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
     random_state : int, RandomState instance or None, default=None
         Seed for drawing columns, if ``max_features`` is less than all columns.
     n_jobs : int or None, default=None
-        Number of threads. None means all cores, except in a process that shares them: there it is what
-        OMP_NUM_THREADS allows (joblib sets it for its workers), or 1 in a process pool. -1 means all cores, -2 all but
-        one. The result does not depend on it.
+        None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
+        process that shares the cores, None is what OMP_NUM_THREADS allows (joblib sets it for its workers), or 1 in a
+        process pool. The result does not depend on it.
 
     Attributes
     ----------
