@@ -54,11 +54,14 @@ def test_every_parameter_has_its_allowed_values_in_the_table(family: str, task: 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_parameter_is_documented(family: str, task: str) -> None:
     kind = estimator_class(family, task)
-    text = kind.__doc__.partition("Parameters\n")[2].partition("Attributes\n")[0]
-    listed = {
-        name.strip(" ,\\") for line in text.splitlines() for name in line.partition(" : ")[0].split(",")
-    }
-    assert set(kind._get_param_names()) <= listed
+    assert set(kind._get_param_names()) <= documented(kind, "Parameters", "Attributes")
+
+
+def documented(kind: Any, section: str, next_section: str) -> set[str]:
+    """Return the names in a section of a docstring."""
+    text = kind.__doc__.partition(f"{section}\n")[2].partition(f"{next_section}\n")[0]
+    names = [name for line in text.splitlines() for name in line.partition(" : ")[0].split(",")]
+    return {name.strip(" ,\\") for name in names}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -232,6 +235,15 @@ def test_rows_that_reach_ungrown_branches_of_a_detached_model_warn(
         model = model if family == "Tree" else np.ravel(model.estimators_)[0]
     with pytest.warns(UngrownBranchWarning, match="the training rows are gone"):
         getattr(model, method)(with_missing(DIABETES[0]))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_attribute_of_a_fitted_estimator_is_documented(family: str, task: str) -> None:
+    oob = {"oob_score": True, "n_estimators": 30} if family == "Forest" else {}
+    model = fitted(family, task, **oob)
+    public = {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
+    assert public <= documented(model, "Attributes", "See Also")
 
 
 # ---- arguments of fit

@@ -127,13 +127,19 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         Number of boosting iterations.
     validation_scores_ : ndarray or None
         Validation score after each iteration of the last call to `fit`: the negative mean loss, so that higher is
-        better. None without validation rows.
+        better. None without validation rows. Not stored in model files.
     train_scores_ : ndarray or None
-        The same of the training rows, of at most about 10,000 of them. None without validation rows.
+        The same of the training rows, of at most about 10,000 of them. None without validation rows. Not stored in
+        model files.
     best_iteration_ : int or None
-        The iteration with the best validation score, counted from 1. None without validation rows.
+        The iteration with the best validation score, counted from 1. None without validation rows. Not stored in model
+        files.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        The normalised total gain of the splits on each column, without third branches.
     n_trees_ : int
         Number of trees.
+    estimators_ : ndarray of shape (n_iter_, n_outputs) of BoostedTree
+        The trees, as views of the model. There is one output, or with more than two classes one per class.
     n_nodes_ : int
         Number of nodes of all trees, grown so far.
     n_grown_ : int
@@ -311,8 +317,8 @@ n_iter_no_change, tol, background_rows, third_rows, third_depth_extra, max_third
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
-    n_iter_, validation_scores_, train_scores_, best_iteration_, n_trees_, n_nodes_, n_grown_, n_ungrown_hits_, \
-n_features_in_, feature_names_in_
+    n_iter_, validation_scores_, train_scores_, best_iteration_, feature_importances_, n_trees_, estimators_, \
+n_nodes_, n_grown_, n_ungrown_hits_, n_features_in_, feature_names_in_
         See `TrinaryBoostingRegressor`.
 
     See Also

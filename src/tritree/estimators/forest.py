@@ -255,13 +255,16 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
     Attributes
     ----------
     oob_score_ : float
-        R² of the out-of-bag predictions; only if ``oob_score`` is True.
+        R² of the out-of-bag predictions; only if ``oob_score`` is True. Not stored in model files.
     oob_prediction_ : ndarray of shape (n_rows,)
-        Mean prediction of the trees that were not fitted to a row, NaN if all were; only if ``oob_score`` is True.
+        Mean prediction of the trees that were not fitted to a row, NaN if all were; only if ``oob_score`` is True. Not
+        stored in model files.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The normalised total reduction of the training loss by each column, the mean over trees.
     n_trees_ : int
         Number of trees.
+    estimators_ : sequence of TrinaryTreeRegressor
+        The trees; each is a copy that is made when it is accessed.
     n_nodes_ : int
         Number of nodes of all trees, grown so far.
     n_grown_ : int
@@ -415,14 +418,16 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
     oob_score_ : float
-        Accuracy of the out-of-bag predictions; only if ``oob_score`` is True.
+        Accuracy of the out-of-bag predictions; only if ``oob_score`` is True. Not stored in model files.
     oob_decision_function_ : ndarray of shape (n_rows, n_classes)
         Class probabilities predicted by the trees that were not fitted to a row, NaN if all were; only if
-        ``oob_score`` is True.
+        ``oob_score`` is True. Not stored in model files.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The normalised total reduction of the training loss by each column, the mean over trees.
     n_trees_ : int
         Number of trees.
+    estimators_ : sequence of TrinaryTreeClassifier
+        The trees; each is a copy that is made when it is accessed.
     n_nodes_ : int
         Number of nodes of all trees, grown so far.
     n_grown_ : int
