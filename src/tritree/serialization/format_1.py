@@ -21,7 +21,8 @@ __all__ = ["upgrade"]
 
 Arrays = dict[str, "NDArray[Any]"]
 
-#: Growth parameters that format 1 did not have.
+#: Growth parameters that trees and forests did not have in format 1. Frozen, as are all tables here: never add a later
+#: parameter, whose default the core knows.
 _TREE_DEFAULTS = {
     "max_leaf_nodes": 0,
     "max_features": 1.0,
@@ -38,6 +39,11 @@ _BOOSTING_DEFAULTS = {
     "split_on_missing": True,
     "max_surrogates": 5,
     "keep_best_split_only": False,
+}
+#: The growth parameters of boosting in format 1, by their names of today.
+_BOOSTING_KEYS = {
+    *("missing", "max_depth", "max_leaf_nodes", "min_samples_leaf", "max_features", "max_third_nodes", "l2"),
+    *("monotonic", "third_depth_extra", "third_rows", "estimates_variance", "seed"),
 }
 #: Arrays that have other names now.
 _TREE_NAMES = {
@@ -207,7 +213,7 @@ def _upgrade_boosting(
 ) -> tuple[dict[str, Any], dict[str, Arrays]]:
     trees, rows, plan = groups.pop("trees"), groups.pop("rows"), dict(description["plan"])
     plan["estimates_variance"] = plan.pop("measures_doubt")
-    if plan.keys() != _TREE_DEFAULTS.keys() | {"missing", "max_depth", "min_samples_leaf", "seed"}:
+    if plan.keys() != _BOOSTING_KEYS:
         raise ModelFileError("its growth parameters are incomplete")
     for name, dtype in (("column", np.uint16), ("set", np.int64), ("n_words", np.int32)):
         if trees[name].dtype != dtype:
