@@ -52,7 +52,7 @@ UNKNOWN_CATEGORY_OPTIONS = ("no_information", "error")
 #: The losses of boosting in regression.
 REGRESSION_LOSSES = ("squared_error", "absolute_error", "quantile", "poisson", "gamma")
 
-_MOST_THREADS = 256
+_MAX_THREADS = 256
 
 
 # ---- allowed values
@@ -95,23 +95,23 @@ class Number:
 
     low: float
     high: float = math.inf
-    above_low: bool = False
-    below_high: bool = False
+    exclusive_low: bool = False
+    exclusive_high: bool = False
     none: str | None = None
 
     def __call__(self, name: str, value: Any) -> None:
         """Raise a ValueError unless the value is a finite number within the bounds, or None if that is allowed."""
         if value is None and self.none is not None:
             return
-        if _is_real(value) and _is_finite(value) and self.low <= value <= self.high:
-            excluded = (self.above_low and value == self.low) or (self.below_high and value == self.high)
-            if not excluded:
+        if _is_real(value) and _is_finite(value):
+            too_low = value <= self.low if self.exclusive_low else value < self.low
+            too_high = value >= self.high if self.exclusive_high else value > self.high
+            if not (too_low or too_high):
                 return
-        lower = f"above {self.low:g}" if self.above_low else f"of at least {self.low:g}"
-        upper = (
-            "" if self.high == math.inf else f" and {'below' if self.below_high else 'at most'} {self.high:g}"
-        )
-        raise ParameterError(name, f"a number {lower}{upper}", value, none_means=self.none)
+        lower = f"above {self.low:g}" if self.exclusive_low else f"of at least {self.low:g}"
+        upper = f" and {'below' if self.exclusive_high else 'at most'} {self.high:g}"
+        bounds = lower if self.high == math.inf else lower + upper
+        raise ParameterError(name, f"a number {bounds}", value, none_means=self.none)
 
 
 def _boolean(name: str, value: Any) -> None:
@@ -186,11 +186,11 @@ def _is_real(value: Any) -> bool:
 
 # ---- the table
 
-_FRACTION = Number(0, 1, above_low=True)
+_FRACTION = Number(0, 1, exclusive_low=True)
 
 #: Parameter, the estimators that take it ("tree", "forest", "boosting", of these "regressor" or "classifier" if only
 #: one of both does), allowed values.
-_TABLE: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
+_PARAMETERS: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("missing", "tree forest", OneOf(STRATEGIES)),
     ("missing", "boosting", OneOf(BOOSTING_STRATEGIES)),
     ("criterion", "tree forest regressor", OneOf(("squared_error",))),
@@ -199,7 +199,7 @@ _TABLE: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("loss", "boosting classifier", OneOf(("log_loss",))),
     ("quantile", "boosting regressor", Number(0, 1)),
     ("n_estimators", "forest", Integer(1)),
-    ("learning_rate", "boosting", Number(0, above_low=True)),
+    ("learning_rate", "boosting", Number(0, exclusive_low=True)),
     ("max_iter", "boosting", Integer(1)),
     ("max_depth", "tree forest", Integer(0, none="no limit")),
     ("max_depth", "boosting", Integer(1, none="no limit")),
@@ -209,7 +209,7 @@ _TABLE: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("subsample", "boosting", _FRACTION),
     ("max_features", "tree forest boosting", _number_of_features),
     ("bootstrap", "forest", _boolean),
-    ("max_samples", "forest", Number(0, 1, above_low=True, none="as many rows as there are")),
+    ("max_samples", "forest", Number(0, 1, exclusive_low=True, none="as many rows as there are")),
     ("oob_score", "forest", _boolean),
     ("class_weight", "tree forest boosting classifier", _checked_in_fit),
     ("max_bins", "tree forest", Integer(2, MAX_CATEGORIES, none="every distinct value")),
@@ -220,7 +220,7 @@ _TABLE: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("max_surrogates", "tree forest", Integer(0)),
     ("monotonic_cst", "boosting", _checked_in_fit),
     ("early_stopping", "boosting", _boolean_or_auto),
-    ("validation_fraction", "boosting", Number(0, 1, above_low=True, below_high=True)),
+    ("validation_fraction", "boosting", Number(0, 1, exclusive_low=True, exclusive_high=True)),
     ("n_iter_no_change", "boosting", Integer(1)),
     ("tol", "boosting", Number(0)),
     ("background_rows", "boosting", Integer(1)),
@@ -247,7 +247,7 @@ MAY_CHANGE_AFTER_FIT = frozenset(
 def allowed_values(family: str, task: str) -> dict[str, Callable[[str, Any], None]]:
     """Return the parameters of an estimator with their checks; e.g. of a "tree" "regressor"."""
     found = {}
-    for name, taken_by, check in _TABLE:
+    for name, taken_by, check in _PARAMETERS:
         of = set(taken_by.split())
         if family in of and (task in of or not of & {"regressor", "classifier"}):
             found[name] = check
@@ -274,10 +274,10 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
 
 
 def check_int(
-    name: str, value: Any, least: int, most: int | None = None, *, or_none: str | None = None
+    name: str, value: Any, minimum: int, maximum: int | None = None, *, or_none: str | None = None
 ) -> None:
     """Raise a ValueError unless an argument is an integer within its bounds; ``or_none`` says what None means."""
-    Integer(least, most, or_none)(name, value)
+    Integer(minimum, maximum, or_none)(name, value)
 
 
 # ---- values as they are used
@@ -321,7 +321,7 @@ def count_threads(n_jobs: Any) -> int:
     _threads("n_jobs", n_jobs)
     if n_jobs is None:
         return _available_cores()
-    return min(int(n_jobs), _MOST_THREADS) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
+    return min(int(n_jobs), _MAX_THREADS) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
 
 
 def _available_cores() -> int:
@@ -357,7 +357,7 @@ def monotonic_directions(monotonic_cst: Any, encoder: TableEncoder) -> list[int]
             )
         unknown = [name for name in monotonic_cst if name not in encoder.column_names]
         if unknown:
-            raise ValueError(f"monotonic_cst has {unknown[0]!r}, which is no column of X")
+            raise ValueError(f"monotonic_cst has {unknown[0]!r}, which is not a column of X")
         values = [monotonic_cst.get(key, 0) for key in encoder.column_names]
     else:
         array = np.asarray(monotonic_cst, dtype=object)
@@ -379,6 +379,6 @@ def monotonic_directions(monotonic_cst: Any, encoder: TableEncoder) -> list[int]
         if isinstance(value, (list, dict)) or value not in _DIRECTIONS:
             raise ParameterError(f"monotonic_cst of {name}", "1, -1 or 0", value)
         if _DIRECTIONS[value] and column.categories is not None and column.order is None:
-            raise ValueError(f"monotonic_cst binds {name}, whose categories have no order; give it 0")
+            raise ValueError(f"monotonic_cst constrains {name}, whose categories have no order; set it to 0")
         found.append(_DIRECTIONS[value])
     return found if any(found) else []

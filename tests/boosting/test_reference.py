@@ -149,7 +149,9 @@ def test_variance_is_that_of_the_reference(
 ) -> None:
     parameters = boosting.boosting_parameters
     monkeypatch.setattr(
-        boosting, "boosting_parameters", lambda *args, has_link: parameters(*args, has_link=not has_link)
+        boosting,
+        "boosting_parameters",
+        lambda *args, nonlinear_link: parameters(*args, nonlinear_link=not nonlinear_link),
     )
     X, y, Z = make(5, missing_fraction)
     model, reference = compare(

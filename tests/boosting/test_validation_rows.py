@@ -61,7 +61,7 @@ def test_category_never_seen_is_an_error_if_it_is_to_be() -> None:
 
 
 def test_weights_of_no_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match="sample_weight_val weighs the rows of X_val"):
+    with pytest.raises(ValueError, match="sample_weight_val requires X_val and y_val"):
         TrinaryBoostingRegressor().fit(TABLE, Y, sample_weight_val=np.ones(40))
 
 

@@ -13,7 +13,7 @@ from sklearn.datasets import load_diabetes
 import tritree
 import tritree.estimators.base_boosting as boosting
 from tritree import TrinaryBoostingRegressor
-from tritree.estimators.base import Rows
+from tritree.estimators.base import EncodedRows
 
 X, Y = load_diabetes(return_X_y=True)
 
@@ -60,7 +60,7 @@ def test_rows_set_aside_stay_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     aside = []
     split = boosting.split_validation
 
-    def watched(*args: Any, **kwargs: Any) -> tuple[Rows, Rows]:
+    def watched(*args: Any, **kwargs: Any) -> tuple[EncodedRows, EncodedRows]:
         found = split(*args, **kwargs)
         aside.append(found[1].y)
         return found

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
     from tritree.estimators.growing_model import GrowingModel
 
-__all__ = ["Rows", "TrinaryClassifier", "TrinaryEstimator", "TrinaryRegressor"]
+__all__ = ["EncodedRows", "TrinaryClassifier", "TrinaryEstimator", "TrinaryRegressor"]
 
 
 @dataclass(frozen=True)
-class Rows:
+class EncodedRows:
     """Rows with target and weights, as the core takes them."""
 
     #: None where all values of a column are missing.
@@ -96,10 +96,10 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
                 f"warm_start continues with the trees of the first fit, which had {name}={self._fit_params[name]!r}; "
                 f"set it again, or set warm_start=False to start anew with {getattr(self, name)!r}"
             )
-        if (wanted := getattr(self, size)) < n_fitted:
+        if (requested := getattr(self, size)) < n_fitted:
             raise ValueError(
-                f"{size}={wanted} is less than the {n_fitted} {unit} of the fitted model, which warm_start continues; "
-                "raise it, or set warm_start=False to start anew"
+                f"{size}={requested} is less than the {n_fitted} {unit} of the fitted model, which warm_start "
+                "continues; raise it, or set warm_start=False to start anew"
             )
 
     def _check_same_classes(self, classes: NDArray[Any] | None) -> None:
@@ -150,10 +150,10 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _read_rows(
         self, X: Any, y: Any, sample_weight: Any, encoder: TableEncoder | None = None
-    ) -> tuple[TableEncoder, NDArray[Any] | None, Rows]:
+    ) -> tuple[TableEncoder, NDArray[Any] | None, EncodedRows]:
         """Return the encoding of the columns, the classes and the rows of a training table.
 
-        With a encoder, the columns are encoded as it has learned them before.
+        If an encoder is given, it is applied instead of fitting a new one.
         """
         table = read_table(X)
         columns: Sequence[Any]
@@ -162,7 +162,11 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         else:
             columns = encoder.encode(table, type(self).__name__)
         classes, target = self._read_target(y, table.n_rows)
-        return encoder, classes, Rows(columns, target, self._read_weights(classes, target, sample_weight))
+        return (
+            encoder,
+            classes,
+            EncodedRows(columns, target, self._read_weights(classes, target, sample_weight)),
+        )
 
     def _read_weights(
         self, classes: NDArray[Any] | None, target: NDArray[Any], sample_weight: Any
@@ -173,7 +177,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             return weight
         return apply_class_weight(self.class_weight, classes, classes[target.astype(np.intp)], weight)
 
-    def _bin(self, rows: Rows, encoder: TableEncoder, n_threads: int) -> _core.BinnedColumns:
+    def _bin(self, rows: EncodedRows, encoder: TableEncoder, n_threads: int) -> _core.BinnedColumns:
         max_bins = MAX_CATEGORIES if self.max_bins is None else int(self.max_bins)
         with column_errors(encoder):
             return _core.BinnedColumns(rows.columns, encoder.n_categories, max_bins, n_threads)

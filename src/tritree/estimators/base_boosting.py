@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tritree import _core
 from tritree.encoder import column_errors
 from tritree.errors import DataError, TargetError
-from tritree.estimators.base import Rows, TrinaryEstimator
+from tritree.estimators.base import EncodedRows, TrinaryEstimator
 from tritree.estimators.boosting_views import BoostingViews
 from tritree.estimators.callbacks import CallbackSupport, FitCallbacks, with_callbacks
 from tritree.estimators.early_stopping import (
@@ -124,7 +124,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             model, booster = self._start(rows, loss, encoder, seed, before, n_threads)
             if scores is not None:
                 with (
-                    errors_about("X_val") if X_val is not None else nullcontext(),
+                    prefix_errors("X_val") if X_val is not None else nullcontext(),
                     column_errors(encoder),
                 ):
                     scores.check(model, n_threads)
@@ -150,9 +150,9 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         """Raise an error if arguments of `fit` are unknown, or do not belong together."""
         self._refuse_arguments(unknown)
         if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val belong together; give both or neither")
+            raise ValueError("X_val and y_val must be passed together")
         if X_val is None and sample_weight_val is not None:
-            raise ValueError("sample_weight_val weighs the rows of X_val; give X_val and y_val, too")
+            raise ValueError("sample_weight_val requires X_val and y_val")
 
     def _set_fitted(self, model: GrowingModel, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:
         super()._set_fitted(model, encoder, classes)
@@ -160,7 +160,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
 
     def _start(
         self,
-        rows: Rows,
+        rows: EncodedRows,
         loss: Loss,
         encoder: TableEncoder,
         seed: int,
@@ -172,7 +172,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         raw = None
         if model is None:
             data = self._bin(rows, encoder, n_threads)
-            parameters = boosting_parameters(self, encoder, seed, has_link=loss.adjust is not None)
+            parameters = boosting_parameters(self, encoder, seed, nonlinear_link=loss.adjust is not None)
             core = _core.BoostedModel(data, parameters, loss.initial(rows.y, rows.weight).tolist())
             if self.missing in STRATEGIES_WITH_THIRD_BRANCH:
                 core.keep_background(data, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
@@ -199,7 +199,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         iterate: Callable[[], bool],
         booster: _core.Booster,
         model: GrowingModel,
-        rows: Rows,
+        rows: EncodedRows,
         scores: ValidationScores | None,
         n_threads: int,
     ) -> int | None:
@@ -224,10 +224,10 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
 
     def _read_validation(
         self, X: Any, y: Any, sample_weight: Any, encoder: TableEncoder, classes: NDArray[Any] | None
-    ) -> Rows:
-        with errors_about("X_val"):
+    ) -> EncodedRows:
+        with prefix_errors("X_val"):
             table = read_table(X)
-        with errors_about("X_val and y_val"):
+        with prefix_errors("X_val and y_val"):
             found, target = self._read_target(y, table.n_rows)
         if classes is not None and found is not None:
             unknown = [label for label in found.tolist() if label not in classes.tolist()]
@@ -239,12 +239,12 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                     subject="y_val",
                 )
             target = np.searchsorted(classes, found)[target.astype(np.intp)].astype(np.float64)
-        with errors_about("X_val and y_val"):
+        with prefix_errors("X_val and y_val"):
             weight = self._read_weights(classes, target, sample_weight)
-        with errors_about("X_val"):
+        with prefix_errors("X_val"):
             refuse = self.unknown_category == "error"
             columns = encoder.encode(table, type(self).__name__, refuse_unknown=refuse)
-        return Rows(columns, target, weight)
+        return EncodedRows(columns, target, weight)
 
     @property
     def n_iter_(self) -> int:
@@ -264,9 +264,9 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         return sums
 
     def _predict_values(self, X: Any) -> NDArray[np.float64]:
-        return self._values_of(*self._raw_predict(X))
+        return self._predictions_from_raw(*self._raw_predict(X))
 
-    def _values_of(
+    def _predictions_from_raw(
         self, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         """Return the predictions of sums over trees."""
@@ -286,15 +286,14 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             variance = (
                 more_variance if variance is None or more_variance is None else variance + more_variance
             )
-            yield self._values_of(raw, variance)
+            yield self._predictions_from_raw(raw, variance)
 
 
 def rescaled(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """Return weights whose mean is not far below 1, as the regularisation expects.
+    """Return weights scaled by a power of two (exact) so that the mean is near 1, if it is below 1.
 
-    A row of weight two counts as two rows; but weights that sum to 1 are fractions. They are doubled, which rounds
-    nothing, until their mean is as near to 1 as possible. A mean of 1 but for rounding, as that of balanced classes,
-    is left alone.
+    The regularisation expects a row of weight two to count as two rows, but weights that sum to 1 are fractions. A mean
+    of 1 but for rounding, as that of balanced classes, is left alone.
 
     Examples
     --------
@@ -310,7 +309,7 @@ def rescaled(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
 
 
 @contextmanager
-def errors_about(what: str) -> Iterator[None]:
+def prefix_errors(what: str) -> Iterator[None]:
     """Prefix errors about rows with the argument that holds them."""
     try:
         yield

@@ -38,8 +38,9 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
     loss : {"squared_error", "absolute_error", "quantile", "poisson", "gamma"}, default="squared_error"
         The loss function. "poisson" and "gamma" use a log link: trees add up to the logarithm of the prediction.
     quantile : float, default=0.5
-        The quantile to predict, from 0 to 1, with ``loss="quantile"``. For a row with missing values, the prediction is
-        the mean of the quantiles of the rows it may be, so that fewer rows than expected lie below a high quantile.
+        The quantile to predict, between 0 and 1, with ``loss="quantile"``. For a row with missing values, the
+        prediction is the mean of the quantiles of the rows it may be, so that fewer rows than expected lie below a high
+        quantile.
     missing : {"trinary_mia", "trinary", "mia", "majority", "fractional"}, default="trinary_mia"
         Strategy for missing values.
 
@@ -108,8 +109,9 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         Additional depth of third branches. With 1 they have twice as many nodes, and are a little more accurate on some
         tables.
     max_third_nodes : int, default=100_000
-        Maximum number of nodes that are grown on demand in each tree. Beyond, a row gets the mean of the node above the
-        branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_`` counts how often.
+        Maximum number of nodes that are grown on demand in each tree. Beyond this limit, a row gets the mean of
+        the node above the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_``
+        counts how often.
     warm_start : bool, default=False
         Whether `fit` continues with the trees of the previous call, up to ``max_iter`` iterations. Parameters of the
         trees must not change; learning rate, subsample and weights may.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
 
-LOG_LOSSES = ("poisson", "gamma")  # whose sums over trees are logarithms
+LOG_LINK_LOSSES = ("poisson", "gamma")  # whose sums over trees are logarithms
 
 
 class BoostingViews(EnsembleViews):
@@ -35,7 +35,7 @@ class BoostingViews(EnsembleViews):
     _aggregation = "sum"
     _size_parameters = "max_iter, max_depth, max_third_nodes"
 
-    def _values_of(
+    def _predictions_from_raw(
         self, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         raise NotImplementedError
@@ -78,7 +78,8 @@ class BoostingViews(EnsembleViews):
 
         labels = self._labels()
         if labels is None:
-            return "the logarithm of the prediction" if self._fit_params["loss"] in LOG_LOSSES else "the sum"
+            is_logarithm = self._fit_params["loss"] in LOG_LINK_LOSSES
+            return "the logarithm of the prediction" if is_logarithm else "the sum"
         return f"the {'log-odds' if len(labels) == 2 else 'score'} of {as_label(labels[k])}"
 
     def _summary(self) -> dict[str, Any]:
@@ -100,7 +101,7 @@ class BoostingViews(EnsembleViews):
         model, of_classes = self._model, self._labels() is not None
         raw, variance = model.predict(rows.columns, rows.n_rows, count_threads(self.n_jobs))
         self._warn_of_ungrown()
-        return self._values_of(raw, variance), lambda chosen: contributions_to_sum(
+        return self._predictions_from_raw(raw, variance), lambda chosen: contributions_to_sum(
             model.trees(), rows.columns, raw, variance, model.core.baseline, chosen, of_classes=of_classes
         )
 
@@ -115,7 +116,7 @@ class BoostingViews(EnsembleViews):
             for tree in self._model.trees()
         )
         if classes is None:
-            link = "log" if self._fit_params["loss"] in LOG_LOSSES else "identity"
+            link = "log" if self._fit_params["loss"] in LOG_LINK_LOSSES else "identity"
         else:
             link = "logit" if len(classes) == 2 else "softmax"
         return sum_to_onnx(trees, classes, self._model.core.baseline, link)

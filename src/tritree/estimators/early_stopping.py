@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from tritree import _core
-from tritree.estimators.base import Rows
+from tritree.estimators.base import EncodedRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EarlyStopping", "ValidationScores", "check_finite", "split_validation"]
 
-_MOST_SCORED = 10_000  # training rows, as in scikit-learn
+_MAX_SCORED = 10_000  # training rows, as in scikit-learn
 
 
 @dataclass
@@ -27,7 +27,7 @@ class ValidationScores:
     """The scores of validation rows, and of training rows, after each iteration: the negative mean loss."""
 
     loss: Loss
-    rows: Rows
+    rows: EncodedRows
     validation: list[float] = field(default_factory=list)
     train: list[float] = field(default_factory=list)
     _raw: NDArray[np.float64] | None = None
@@ -48,9 +48,9 @@ class ValidationScores:
         self.validation.append(-self.loss.mean(self.rows.y, adjusted, self.rows.weight))
         return self.validation[-1]
 
-    def add_train(self, rows: Rows, raw: NDArray[np.float64]) -> None:
+    def add_train(self, rows: EncodedRows, raw: NDArray[np.float64]) -> None:
         """Add the score of training rows, of some if they are many; ``raw`` has the sums over trees, by output."""
-        step = -(-len(rows) // _MOST_SCORED)
+        step = -(-len(rows) // _MAX_SCORED)
         raw, weight = raw.reshape(-1, len(rows)).T[::step], rows.weight
         if weight is not None and not weight[::step].any():
             self.train.append(float("nan"))
@@ -74,7 +74,7 @@ class EarlyStopping:
         return n_iterations - self.best_iteration >= self.n_iter_no_change
 
 
-def check_finite(rows: Rows) -> None:
+def check_finite(rows: EncodedRows) -> None:
     """Raise the core's error for an infinite value while its row still has the number that the user knows."""
     for position, column in enumerate(rows.columns):
         if column is not None and column.dtype.kind == "f" and np.isinf(column).any():
@@ -82,7 +82,9 @@ def check_finite(rows: Rows) -> None:
             raise _core.InfiniteValueError(position, row, float(column[row]))
 
 
-def split_validation(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> tuple[Rows, Rows]:
+def split_validation(
+    rows: EncodedRows, fraction: float, seed: int, *, stratify: bool
+) -> tuple[EncodedRows, EncodedRows]:
     """Return the rows to train with, and a fraction of the rows to validate with."""
     try:
         train, validation = train_test_split(
@@ -105,6 +107,6 @@ def split_validation(rows: Rows, fraction: float, seed: int, *, stratify: bool) 
     return parts
 
 
-def _take(rows: Rows, chosen: NDArray[np.intp]) -> Rows:
+def _take(rows: EncodedRows, chosen: NDArray[np.intp]) -> EncodedRows:
     columns = [None if column is None else np.ascontiguousarray(column[chosen]) for column in rows.columns]
-    return Rows(columns, rows.y[chosen], None if rows.weight is None else rows.weight[chosen])
+    return EncodedRows(columns, rows.y[chosen], None if rows.weight is None else rows.weight[chosen])

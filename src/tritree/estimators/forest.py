@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.encoder import TableEncoder
-    from tritree.estimators.base import Rows
+    from tritree.estimators.base import EncodedRows
 
 __all__ = ["TrinaryForestClassifier", "TrinaryForestRegressor"]
 
@@ -41,7 +41,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
         binned = self._bin(rows, encoder, n_threads)
         if fitted is not None:
             self._check_same_classes(classes)
-            core = _continued(fitted, binned, rows)
+            core = _copy_for_warm_start(fitted, binned, rows)
             if core.n_trees == self.n_estimators:
                 warn_caller("warm_start adds no trees, since n_estimators has not been increased")
         else:
@@ -56,7 +56,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
         first = core.n_trees
         seeds = as_random_state(self.random_state).randint(1, 2**31 - 1, size=int(self.n_estimators))
         seeds[:first] = core.seeds
-        samples = _Bootstrap(seeds, len(rows), self._n_drawn(len(rows)), rows.weight)
+        samples = _Bootstrap(seeds, len(rows), self._n_samples_bootstrap(len(rows)), rows.weight)
         batch = 16 * n_threads  # the samples of all trees may not fit into memory
         out_of_bag = None
         try:
@@ -87,7 +87,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
         for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
 
-    def _n_drawn(self, n_rows: int) -> int | None:
+    def _n_samples_bootstrap(self, n_rows: int) -> int | None:
         """Return how many rows are drawn for each tree; None if it is fitted to all of them."""
         if not self.bootstrap:
             return None
@@ -115,7 +115,9 @@ class BaseForest(ForestViews, TrinaryEstimator):
         return self._model.importances(count_threads(self.n_jobs))
 
 
-def _continued(fitted: GrowingModel, binned: _core.BinnedColumns, rows: Rows) -> _core.LadderModel:
+def _copy_for_warm_start(
+    fitted: GrowingModel, binned: _core.BinnedColumns, rows: EncodedRows
+) -> _core.LadderModel:
     """Return a copy of a fitted forest to add trees to; raise a ValueError unless it shares the training rows."""
     if fitted.missing in STRATEGIES_WITH_THIRD_BRANCH and fitted.is_detached:
         raise ValueError(
@@ -136,18 +138,22 @@ class _Bootstrap:
     """The rows that each tree is fitted to, drawn anew from its seed whenever they are needed."""
 
     def __init__(
-        self, seeds: NDArray[Any], n_rows: int, n_drawn: int | None, weight: NDArray[np.float64] | None
+        self,
+        seeds: NDArray[Any],
+        n_rows: int,
+        n_samples_bootstrap: int | None,
+        weight: NDArray[np.float64] | None,
     ) -> None:
-        self._seeds, self.n_rows, self._n_drawn = seeds, n_rows, n_drawn
+        self._seeds, self.n_rows, self._n_samples_bootstrap = seeds, n_rows, n_samples_bootstrap
         self._has_weight = None if weight is None else weight > 0
 
     def rows(self, number: int) -> NDArray[np.uint32] | None:
         """Return the sorted rows of a tree, with repetitions; None if it is fitted to all rows."""
-        if self._n_drawn is None:
+        if self._n_samples_bootstrap is None:
             return None
         random = np.random.RandomState(self._seeds[number])
         while True:
-            rows = np.sort(random.randint(0, self.n_rows, size=self._n_drawn).astype(np.uint32))
+            rows = np.sort(random.randint(0, self.n_rows, size=self._n_samples_bootstrap).astype(np.uint32))
             if self._has_weight is None or self._has_weight[rows].any():  # a tree needs a row with a weight
                 return rows
 
@@ -161,7 +167,7 @@ class _Bootstrap:
 
 
 def _predict_out_of_bag(
-    core: _core.LadderModel, rows: Rows, samples: _Bootstrap, n_threads: int
+    core: _core.LadderModel, rows: EncodedRows, samples: _Bootstrap, n_threads: int
 ) -> NDArray[np.float64]:
     """Return the mean prediction of the trees that were not fitted to a row; NaN where all were."""
     total = np.zeros((len(rows), core.n_outputs))
@@ -207,9 +213,8 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
     max_depth : int or None, default=None
         Maximum depth of the trees. If None, there is no limit.
     max_leaf_nodes : int or None, default=None
-        Maximum number of leaves of each tree, which is then grown best-first. A third branch may have as
-        many leaves as would fit into the tree in place of those below the other two branches. If None, there is no
-        limit.
+        Maximum number of leaves of each tree, which is then grown best-first. A third branch gets the leaf budget of
+        the two branches that it replaces. If None, there is no limit.
     min_samples_leaf : int, default=5
         Minimum number of rows on either side of a split. A row that was drawn twice counts twice.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
@@ -239,8 +244,9 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
     max_surrogates : int, default=5
         Maximum number of surrogates per split, with ``missing="surrogate"``.
     max_third_nodes : int, default=100_000
-        Maximum number of nodes that are grown on demand in each tree. Beyond, a row gets the value of the node above
-        the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_`` counts how often.
+        Maximum number of nodes that are grown on demand in each tree. Beyond this limit, a row gets the value of
+        the node above the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_``
+        counts how often.
     warm_start : bool, default=False
         Whether `fit` adds trees to those of the previous call, up to ``n_estimators``. The training rows, and the
         parameters that trees grow by, must not change.
@@ -365,9 +371,8 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
     max_depth : int or None, default=None
         Maximum depth of the trees. If None, there is no limit.
     max_leaf_nodes : int or None, default=None
-        Maximum number of leaves of each tree, which is then grown best-first. A third branch may have as
-        many leaves as would fit into the tree in place of those below the other two branches. If None, there is no
-        limit.
+        Maximum number of leaves of each tree, which is then grown best-first. A third branch gets the leaf budget of
+        the two branches that it replaces. If None, there is no limit.
     min_samples_leaf : int, default=5
         Minimum number of rows on either side of a split. A row that was drawn twice counts twice.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
@@ -400,8 +405,9 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
     max_surrogates : int, default=5
         Maximum number of surrogates per split, with ``missing="surrogate"``.
     max_third_nodes : int, default=100_000
-        Maximum number of nodes that are grown on demand in each tree. Beyond, a row gets the value of the node above
-        the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_`` counts how often.
+        Maximum number of nodes that are grown on demand in each tree. Beyond this limit, a row gets the value of
+        the node above the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_``
+        counts how often.
     warm_start : bool, default=False
         Whether `fit` adds trees to those of the previous call, up to ``n_estimators``. The training rows, and the
         parameters that trees grow by, must not change.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GrowingModel", "boosting_parameters", "growth_parameters"]
 
-UNGROWN = -2  # a child in the core's arrays
 # how long one step of grow_all may take: short enough for Ctrl-C and the progress line to feel alive
 _STEP_SECONDS = 0.2
 # and how many nodes it may grow: what more of them need at once does not stay in the caches
@@ -64,9 +63,9 @@ def growth_parameters(
 
 
 def boosting_parameters(
-    estimator: Any, encoder: TableEncoder, seed: int, *, has_link: bool
+    estimator: Any, encoder: TableEncoder, seed: int, *, nonlinear_link: bool
 ) -> _core.GrowthParameters:
-    """Return how the core grows boosted trees; ``has_link``: predictions are a non-linear function of the sum."""
+    """Return how the core grows boosted trees; ``nonlinear_link``: predictions are a non-linear function of the sum."""
     directions = monotonic_directions(estimator.monotonic_cst, encoder)
     sizes = ("max_depth", "min_samples_leaf", "third_depth_extra", "third_rows", "max_third_nodes")
     limits: dict[str, Any] = {name: _limit(getattr(estimator, name), 2**29) for name in sizes}
@@ -79,7 +78,9 @@ def boosting_parameters(
         max_features=column_fraction(estimator.max_features, len(encoder.columns)),
         monotonic=directions,
         # with a constraint, the variance could fall as the sum rises, and the prediction with it
-        estimates_variance=has_link and not directions and estimator.missing in STRATEGIES_WITH_THIRD_BRANCH,
+        estimates_variance=nonlinear_link
+        and not directions
+        and estimator.missing in STRATEGIES_WITH_THIRD_BRANCH,
         seed=seed,
     )
 
@@ -297,6 +298,8 @@ class GrowingModel:
 
 def _fewest_missing(tree: _core.Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the ungrown branches, node and branch, that have the fewest third branches above them."""
+    from tritree.inspection.tree_arrays import UNGROWN
+
     n_missing = np.zeros(len(tree.column), dtype=np.int32)
     for node in range(len(n_missing)):  # a child comes after its parent
         for children, more in ((tree.left, 0), (tree.right, 0), (tree.third, 1)):

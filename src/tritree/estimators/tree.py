@@ -85,9 +85,8 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
     max_depth : int or None, default=5
         Maximum depth of the tree. If None, there is no limit. Third branches do not add to the depth.
     max_leaf_nodes : int or None, default=None
-        Maximum number of leaves of the tree, which is then grown best-first. A third branch may have as
-        many leaves as would fit into the tree in place of those below the other two branches. If None, there is no
-        limit.
+        Maximum number of leaves of the tree, which is then grown best-first. A third branch gets the leaf budget of
+        the two branches that it replaces. If None, there is no limit.
     min_samples_leaf : int, default=20
         Minimum number of rows on either side of a split. Rows are counted regardless of their weights.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
@@ -216,9 +215,8 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
     max_depth : int or None, default=5
         Maximum depth of the tree. If None, there is no limit. Third branches do not add to the depth.
     max_leaf_nodes : int or None, default=None
-        Maximum number of leaves of the tree, which is then grown best-first. A third branch may have as
-        many leaves as would fit into the tree in place of those below the other two branches. If None, there is no
-        limit.
+        Maximum number of leaves of the tree, which is then grown best-first. A third branch gets the leaf budget of
+        the two branches that it replaces. If None, there is no limit.
     min_samples_leaf : int, default=20
         Minimum number of rows on either side of a split. Rows are counted regardless of their weights.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
