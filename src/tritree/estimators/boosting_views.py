@@ -12,6 +12,7 @@ from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError
 from tritree.estimators.ensemble_views import EnsembleViews
 from tritree.estimators.tree_views import OneTreeViews
+from tritree.estimators.views import ImportanceViews
 from tritree.validation import check_int, count_threads
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class BoostingViews(EnsembleViews):
         return sum_to_onnx(trees, classes, self._model.core.baseline, link)
 
 
-class BoostedTree(OneTreeViews):
+class BoostedTree(OneTreeViews, ImportanceViews):
     """A tree of boosting, with the views of a single tree.
 
     It is a view of the model, not a copy as the trees of a forest are: it shows the tree as it is now, and what
@@ -245,15 +246,8 @@ class BoostedTree(OneTreeViews):
         gains: NDArray[Any] = np.bincount(tree.column[splits], tree.gain[splits], minlength=n_columns)
         return gains / (gains.sum() or 1.0)
 
-    def plot_importance(self, ax: Any = None, *, max_columns: int = 20) -> Any:
-        """Plot ``feature_importances_`` as bars; see `TrinaryTreeRegressor.plot_importance`."""
-        from tritree.inspection.axes import check_axes
-        from tritree.inspection.plots import draw_importance
-
-        check_axes(ax)
-        check_int("max_columns", max_columns, 1)
-        names = self._boosting._feature_names()
-        return draw_importance(names, self.feature_importances_.tolist(), ax, max_columns)
+    def _feature_names(self) -> Sequence[str]:
+        return self._boosting._feature_names()
 
     def to_onnx(self, *, max_nodes: int = 100_000) -> ModelProto:
         """Return the tree, as far as it is grown, as an ONNX model whose prediction is its contribution to the sum.

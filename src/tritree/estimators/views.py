@@ -22,34 +22,16 @@ else:
     _Base = object
 
 
-class EstimatorViews(_Base):
-    """The views that concern columns, the same for one tree and for many."""
+class ImportanceViews:
+    """The plot of importances, of estimators and of the trees of boosting."""
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """The importance of each column."""
         raise NotImplementedError
 
-    def _labels(self) -> list[Any] | None:
-        """Return the classes as plain labels, None in regression."""
-        classes = getattr(self, "classes_", None)
-        return None if classes is None else classes.tolist()
-
     def _feature_names(self) -> Sequence[str]:
-        return self._encoder.feature_names or [f"x{j}" for j in range(len(self._encoder.columns))]
-
-    def _describe_arrays(self, tree: TreeArrays, classes: list[Any] | None, **options: Any) -> dict[str, Any]:
-        """Return the description of a tree; the options are those of `describe_tree`."""
-        from tritree.inspection.describe import describe_tree
-
-        return describe_tree(tree, self._encoder, classes, missing=self._model.missing, **options)
-
-    def _read_cells(self, X: Any) -> Rows:
-        """Return the rows of a table with their cells."""
-        from tritree.inspection.rows import read_rows
-
-        check_is_fitted(self)
-        return read_rows(X, self._encoder, type(self).__name__, self.unknown_category)
+        raise NotImplementedError
 
     def plot_importance(self, ax: Any = None, *, max_columns: int = 20) -> Any:
         """Plot ``feature_importances_`` as bars, largest first, with matplotlib (``pip install tritree[plot]``).
@@ -81,6 +63,31 @@ class EstimatorViews(_Base):
         check_int("max_columns", max_columns, 1)
         importances = self.feature_importances_.tolist()
         return draw_importance(self._feature_names(), importances, ax, max_columns)
+
+
+class EstimatorViews(ImportanceViews, _Base):
+    """The views that concern columns, the same for one tree and for many."""
+
+    def _labels(self) -> list[Any] | None:
+        """Return the classes as plain labels, None in regression."""
+        classes = getattr(self, "classes_", None)
+        return None if classes is None else classes.tolist()
+
+    def _feature_names(self) -> Sequence[str]:
+        return self._encoder.feature_names or [f"x{j}" for j in range(len(self._encoder.columns))]
+
+    def _describe_arrays(self, tree: TreeArrays, classes: list[Any] | None, **options: Any) -> dict[str, Any]:
+        """Return the description of a tree; the options are those of `describe_tree`."""
+        from tritree.inspection.describe import describe_tree
+
+        return describe_tree(tree, self._encoder, classes, missing=self._model.missing, **options)
+
+    def _read_cells(self, X: Any) -> Rows:
+        """Return the rows of a table with their cells."""
+        from tritree.inspection.rows import read_rows
+
+        check_is_fitted(self)
+        return read_rows(X, self._encoder, type(self).__name__, self.unknown_category)
 
     def missing_reliance(self, X: Any) -> NDArray[np.float64]:
         """Return for each column how much the predictions of rows rely on its missing branches.
