@@ -426,7 +426,7 @@ class TreeViews(OneTreeViews, EstimatorViews):
         Notes
         -----
         A detached tree is exported as it is. A label that is not a category of an ordered column, which ``predict``
-        refuses, is missing to the model, and ``unknown_category="error"`` cannot be expressed: unseen categories carry
+        refuses, is missing to the model, and ``unknown_category="error"`` cannot be expressed: unknown categories carry
         no information. onnxruntime turns None into the text "None"; pass the text for missing values instead.
 
         Examples
