@@ -312,12 +312,10 @@ class FractionalSplitSearch {
     GradientSplit best_;
 };
 
-/// Search all columns, and set the values of the children of the best split.
-template <class Search, class Histogram>
-std::optional<GradientSplit> find_best_split(Search search, const Histogram& histogram,
-                                             const BinMapper& mapper, std::span<const std::int32_t> columns,
-                                             const GrowthParameters& params, const ValueBounds& bounds) {
-    search_columns(search, histogram, mapper, columns);
+/// Return the best split of a search over all columns, with the values of its children.
+template <class Search>
+std::optional<GradientSplit> take_best(Search& search, const GrowthParameters& params,
+                                       const ValueBounds& bounds) {
     GradientSplit& split = search.best();
     if (split.column < 0) return std::nullopt;
     const auto [left, right] = search.child_sums();
@@ -337,16 +335,18 @@ std::optional<GradientSplit> best_split(const GradientHistogram& histogram, cons
                                         std::span<const std::int32_t> columns, const GradientCell& total,
                                         const ValueBounds& bounds, const GradientScale& scale,
                                         const GrowthParameters& params) {
-    return find_best_split(GradientSplitSearch(total, bounds, scale, params), histogram, mapper, columns,
-                           params, bounds);
+    GradientSplitSearch search(total, bounds, scale, params);
+    search_columns(search, histogram, mapper, columns);
+    return take_best(search, params, bounds);
 }
 
 std::optional<GradientSplit> best_split(const FractionalHistogram& histogram, const BinMapper& mapper,
                                         std::span<const std::int32_t> columns, const FractionalCell& total,
                                         const ValueBounds& bounds, const FractionalScale& scale,
                                         const GrowthParameters& params) {
-    return find_best_split(FractionalSplitSearch(total, bounds, scale, params), histogram, mapper, columns,
-                           params, bounds);
+    FractionalSplitSearch search(total, bounds, scale, params);
+    search_columns(search, histogram, mapper, columns);
+    return take_best(search, params, bounds);
 }
 
 }  // namespace tritree

@@ -20,22 +20,6 @@ struct ValueStats {
     double largest = 0, sum = 0;
 };
 
-/// Exact sum of squares of 32-bit integers.
-struct SquareSum {
-    std::uint64_t low = 0, high = 0;
-
-    void add(std::int64_t value) {
-        const auto square = static_cast<std::uint64_t>(value * value);
-        low += square & 0xffffffffu;
-        high += square >> 32;
-    }
-    void add(const SquareSum& other) {
-        low += other.low;
-        high += other.high;
-    }
-    double value() const { return static_cast<double>(high) * 0x1p32 + static_cast<double>(low); }
-};
-
 /// Return the statistics of values, summed in blocks that do not depend on the number of threads.
 ValueStats stats_of(std::span<const double> values, int n_threads) {
     std::vector<ValueStats> blocks((values.size() + kBlock - 1) / kBlock);
@@ -74,30 +58,36 @@ void Gradients::fill(std::span<const double> gradients, std::span<const double> 
     scale.gradient_unit = 1 / gradient_scale;
     scale.hessian_unit = 1 / hessian_scale;
     pairs.resize(gradients.size());
-    std::vector<SquareSum> squares((gradients.size() + kBlock - 1) / kBlock);
-    std::vector<std::int64_t> weights(squares.size());
+    // Integer sums, which do not depend on the order of the rows. Squares are summed in halves of 32 bits,
+    // those of a block without the last bits of gradients: its sum has at most 62 bits.
+    constexpr int kDropped = kMaxBits - 22;
+    std::vector<std::int64_t> squares((gradients.size() + kBlock - 1) / kBlock), weights(squares.size());
     parallel_blocks(gradients.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        SquareSum own_squares;
-        std::int64_t own_weight = 0;
+        std::int64_t square_sum = 0, weight_sum = 0;
         for (std::size_t i = begin; i < end; ++i) {
             pairs[i].gradient = static_cast<std::int32_t>(std::nearbyint(gradients[i] * gradient_scale));
             pairs[i].hessian = scale.constant_hessian
                                    ? 0
                                    : static_cast<std::int32_t>(std::nearbyint(hessians[i] * hessian_scale));
-            own_squares.add(pairs[i].gradient);
-            own_weight += scale.constant_hessian ? 1 : pairs[i].hessian;
+            const std::int64_t gradient = pairs[i].gradient >> kDropped;
+            square_sum += gradient * gradient;
+            weight_sum += pairs[i].hessian;
         }
-        squares[begin / kBlock] = own_squares;
-        weights[begin / kBlock] = own_weight;
+        squares[begin / kBlock] = square_sum;
+        weights[begin / kBlock] = weight_sum;
     });
-    // integer sums, which do not depend on the order of the rows
-    SquareSum all_squares;
-    for (const SquareSum& own : squares) all_squares.add(own);
-    const double weight =
-        static_cast<double>(std::accumulate(weights.begin(), weights.end(), std::int64_t{0})) *
-        scale.hessian_unit;
-    scale.gain_by_chance =
-        weight > 0 ? all_squares.value() * scale.gradient_unit * scale.gradient_unit / weight : 0;
+    std::int64_t low = 0, high = 0;
+    for (const std::int64_t sum : squares) {
+        low += sum & 0xffffffff;
+        high += sum >> 32;
+    }
+    const double unit = std::ldexp(scale.gradient_unit, kDropped);
+    const double square_sum = (static_cast<double>(high) * 0x1p32 + static_cast<double>(low)) * unit * unit;
+    const std::int64_t weight_units = scale.constant_hessian
+                                          ? static_cast<std::int64_t>(gradients.size())
+                                          : std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+    const double weight = static_cast<double>(weight_units) * scale.hessian_unit;
+    scale.gain_by_chance = weight > 0 ? square_sum / weight : 0;
 }
 
 FractionalScale::FractionalScale(const Gradients& gradients) : gradients_(&gradients) {

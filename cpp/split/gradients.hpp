@@ -34,6 +34,8 @@ struct alignas(16) GradientCell {
 /// Sums of gradients and hessians as floating-point numbers.
 struct GradientSums {
     double gradient = 0, hessian = 0;
+    /// Unused, but without it gcc 12 compiles the split search to code that makes boosting an eighth slower.
+    std::int64_t rows = 0;
 };
 
 /// Fixed-point scale of gradient pairs.
@@ -50,8 +52,8 @@ struct GradientScale {
     GradientSums to_float(const GradientCell& cell) const {
         const std::int64_t n = rows(cell);
         const std::int64_t units = constant_hessian ? n : cell.packed - (n << shift);
-        return {static_cast<double>(cell.gradient) * gradient_unit,
-                static_cast<double>(units) * hessian_unit};
+        return {static_cast<double>(cell.gradient) * gradient_unit, static_cast<double>(units) * hessian_unit,
+                n};
     }
 };
 

@@ -122,9 +122,8 @@ class Grower:
             self.hessian = [round(h * hessian_scale) for h in hessian]
             self.hessian_resolution = 1 / hessian_scale
         hessian_sum = float(sum(self.hessian)) * self.hessian_resolution
-        squares = [g * g for g in self.gradient]
-        high, low = sum(square >> 32 for square in squares), sum(square % 2**32 for square in squares)
-        square_sum = (high * 2.0**32 + low) * self.gradient_resolution * self.gradient_resolution
+        unit = self.gradient_resolution * 2**8
+        square_sum = float(sum((g >> 8) ** 2 for g in self.gradient)) * unit * unit
         noise_gain = square_sum / hessian_sum if hessian_sum else 0.0
         self.penalty = MISSING_SIDE_PENALTY * noise_gain if parameters.missing == "trinary_mia" else 0.0
 
