@@ -10,6 +10,7 @@ namespace tritree {
 
 RowRange RowPartitioner::root() {
     ranges.assign(1, {0, rows_.size()});
+    totals.assign(1, total(ranges[0]));
     return ranges[0];
 }
 
@@ -32,6 +33,7 @@ RowPartitioner::Children RowPartitioner::partition(const RowRange& parent, const
     children.totals = {split.left, split.right};
     children.third = {third, parent.end};
     for (const RowRange& range : children.rows) ranges.push_back(range);
+    for (const GradientCell& total : children.totals) totals.push_back(total);
     return children;
 }
 

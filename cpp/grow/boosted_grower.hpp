@@ -39,8 +39,9 @@ class RowPartitioner {
           rows_(rows),
           n_threads_(n_threads) {}
 
-    /// The rows of the nodes that were grown, in the order of the nodes.
+    /// The rows of the nodes that were grown, in the order of the nodes, and the sums of their gradients.
     std::vector<RowRange> ranges;
+    std::vector<GradientCell> totals;
 
     const GradientScale& scale() const { return gradients_.scale; }
     RowRange root();

@@ -2,17 +2,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "common/parallel.hpp"
 #include "common/random.hpp"
+#include "split/fixed_point.hpp"
 #include "tree/fractional_predictor.hpp"
 
 namespace tritree {
 namespace {
 
 constexpr std::uint64_t kRowSeed = 0x517cc1b727220a95u;  // distinguishes row sampling from paths
+
+void scale_values(BinnedTree& tree, double factor) {
+    for (auto* array : {&tree.arrays.value, &tree.arrays.low, &tree.arrays.high})
+        for (double& value : *array) value *= factor;
+}
+
+/// Return the largest of 1, 1/2, 1/4, ... at which `increase` is not positive; 0 if there is none.
+template <class Increase>
+double largest_safe_step(Increase&& increase) {
+    double step = 1;
+    for (int i = 0; i < 64; ++i, step /= 2)
+        if (increase(step) <= 0) return step;
+    return 0;
+}
 
 }  // namespace
 
@@ -53,6 +69,7 @@ void Booster::boost(const CheckSignals& check_signals) {
         trees.push_back(fit_tree(static_cast<int>(output), n_trees + output,
                                  last ? std::move(sampled) : sampled, raw.subspan(output * n, n)));
     }
+    if (k > 1) limit_iteration(trees, updated);
     model_->add_trees(std::move(trees));
     if (k > 1) raw_ = std::move(updated);
 }
@@ -89,7 +106,8 @@ BinnedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::ui
             if (whole) fractions.clear();
             return loss_.residual_quantile(before, in_leaf, fractions);
         });
-        finish_tree(tree);
+        shrink(tree);
+        finish(tree);
         add_fractional_predictions(tree, raw);
     } else {
         RowPartitioner samples(data, mapper, gradient_pairs_, params, rows, n_threads_);
@@ -100,7 +118,9 @@ BinnedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::ui
             return loss_.residual_quantile(
                 before, std::span<const std::uint32_t>(rows).subspan(range.begin, range.size()));
         });
-        finish_tree(tree);
+        shrink(tree);
+        if (params.monotonic.empty() && loss_.n_outputs == 1) limit_steps(tree, samples, rows);
+        finish(tree);
         add_predictions(tree, samples.ranges, rows, raw);
     }
     return tree;
@@ -118,15 +138,106 @@ void Booster::update_leaves(BinnedTree& tree, LeafValue&& value_of) const {
     });
 }
 
-/// Finish a fitted tree: multiply its values by the learning rate, and set what follows from its splits and
-/// leaves.
-void Booster::finish_tree(BinnedTree& tree) const {
-    Tree& arrays = tree.arrays;
-    arrays.n_fitted = static_cast<std::int32_t>(tree.size());
-    for (auto* array : {&arrays.value, &arrays.low, &arrays.high})
-        for (double& value : *array) value *= boosting_.learning_rate;
+/// Multiply the values of a fitted tree by the learning rate.
+void Booster::shrink(BinnedTree& tree) const {
+    tree.arrays.n_fitted = static_cast<std::int32_t>(tree.size());
+    scale_values(tree, boosting_.learning_rate);
+}
+
+/// Set what follows from the values of leaves and the splits.
+void Booster::finish(BinnedTree& tree) const {
     tree.set_thresholds(0, model_->mapper());
     tree.average_inner_nodes(0);
+}
+
+// A Newton step may raise the loss where second derivatives are small, and with it boosting may diverge. So a
+// step that could, by a bound that most steps meet, is halved until the loss of its rows does not rise.
+
+/// Return the sum of `increase_of(0) ... increase_of(n - 1)` in fixed point: it does not depend on their
+/// order, and is 0 where rounding errors may have made it.
+template <class Increase>
+double Booster::total_increase(std::size_t n, Increase&& increase_of) const {
+    constexpr std::size_t kBlock = std::size_t{1} << 13;
+    UninitializedVector<double> increases(n);
+    std::vector<double> largest((n + kBlock - 1) / kBlock, 0);
+    std::vector<std::int64_t> sums(largest.size(), 0), magnitudes(largest.size(), 0);
+    const int n_threads = threads_for(20 * n, n_threads_);
+    parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            increases[i] = increase_of(i);
+            const double magnitude = std::abs(increases[i]);
+            largest[begin / kBlock] = std::isfinite(magnitude) ? std::max(largest[begin / kBlock], magnitude)
+                                                               : std::numeric_limits<double>::infinity();
+            if (!std::isfinite(magnitude)) return;
+        }
+    });
+    const double bound = n > 0 ? *std::max_element(largest.begin(), largest.end()) : 0;
+    if (!std::isfinite(bound)) return bound;
+    const double scale = scale_to_fit(bound, n);
+    parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::int64_t units = std::llrint(increases[i] * scale);
+            sums[begin / kBlock] += units;
+            magnitudes[begin / kBlock] += std::abs(units);
+        }
+    });
+    const auto add_up = [](const std::vector<std::int64_t>& parts) {
+        return static_cast<double>(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}));
+    };
+    const double sum = add_up(sums);
+    const bool may_be_rounding = std::abs(sum) <= kNegligible * add_up(magnitudes);
+    return may_be_rounding ? 0 : sum / scale;
+}
+
+/// Halve the values of leaves that would raise the loss of their rows.
+void Booster::limit_steps(BinnedTree& tree, const RowPartitioner& samples,
+                          std::span<const std::uint32_t> rows) const {
+    // derivatives of this many units per row are rounded by less than one part in a hundred
+    constexpr double kMinUnitsPerRow = 64;
+    const double max_safe_step = loss_.max_safe_step(boosting_.learning_rate);
+    const GradientScale& scale = gradient_pairs_.scale;
+    for (std::size_t node = 0; node < tree.size(); ++node) {
+        double& value = tree.arrays.value[node];
+        if (!tree.is_leaf(static_cast<std::int32_t>(node)) || value == 0) continue;
+        const GradientSums sums = scale.to_float(samples.totals[node]);
+        const double min_units = kMinUnitsPerRow * static_cast<double>(scale.rows(samples.totals[node]));
+        const bool is_precise = std::abs(sums.gradient) >= min_units * scale.gradient_unit &&
+                                (scale.constant_hessian || sums.hessian >= min_units * scale.hessian_unit);
+        if (is_precise && std::abs(value) <= max_safe_step) continue;
+        const RowRange range = samples.ranges[node];
+        const auto increase = [&](double step) {
+            return total_increase(range.size(), [&](std::size_t i) {
+                const std::uint32_t row = rows[range.begin + i];
+                return loss_.increase(row, raw_[row], step * value);
+            });
+        };
+        value *= largest_safe_step(increase);
+    }
+}
+
+/// Halve the trees of an iteration, one per output, while they would raise the loss of the training rows.
+void Booster::limit_iteration(std::vector<BinnedTree>& trees, std::vector<double>& updated) const {
+    const std::size_t n = loss_.n_rows();
+    const double max_safe_step = loss_.max_safe_step(boosting_.learning_rate);
+    const bool all_sampled = boosting_.subsample == 1;
+    double largest = 0;
+    for (const BinnedTree& tree : trees)
+        for (const double value : tree.arrays.value) largest = std::max(largest, std::abs(value));
+    bool has_third = false;
+    for (const BinnedTree& tree : trees) has_third |= tree.arrays.n_grown() > 0;
+    if (all_sampled && !has_third && largest <= max_safe_step) return;
+    const double step = largest_safe_step([&](double factor) {
+        return total_increase(n, [&](std::size_t row) {
+            const auto raw = [&](int k) { return raw_[row + static_cast<std::size_t>(k) * n]; };
+            const auto added = [&](int k) {
+                return factor * (updated[row + static_cast<std::size_t>(k) * n] - raw(k));
+            };
+            return loss_.softmax_increase(row, raw, added);
+        });
+    });
+    if (step == 1) return;
+    for (BinnedTree& tree : trees) scale_values(tree, step);
+    for (std::size_t i = 0; i < updated.size(); ++i) updated[i] = raw_[i] + step * (updated[i] - raw_[i]);
 }
 
 void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
@@ -151,8 +262,33 @@ void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ran
         ThirdBranchGrower(tree, *background, model_->mapper(), params).traverse(rows_, others, at.data());
     else
         tree.traverse(rows_, others, at.data());
-    // nothing below can throw
     const std::vector<double>& values = tree.arrays.value;
+    // the loss of rows in leaves does not rise, but that of others may
+    if (loss_.n_outputs == 1 && !others.empty()) {
+        const auto increase_of_others = [&](double step) {
+            return total_increase(others.size(), [&](std::size_t i) {
+                const std::uint32_t row = others[i];
+                return loss_.increase(row, raw_[row], step * values[static_cast<std::size_t>(at[i])]);
+            });
+        };
+        const auto increase_of_leaves = [&](double step) {
+            double increase = 0;
+            for (std::size_t node = 0; node < ranges.size(); ++node) {
+                if (!tree.is_leaf(static_cast<std::int32_t>(node))) continue;
+                increase += total_increase(ranges[node].size(), [&](std::size_t i) {
+                    const std::uint32_t row = rows[ranges[node].begin + i];
+                    return loss_.increase(row, raw_[row], step * values[node]);
+                });
+            }
+            return increase;
+        };
+        const double step = largest_safe_step([&](double factor) {
+            const double increase = increase_of_others(factor);
+            return increase <= 0 ? increase : increase + increase_of_leaves(factor);
+        });
+        if (step < 1) scale_values(tree, step);
+    }
+    // nothing below can throw
     parallel_for(ranges.size(), n_threads_, [&](std::size_t node) {
         if (!tree.is_leaf(static_cast<std::int32_t>(node))) return;
         for (std::size_t i = ranges[node].begin; i < ranges[node].end; ++i) raw[rows[i]] += values[node];
@@ -160,13 +296,21 @@ void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ran
     for (std::size_t i = 0; i < others.size(); ++i) raw[others[i]] += values[static_cast<std::size_t>(at[i])];
 }
 
-void Booster::add_fractional_predictions(const BinnedTree& tree, std::span<double> raw) const {
+void Booster::add_fractional_predictions(BinnedTree& tree, std::span<double> raw) const {
     constexpr std::size_t kBlock = std::size_t{1} << 12;
+    UninitializedVector<double> predictions(raw.size());
     parallel_blocks(raw.size(), kBlock, n_threads_, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> predictions(end - begin);
-        FractionalPredictor().predict(tree, rows_, begin, end, predictions.data());
-        for (std::size_t i = begin; i < end; ++i) raw[i] += predictions[i - begin];
+        FractionalPredictor().predict(tree, rows_, begin, end, predictions.data() + begin);
     });
+    double step = 1;
+    if (loss_.n_outputs == 1)
+        step = largest_safe_step([&](double factor) {
+            return total_increase(raw.size(), [&](std::size_t row) {
+                return loss_.increase(row, raw_[row], factor * predictions[row]);
+            });
+        });
+    if (step < 1) scale_values(tree, step);
+    for (std::size_t i = 0; i < raw.size(); ++i) raw[i] += step * predictions[i];
 }
 
 }  // namespace tritree

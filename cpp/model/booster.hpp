@@ -38,10 +38,16 @@ class Booster {
                         std::span<double> raw);
     template <class LeafValue>
     void update_leaves(BinnedTree& tree, LeafValue&& value_of) const;
-    void finish_tree(BinnedTree& tree) const;
+    void shrink(BinnedTree& tree) const;
+    void limit_steps(BinnedTree& tree, const RowPartitioner& samples,
+                     std::span<const std::uint32_t> rows) const;
+    void finish(BinnedTree& tree) const;
     void add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
                          std::span<const std::uint32_t> rows, std::span<double> raw) const;
-    void add_fractional_predictions(const BinnedTree& tree, std::span<double> raw) const;
+    void add_fractional_predictions(BinnedTree& tree, std::span<double> raw) const;
+    void limit_iteration(std::vector<BinnedTree>& trees, std::vector<double>& updated) const;
+    template <class Increase>
+    double total_increase(std::size_t n, Increase&& increase_of) const;
 
     std::shared_ptr<const BinnedColumns> columns_;
     Loss loss_;

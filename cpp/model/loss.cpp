@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "common/parallel.hpp"
@@ -79,6 +81,51 @@ void Loss::derivatives(std::span<const double> raw, int output, std::span<double
                 return Derivatives{p - (y[i] == output ? 1 : 0), p * (1 - p)};
             });
     }
+}
+
+double Loss::increase(std::size_t row, double raw, double step) const {
+    const double target = y[row], w = weight.empty() ? 1 : weight[row];
+    const auto pinball = [&](double residual) {
+        const double q = kind == LossKind::AbsoluteError ? 0.5 : quantile;
+        return residual > 0 ? q * residual : (q - 1) * residual;
+    };
+    switch (kind) {
+        case LossKind::SquaredError:
+            return w * step * (step / 2 + raw - target);
+        case LossKind::AbsoluteError:
+        case LossKind::Quantile:
+            return w * (pinball(target - raw - step) - pinball(target - raw));
+        case LossKind::Poisson:
+            return w * (std::exp(raw) * std::expm1(step) - target * step);
+        case LossKind::Gamma:
+            return w * (target * std::exp(-raw) * std::expm1(-step) + step);
+        case LossKind::LogLoss:
+            return w * (std::log1p(sigmoid(raw) * std::expm1(step)) - target * step);
+        case LossKind::Softmax:
+            break;
+    }
+    throw std::logic_error("softmax has several outputs");
+}
+
+double Loss::max_safe_step(double learning_rate) const {
+    if (has_quantile_leaves()) return 0;  // an interpolated quantile may be worse than none
+    if (kind == LossKind::SquaredError)
+        return learning_rate <= 1 ? std::numeric_limits<double>::infinity() : 0;
+    // Second derivatives change by at most the factor e^|s| over a step s, so the loss changes by at most
+    // -s^2 h / learning_rate + h (e^|s| - |s| - 1), h being their sum. Those of several outputs interact:
+    // twice their sum bounds the curvature, and e^2|s| its change. A margin covers the rounding of
+    // derivatives.
+    constexpr double kMargin = 0.95;
+    const auto is_safe = [&](double s) {
+        return kind == LossKind::Softmax ? std::exp(2 * s) * learning_rate <= kMargin
+                                         : std::expm1(s) - s <= kMargin * s * s / learning_rate;
+    };
+    double low = 0, high = 64;
+    for (int i = 0; i < 60; ++i) {
+        const double middle = (low + high) / 2;
+        (is_safe(middle) ? low : high) = middle;
+    }
+    return low;
 }
 
 double Loss::residual_quantile(std::span<const double> raw, std::span<const std::uint32_t> rows,

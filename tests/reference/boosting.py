@@ -6,6 +6,7 @@ Nothing is shared between branches. Predictions agree with the core bit for bit.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from reference.boosted_tree import (
@@ -70,12 +71,59 @@ class ReferenceBoosting:
                 math.inf,
             )
             gradient, self.hessian = self.derivatives(raw, y)
-            root = self.fit(root, gradient, subsample_rows(len(rows), parameters, number))
+            samples = subsample_rows(len(rows), parameters, number)
+            root = self.fit(root, gradient, samples)
             shrink(root, learning_rate)
+            leaves = self.rows_of_leaves(root, samples)
+            for leaf, own in leaves:
+                if not parameters.monotonic:
+                    terms = [(raw[i], y[i], leaf.value, self.weights_of(y)[i]) for i in own]
+                    leaf.value *= largest_safe_step(lambda step, terms=terms: self.increase(terms, step))
             self.finish_tree(root)
+            self.limit_tree(root, leaves, raw, y)
             self.trees.append(root)
             raw = [r + self.predict_tree(root, row) for r, row in zip(raw, rows, strict=True)]
         self.is_trained = True
+
+    def rows_of_leaves(self, root: Node, samples: list[int]) -> list[tuple[Node, list[int]]]:
+        """Return the leaves with the sampled rows that reach them by left and right branches only."""
+        found: dict[int, tuple[Node, list[int]]] = {}
+        for i in samples:
+            node = root
+            while node.column is not None and (to := branch_of(node, self.background[i])) != "third":
+                node = node.left if to == "left" else node.right
+            if node.column is None:
+                found.setdefault(id(node), (node, []))[1].append(i)
+        return list(found.values())
+
+    def limit_tree(
+        self, root: Node, leaves: list[tuple[Node, list[int]]], raw: list[float], y: list[float]
+    ) -> None:
+        """Halve the values of a tree while rows that are in no leaf raise the loss of the training rows."""
+        in_leaves = {i for _, own in leaves for i in own}
+        weights = self.weights_of(y)
+
+        def terms(rows: Iterable[int]) -> list[tuple[float, float, float, float]]:
+            return [(raw[i], y[i], self.predict_tree(root, self.background[i]), weights[i]) for i in rows]
+
+        others = terms(i for i in range(len(y)) if i not in in_leaves)
+        by_leaf = [terms(own) for _, own in leaves]
+
+        def increase(step: float) -> float:
+            found = self.increase(others, step)
+            return found if found <= 0 else found + sum(self.increase(own, step) for own in by_leaf)
+
+        if others and (step := largest_safe_step(increase)) < 1:
+            scale_tree(root, step)
+
+    def increase(self, terms: list[tuple[float, float, float, float]], factor: float) -> float:
+        """Return by how much the loss of rows rises, given raw prediction, target, step and weight of each."""
+        found = [w * self.increase_of_row(r, t, factor * step) for r, t, step, w in terms]
+        total = math.fsum(found)
+        return 0.0 if abs(total) <= 1e-12 * math.fsum(map(abs, found)) else total
+
+    def increase_of_row(self, raw: float, y: float, step: float) -> float:
+        return step * (step / 2 + raw - y)
 
     def initial_prediction(self, y: list[float]) -> float:
         """Return the constant that boosting starts from."""
@@ -221,6 +269,21 @@ class ReferenceBinaryBoosting(ReferenceBoosting):
             [w * (p - t) for w, p, t in zip(weights, probabilities, y, strict=True)],
             [w * (p * (1 - p)) for w, p in zip(weights, probabilities, strict=True)],
         )
+
+    def increase_of_row(self, raw: float, y: float, step: float) -> float:
+        return math.log1p(sigmoid(raw) * math.expm1(step)) - y * step
+
+
+def largest_safe_step(increase: Callable[[float], float]) -> float:
+    """Return the largest of 1, 1/2, 1/4, … at which nothing increases."""
+    return next((0.5**k for k in range(64) if increase(0.5**k) <= 0), 0.0)
+
+
+def scale_tree(node: Node, factor: float) -> None:
+    node.value, node.low, node.high = node.value * factor, node.low * factor, node.high * factor
+    for child in (node.left, node.right, node.third):
+        if child is not None:
+            scale_tree(child, factor)
 
 
 def sigmoid(log_odds: float) -> float:

@@ -214,6 +214,9 @@ class ReferenceFractionalBoosting(ReferenceBoosting):
         FractionalGrower(self.parameters, self.background, gradient, self.weight).grow_all(grown, samples)
         return grown
 
+    def rows_of_leaves(self, root: Node, samples: list[int]) -> list[tuple[Node, list[int]]]:
+        return []  # the whole tree is limited instead
+
     def finish_tree(self, root: Node) -> None:
         average_fractional_leaves(root)
 
