@@ -76,14 +76,14 @@ void LadderGrower::grow_binary_tree(int n_threads, const std::function<void()>& 
         finder_.find_splits(entries, pairs, n_threads);
         append_nodes(entries);
         if (n_leaves == 1) queue.set_tolerance(tie_tolerance(0));
-        surrogates.resize(tree.size());
+        if (params_.missing == Strategy::Surrogate) surrogates.resize(tree.size());
         for (const ExpandEntry& entry : entries)
             if (entry.splits.empty()) release_histograms(entry);
         parents = next_entries(std::move(entries), queue, n_leaves);
         for (ExpandEntry& entry : parents) {
             if (entry.splits.empty()) continue;
             release_histograms(entry);
-            surrogates[entry.node] = std::move(entry.surrogates);
+            if (!entry.surrogates.empty()) surrogates[entry.node] = std::move(entry.surrogates);
             apply_split(entry);
         }
         entries = make_children(parents);

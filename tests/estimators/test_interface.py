@@ -224,7 +224,7 @@ def test_growth_limit_is_an_error_that_keeps_what_was_grown(family: str) -> None
     np.testing.assert_array_equal(model.predict(with_missing(DIABETES[0])), before)
 
 
-@pytest.mark.parametrize("method", ["explain", "missing_reliance"])
+@pytest.mark.parametrize("method", ["explain", "missing_reliance", "apply"])
 @pytest.mark.parametrize("of_element", [False, True])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rows_that_reach_ungrown_branches_of_a_detached_model_warn(

@@ -270,23 +270,27 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         self, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         """Return the predictions of sums over trees."""
-        # of the fit: parameters may have been changed since
-        loss = self._make_loss(self._fit_params, getattr(self, "classes_", None))
+        loss = self._fitted_loss()
         return loss.inverse_link(loss.adjusted(raw, variance))
 
+    def _fitted_loss(self) -> Loss:
+        """Return the loss of the fit; the parameters may have been changed since."""
+        return self._make_loss(self._fit_params, getattr(self, "classes_", None))
+
     def _staged_values(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield the predictions after each iteration."""
+        """Yield the predictions after each iteration, of the model that is fitted when the first is asked for."""
         columns, n_rows, n_threads = self._encode(X)
+        model, encoder, loss = self._model, self._encoder, self._fitted_loss()
         raw: Any = 0
         variance: Any = None
-        for number in range(self.n_iter_):
-            with column_errors(self._encoder):
-                more, more_variance = self._model.predict(columns, n_rows, n_threads, (number, number + 1))
+        for number in range(model.n_iterations):
+            with column_errors(encoder):
+                more, more_variance = model.predict(columns, n_rows, n_threads, (number, number + 1))
             raw = raw + more
             variance = (
                 more_variance if variance is None or more_variance is None else variance + more_variance
             )
-            yield self._predictions_from_raw(raw, variance)
+            yield loss.inverse_link(loss.adjusted(raw, variance))
 
 
 def rescaled(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:

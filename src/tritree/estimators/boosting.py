@@ -430,5 +430,9 @@ n_nodes_, n_grown_, n_ungrown_hits_, n_features_in_, feature_names_in_
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Predict the most probable class of rows after each iteration; see `predict`."""
+        classes: NDArray[Any] | None = None
         for probabilities in self._staged_values(X):
-            yield self.classes_[probabilities.argmax(axis=1)]
+            classes = (
+                self.classes_ if classes is None else classes
+            )  # of the model that the first is predicted by
+            yield classes[probabilities.argmax(axis=1)]
