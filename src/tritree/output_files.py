@@ -28,13 +28,13 @@ def check_output_path(path: Any, content: str) -> Path:
     return resolved
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, *parts: bytes | memoryview) -> None:
     """Write a file next to its path and then rename it, so that a crash leaves the old file."""
     temporary = path.with_name(f".tritree.{secrets.token_hex(8)}.tmp")
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         if path.exists():  # keep its permissions; not every file system can

@@ -15,7 +15,12 @@ from serialization.samples import description_and_arrays, half_grown, mixed, sam
 from sklearn.exceptions import NotFittedError
 
 import tritree
-from tritree import TrinaryTreeRegressor, UngrownBranchWarning
+from tritree import (
+    TrinaryBoostingRegressor,
+    TrinaryForestRegressor,
+    TrinaryTreeRegressor,
+    UngrownBranchWarning,
+)
 
 
 @pytest.fixture
@@ -331,3 +336,19 @@ def test_description_too_long_for_a_file_leaves_the_old_one(
         small().save(path)
     monkeypatch.undo()
     assert same_tree(tritree.load(path), old)
+
+
+@pytest.mark.parametrize("family", ["tree", "forest", "boosting"])
+def test_saving_twice_writes_the_same_bytes(family: str, tmp_path: Path) -> None:
+    model = {
+        "tree": TrinaryTreeRegressor(max_depth=2),
+        "forest": TrinaryForestRegressor(n_estimators=2, random_state=0),
+        "boosting": TrinaryBoostingRegressor(max_iter=2, random_state=0),
+    }[family]
+    X = np.arange(400.0).reshape(100, 4) % 7
+    model.fit(X, X[:, 0] + X[:, 1])
+    contents = set()
+    for number in range(8):  # safetensors writes metadata in random order
+        model.save(tmp_path / f"{number}.tritree")
+        contents.add((tmp_path / f"{number}.tritree").read_bytes())
+    assert len(contents) == 1

@@ -58,7 +58,17 @@ def save(estimator: TrinaryEstimator, path: Any, *, training_rows: bool | None) 
     path = check_output_path(path, "the model")
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {"tritree": description, "sha256": _checksum(description, arrays)}
-    write_atomically(path, to_bytes(arrays, metadata=metadata))
+    write_atomically(path, *_with_sorted_metadata(to_bytes(arrays, metadata=metadata)))
+
+
+def _with_sorted_metadata(data: bytes) -> tuple[bytes, bytes, memoryview]:
+    """Return the parts of a file whose metadata, which safetensors writes in random order, are sorted."""
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:end])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # arrays are aligned
+    return len(text).to_bytes(8, "little"), text, memoryview(data)[end:]
 
 
 def load(path: Any) -> Any:
