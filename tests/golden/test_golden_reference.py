@@ -9,7 +9,8 @@ import pytest
 from data_paths import case_name, golden_cases
 from golden.rpart import as_read_by_r, prune_useless_splits
 from numpy.typing import NDArray
-from reference.tree import Node, ReferenceTree
+from reference.splits import Node
+from reference.tree import ReferenceTree
 
 TREES = golden_cases("trees.json")
 RPART = golden_cases("surrogate_rpart.json")

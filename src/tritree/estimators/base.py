@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
@@ -16,8 +16,6 @@ from tritree.table import read_matrix, read_table
 from tritree.target import (
     apply_class_weight,
     check_sample_weight,
-    read_classification_target,
-    read_regression_target,
 )
 from tritree.validation import (
     MAY_CHANGE_AFTER_FIT,
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
     from tritree.estimators.growing_model import GrowingModel
 
-__all__ = ["EncodedRows", "TrinaryClassifier", "TrinaryEstimator", "TrinaryRegressor"]
+__all__ = ["EncodedRows", "TrinaryEstimator"]
 
 
 @dataclass(frozen=True)
@@ -448,76 +446,3 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
 def _equal(a: Any, b: Any) -> bool:
     return np.array_equal(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
-
-
-class TrinaryRegressor(RegressorMixin):  # type: ignore[misc]
-    """Methods of the regressors."""
-
-    def _read_target(self, y: Any, n_rows: int) -> tuple[None, NDArray[np.float64]]:
-        return None, read_regression_target(y, n_rows, type(self).__name__)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the target of rows.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features_in_)
-            Rows, with missing values anywhere. The columns of a frame are matched by name, in any order; absent columns
-            are treated as missing.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            The predicted values.
-        """
-        predicted: NDArray[np.float64] = self._predict_values(X)[:, 0]
-        return predicted
-
-
-class TrinaryClassifier(ClassifierMixin):  # type: ignore[misc]
-    """Methods of the classifiers."""
-
-    classes_: NDArray[Any]
-
-    def _read_target(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        return read_classification_target(y, n_rows, type(self).__name__)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict class probabilities of rows.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features_in_)
-            Rows, with missing values anywhere. The columns of a frame are matched by name, in any order; absent columns
-            are treated as missing.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            The probabilities, with columns in the order of ``classes_``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from tritree import TrinaryTreeClassifier
-        >>> X = np.arange(100.0)[:, None]
-        >>> y = np.where(X[:, 0] < 40, "early", "late")
-        >>> tree = TrinaryTreeClassifier(max_depth=1).fit(X, y)
-        >>> tree.predict_proba([[10.0], [90.0], [np.nan]])
-        array([[1. , 0. ],
-               [0. , 1. ],
-               [0.4, 0.6]])
-        """
-        probabilities: NDArray[np.float64] = self._predict_values(X)
-        return probabilities
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the logarithm of the class probabilities of rows; see `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable class of rows, the first one in a tie; see `predict_proba`."""
-        best = self.predict_proba(X).argmax(axis=1)  # first: it raises if the estimator is not fitted
-        predicted: NDArray[Any] = self.classes_[best]
-        return predicted

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.errors import TargetError
-from tritree.estimators.base import TrinaryClassifier, TrinaryRegressor
 from tritree.estimators.base_boosting import BaseBoosting
 from tritree.estimators.losses import classification_loss, regression_loss
+from tritree.estimators.tasks import TrinaryClassifier, TrinaryRegressor
 from tritree.target import read_classification_target
 from tritree.validation import allowed_values
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,9 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.errors import warn_caller
-from tritree.estimators.base import TrinaryClassifier, TrinaryEstimator, TrinaryRegressor
+from tritree.estimators.base import TrinaryEstimator
+from tritree.estimators.bootstrap import BootstrapSamples, predict_out_of_bag
 from tritree.estimators.forest_views import ForestViews
 from tritree.estimators.growing_model import GrowingModel, growth_parameters
+from tritree.estimators.tasks import TrinaryClassifier, TrinaryRegressor
 from tritree.progress import bar
 from tritree.validation import STRATEGIES_WITH_THIRD_BRANCH, allowed_values, as_random_state, count_threads
 
@@ -56,7 +57,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
         first = core.n_trees
         seeds = as_random_state(self.random_state).randint(1, 2**31 - 1, size=int(self.n_estimators))
         seeds[:first] = core.seeds
-        samples = _Bootstrap(seeds, len(rows), self._n_samples_bootstrap(len(rows)), rows.weight)
+        samples = BootstrapSamples(seeds, len(rows), self._n_samples_bootstrap(len(rows)), rows.weight)
         batch = 16 * n_threads  # the samples of all trees may not fit into memory
         out_of_bag = None
         try:
@@ -68,7 +69,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
                     ] or None
                     core.add_trees(seeds[list(numbers)].tolist(), in_bags, len(rows), n_threads, advance)
             if self.oob_score:
-                out_of_bag = _predict_out_of_bag(core, rows, samples, n_threads)
+                out_of_bag = predict_out_of_bag(core, rows, samples, n_threads)
         except KeyboardInterrupt:  # the trees so far are complete
             if core.n_trees:
                 self._set_trees(core, encoder, classes)
@@ -132,68 +133,6 @@ def _copy_for_warm_start(
             "changed; pass the same, or set warm_start=False"
         ) from None
     return core
-
-
-class _Bootstrap:
-    """The rows that each tree is fitted to, drawn anew from its seed whenever they are needed."""
-
-    def __init__(
-        self,
-        seeds: NDArray[Any],
-        n_rows: int,
-        n_samples_bootstrap: int | None,
-        weight: NDArray[np.float64] | None,
-    ) -> None:
-        self._seeds, self.n_rows, self._n_samples_bootstrap = seeds, n_rows, n_samples_bootstrap
-        self._has_weight = None if weight is None else weight > 0
-
-    def rows(self, number: int) -> NDArray[np.uint32] | None:
-        """Return the sorted rows of a tree, with repetitions; None if it is fitted to all rows."""
-        if self._n_samples_bootstrap is None:
-            return None
-        random = np.random.RandomState(self._seeds[number])
-        while True:
-            rows = np.sort(random.randint(0, self.n_rows, size=self._n_samples_bootstrap).astype(np.uint32))
-            if self._has_weight is None or self._has_weight[rows].any():  # a tree needs a row with a weight
-                return rows
-
-    def out_of_bag(self, number: int) -> NDArray[np.intp]:
-        """Return the rows that were not drawn for a tree."""
-        drawn = np.zeros(self.n_rows, dtype=bool)
-        rows = self.rows(number)
-        if rows is not None:
-            drawn[rows] = True
-        return np.flatnonzero(~drawn)
-
-
-def _predict_out_of_bag(
-    core: _core.LadderModel, rows: EncodedRows, samples: _Bootstrap, n_threads: int
-) -> NDArray[np.float64]:
-    """Return the mean prediction of the trees that were not fitted to a row; NaN where all were."""
-    total = np.zeros((len(rows), core.n_outputs))
-    count = np.zeros(len(rows), dtype=np.int64)
-
-    def predict(number: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        chosen = samples.out_of_bag(number)
-        columns = [np.ascontiguousarray(column[chosen]) for column in rows.columns]
-        return chosen, core.predict(columns, len(chosen), number, number + 1, 1)[0]
-
-    with ThreadPoolExecutor(n_threads) as pool:
-        for chosen, values in pool.map(predict, range(core.n_trees)):
-            total[chosen] += values
-            count[chosen] += 1
-    if not (found := count > 0).any():
-        raise ValueError(
-            "every row was drawn for every tree, so that there is no out-of-bag prediction; raise n_estimators, "
-            "lower max_samples, or set oob_score=False"
-        )
-    if not found.all():
-        warn_caller(
-            f"{np.count_nonzero(~found):,} rows were drawn for every tree and have no out-of-bag prediction; "
-            "raise n_estimators"
-        )
-    with np.errstate(invalid="ignore"):
-        return np.asarray(total / count[:, None])
 
 
 class TrinaryForestRegressor(TrinaryRegressor, BaseForest):

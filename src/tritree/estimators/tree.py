@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
-from tritree.estimators.base import TrinaryClassifier, TrinaryEstimator, TrinaryRegressor
+from tritree.estimators.base import TrinaryEstimator
 from tritree.estimators.growing_model import GrowingModel, growth_parameters
+from tritree.estimators.tasks import TrinaryClassifier, TrinaryRegressor
 from tritree.estimators.tree_views import TreeViews
 from tritree.validation import (
     STRATEGIES_WITH_THIRD_BRANCH,
