@@ -141,14 +141,9 @@ def test_growth_limit_error_counts_nodes_and_branches() -> None:
     assert error.n_nodes_in_full > 50
 
 
-@pytest.mark.parametrize(
-    ("family", "size"),
-    [("Forest", {"n_estimators": 2, "max_leaf_nodes": 8}), ("Boosting", {"max_iter": 2, "max_depth": 3})],
-)
-def test_growth_limit_error_names_max_third_nodes_if_it_stopped_growth(family: str, size: Any) -> None:
+def test_growth_limit_error_names_max_third_nodes_if_it_stopped_growth() -> None:
     rng = np.random.default_rng(0)
-    kind = getattr(tritree, f"Trinary{family}Regressor")
-    model = kind(max_third_nodes=5, min_samples_leaf=5, **size)
+    model = tritree.TrinaryBoostingRegressor(max_third_nodes=5, min_samples_leaf=5, max_iter=2, max_depth=3)
     model.fit(rng.normal(size=(100, 5)), rng.normal(size=100))
     with pytest.raises(
         GrowthLimitError, match="gets the value of the node above it; fit with a higher"

@@ -134,6 +134,15 @@ def test_grow_all_exceeds_its_limit_by_at_most_one_third_branch() -> None:
     assert 300 <= model.n_nodes_ < 300 + 2 * 20
 
 
+@pytest.mark.parametrize("max_leaf_nodes", [None, 8])
+def test_grow_all_is_not_limited_by_growth_on_demand(max_leaf_nodes: int | None) -> None:
+    X, y = simulated(100, 4)
+    forest = TrinaryForestRegressor(
+        n_estimators=2, max_leaf_nodes=max_leaf_nodes, max_third_nodes=5, min_samples_leaf=10, random_state=0
+    )
+    assert -2 not in forest.fit(X, y).grow_all().estimators_[0].tree_.third
+
+
 @pytest.mark.parametrize("max_third_nodes", [0, 50])
 def test_importances_and_pages_do_not_depend_on_the_limit_of_growth_on_demand(max_third_nodes: int) -> None:
     X, y = simulated(500, 6, missing=0.3)

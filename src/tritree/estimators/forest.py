@@ -185,7 +185,8 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
     max_third_nodes : int, default=100_000
         Maximum number of nodes that are grown on demand in each tree. Beyond this limit, a row gets the value of
         the node above the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_``
-        counts how often.
+        counts how often. `grow_all` is not limited by it. With ``max_leaf_nodes``, third branches are grown as a whole,
+        and the last one may exceed it.
     warm_start : bool, default=False
         Whether `fit` adds trees to those of the previous call, up to ``n_estimators``. The training rows, and the
         parameters that trees grow by, must not change.
@@ -346,7 +347,8 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
     max_third_nodes : int, default=100_000
         Maximum number of nodes that are grown on demand in each tree. Beyond this limit, a row gets the value of
         the node above the branch, so that its prediction depends on the rows predicted before; ``n_ungrown_hits_``
-        counts how often.
+        counts how often. `grow_all` is not limited by it. With ``max_leaf_nodes``, third branches are grown as a whole,
+        and the last one may exceed it.
     warm_start : bool, default=False
         Whether `fit` adds trees to those of the previous call, up to ``n_estimators``. The training rows, and the
         parameters that trees grow by, must not change.
