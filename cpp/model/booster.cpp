@@ -215,17 +215,47 @@ void Booster::limit_steps(BinnedTree& tree, const RowPartitioner& samples,
     }
 }
 
+/// Halve a tree while it would raise the loss of the training rows. That of rows in leaves does not rise, but
+/// that of `others`, which end at the nodes `at`, may.
+void Booster::limit_tree(BinnedTree& tree, const std::vector<RowRange>& ranges,
+                         std::span<const std::uint32_t> rows, std::span<const std::uint32_t> others,
+                         std::span<const std::int32_t> at) const {
+    const std::vector<double>& values = tree.arrays.value;
+    const auto increase_of_others = [&](double step) {
+        return total_increase(others.size(), [&](std::size_t i) {
+            const std::uint32_t row = others[i];
+            return loss_.increase(row, raw_[row], step * values[static_cast<std::size_t>(at[i])]);
+        });
+    };
+    const auto increase_of_leaves = [&](double step) {
+        double increase = 0;
+        for (std::size_t node = 0; node < ranges.size(); ++node) {
+            if (!tree.is_leaf(static_cast<std::int32_t>(node))) continue;
+            increase += total_increase(ranges[node].size(), [&](std::size_t i) {
+                const std::uint32_t row = rows[ranges[node].begin + i];
+                return loss_.increase(row, raw_[row], step * values[node]);
+            });
+        }
+        return increase;
+    };
+    const double step = largest_safe_step([&](double factor) {
+        const double increase = increase_of_others(factor);
+        return increase <= 0 ? increase : increase + increase_of_leaves(factor);
+    });
+    if (step < 1) scale_values(tree, step);
+}
+
 /// Halve the trees of an iteration, one per output, while they would raise the loss of the training rows.
 void Booster::limit_iteration(std::vector<BinnedTree>& trees, std::vector<double>& updated) const {
     const std::size_t n = loss_.n_rows();
     const double max_safe_step = loss_.max_safe_step(boosting_.learning_rate);
-    const bool all_sampled = boosting_.subsample == 1;
     double largest = 0;
-    for (const BinnedTree& tree : trees)
+    bool all_in_leaves = boosting_.subsample == 1;
+    for (const BinnedTree& tree : trees) {
         for (const double value : tree.arrays.value) largest = std::max(largest, std::abs(value));
-    bool has_third = false;
-    for (const BinnedTree& tree : trees) has_third |= tree.arrays.n_grown() > 0;
-    if (all_sampled && !has_third && largest <= max_safe_step) return;
+        all_in_leaves = all_in_leaves && tree.arrays.n_grown() == 0;
+    }
+    if (all_in_leaves && largest <= max_safe_step) return;
     const double step = largest_safe_step([&](double factor) {
         return total_increase(n, [&](std::size_t row) {
             const auto raw = [&](int k) { return raw_[row + static_cast<std::size_t>(k) * n]; };
@@ -262,32 +292,8 @@ void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ran
         ThirdBranchGrower(tree, *background, model_->mapper(), params).traverse(rows_, others, at.data());
     else
         tree.traverse(rows_, others, at.data());
+    if (loss_.n_outputs == 1 && !others.empty()) limit_tree(tree, ranges, rows, others, at);
     const std::vector<double>& values = tree.arrays.value;
-    // the loss of rows in leaves does not rise, but that of others may
-    if (loss_.n_outputs == 1 && !others.empty()) {
-        const auto increase_of_others = [&](double step) {
-            return total_increase(others.size(), [&](std::size_t i) {
-                const std::uint32_t row = others[i];
-                return loss_.increase(row, raw_[row], step * values[static_cast<std::size_t>(at[i])]);
-            });
-        };
-        const auto increase_of_leaves = [&](double step) {
-            double increase = 0;
-            for (std::size_t node = 0; node < ranges.size(); ++node) {
-                if (!tree.is_leaf(static_cast<std::int32_t>(node))) continue;
-                increase += total_increase(ranges[node].size(), [&](std::size_t i) {
-                    const std::uint32_t row = rows[ranges[node].begin + i];
-                    return loss_.increase(row, raw_[row], step * values[node]);
-                });
-            }
-            return increase;
-        };
-        const double step = largest_safe_step([&](double factor) {
-            const double increase = increase_of_others(factor);
-            return increase <= 0 ? increase : increase + increase_of_leaves(factor);
-        });
-        if (step < 1) scale_values(tree, step);
-    }
     // nothing below can throw
     parallel_for(ranges.size(), n_threads_, [&](std::size_t node) {
         if (!tree.is_leaf(static_cast<std::int32_t>(node))) return;

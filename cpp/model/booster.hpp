@@ -41,6 +41,9 @@ class Booster {
     void shrink(BinnedTree& tree) const;
     void limit_steps(BinnedTree& tree, const RowPartitioner& samples,
                      std::span<const std::uint32_t> rows) const;
+    void limit_tree(BinnedTree& tree, const std::vector<RowRange>& ranges,
+                    std::span<const std::uint32_t> rows, std::span<const std::uint32_t> others,
+                    std::span<const std::int32_t> at) const;
     void finish(BinnedTree& tree) const;
     void add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
                          std::span<const std::uint32_t> rows, std::span<double> raw) const;
