@@ -1,6 +1,7 @@
 #include "data/content_sampling.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -36,14 +37,16 @@ class HashCounter {
 std::vector<std::uint32_t> sample_rows_by_content(const BinnedColumns& binned, std::span<const double> weight,
                                                   std::size_t n, std::uint64_t seed, int n_threads) {
     constexpr std::size_t kBlock = std::size_t{1} << 12;
+    constexpr std::uint64_t kPrime = 0x100000001b3;  // of the FNV hash: one multiplication per cell
     std::vector<std::pair<std::uint64_t, std::uint32_t>> keys(binned.n_rows, {seed, 0});
     parallel_blocks(binned.n_rows, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         for (const BinnedColumn& column : binned.columns)
             column.visit([&](const auto* bins) {
                 for (std::size_t row = begin; row < end; ++row)
-                    keys[row].first = hash_seed(keys[row].first, bins[row]);
+                    keys[row].first = (keys[row].first ^ bins[row]) * kPrime;
             });
-        for (std::size_t row = begin; row < end; ++row) keys[row].second = static_cast<std::uint32_t>(row);
+        for (std::size_t row = begin; row < end; ++row)
+            keys[row] = {hash_seed(keys[row].first, 0), static_cast<std::uint32_t>(row)};
     });
     // Rows with equal bins get different keys, or they would all be sampled or none of them: by ascending
     // weight, so that the unit of weights does not matter. Which of those with equal weights gets which does
@@ -51,8 +54,18 @@ std::vector<std::uint32_t> sample_rows_by_content(const BinnedColumns& binned, s
     if (!weight.empty())
         std::sort(keys.begin(), keys.end(),
                   [&](const auto& a, const auto& b) { return weight[a.second] < weight[b.second]; });
-    HashCounter counter(binned.n_rows);
-    for (auto& [hash, row] : keys) hash = hash_seed(hash, counter.count_before(hash));
+    // One part of the hashes after the other, by their first bits: a table of all of them would not fit into
+    // the cache.
+    constexpr int kParts = 16, kShift = 60;
+    std::array<std::size_t, kParts> sizes{};
+    for (const auto& [hash, row] : keys) ++sizes[hash >> kShift];
+    for (std::uint64_t part = 0; part < kParts; ++part) {
+        HashCounter counter(sizes[part]);
+        for (auto& [hash, row] : keys)
+            if (hash >> kShift == part)
+                hash = part << kShift | hash_seed(hash, counter.count_before(hash)) >> (64 - kShift);
+    }
+    for (auto& [hash, row] : keys) hash = hash_seed(hash, 0);  // the first bits are random again
     n = std::min(n, keys.size());
     std::nth_element(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(n), keys.end());
     keys.resize(n);

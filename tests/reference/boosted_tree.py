@@ -335,13 +335,14 @@ def content_order(rows: list[Row], weight: list[float] | None, parameters: Growt
     for row in rows:
         found = parameters.seed
         for bin_, n_bins in zip(row, parameters.n_bins, strict=True):
-            found = splitmix64(found, n_bins if bin_ is None else bin_)
-        hashes.append(found)
+            found = (found ^ (n_bins if bin_ is None else bin_)) * 0x100000001B3 & MASK
+        hashes.append(splitmix64(found, 0))
     by_weight = sorted(range(len(rows)), key=lambda i: 0.0 if weight is None else weight[i])
     count: dict[int, int] = {}
     keys = {}
     for i in by_weight:
-        keys[i] = splitmix64(hashes[i], count.setdefault(hashes[i], 0))
+        numbered = splitmix64(hashes[i], count.setdefault(hashes[i], 0))
+        keys[i] = splitmix64(hashes[i] >> 60 << 60 | numbered >> 4, 0)
         count[hashes[i]] += 1
     return sorted(keys, key=lambda i: (keys[i], i))
 
