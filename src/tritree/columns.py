@@ -159,13 +159,18 @@ def _read_values(
         )
     if kind == "b":
         return ColumnType.BOOLEAN, values.astype(np.float32)
-    if kind == "f" and np.isnan(values[:8]).all() and np.isnan(values).all():
+    if kind == "f" and _is_all_nan(values):
         return ColumnType.EMPTY, values
     if kind in "fiu":
         return ColumnType.NUMERIC, _to_floats(values)
     if kind == "U":
         return ColumnType.TEXT, values
     return _read_objects(values, name, row_of)
+
+
+def _is_all_nan(values: NDArray[Any]) -> bool:
+    # the first value decides for most columns; calls of NumPy would take longer than the fit of a small table
+    return not (len(values) and values[0] == values[0]) and bool(np.isnan(values).all())
 
 
 def _to_floats(values: NDArray[Any]) -> NDArray[Any]:
