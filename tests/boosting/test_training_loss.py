@@ -37,9 +37,9 @@ def losses(name: str, y: NDArray[Any], raw: NDArray[Any], quantile: float) -> ND
 
 
 def total(values: NDArray[Any], weight: NDArray[Any]) -> tuple[float, float]:
-    """Return the weighted sum, and how precise it is."""
+    """Return the weighted sum, and how precise it is: a probability near 1 is rounded by 1e-16."""
     terms = (values * weight).tolist()
-    return math.fsum(terms), 1e-9 * math.fsum(map(abs, terms))
+    return math.fsum(terms), 1e-9 * math.fsum(map(abs, terms)) + 1e-15 * math.fsum(weight.tolist())
 
 
 def assert_never_rises(sums: list[tuple[float, float]]) -> None:
