@@ -44,11 +44,11 @@ class BoostedModel : public GrowingModel {
     void keep_iterations(std::size_t n) override;
     std::shared_ptr<GrowingModel> copy() const override;
 
-    /// Call `f(trees)` while nothing grows.
+    /// Call `f(trees, background)` while nothing changes; `background` is null if detached.
     template <class F>
     void inspect(F&& f) const {
         const ReadLock lock(mutex_);
-        f(trees_);
+        f(trees_, background_);
     }
 
   protected:

@@ -349,7 +349,6 @@ TargetDistribution LadderModel::distribution_of(std::size_t tree_number,
 }
 
 std::vector<TargetDistribution> LadderModel::kept_distributions() const {
-    const WriteLock lock(mutex_);
     std::vector<TargetDistribution> distributions;
     for (const auto& ladder_tree : trees_)
         distributions.push_back(ladder_tree->grower ? first_nodes_distribution(*ladder_tree->grower)

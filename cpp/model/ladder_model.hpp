@@ -54,14 +54,14 @@ class LadderModel : public GrowingModel {
     std::shared_ptr<GrowingModel> copy_of_tree(std::size_t number) const;
     /// Return the target distribution in some nodes of a tree, NaN where unknown; empty in classification.
     TargetDistribution distribution_of(std::size_t tree_number, std::span<const std::int32_t> nodes);
-    /// Return the distributions that remain when the training rows are dropped.
-    std::vector<TargetDistribution> kept_distributions() const;
 
-    /// Call `f(trees, data)` while nothing grows; `data` is null if detached.
+    /// Call `f(trees, data, distributions)` while nothing changes. Without `with_rows`, or if detached,
+    /// `data` is null, and `distributions` are those that remain without the training rows.
     template <class F>
-    void inspect(F&& f) const {
-        const ReadLock lock(mutex_);
-        f(trees_, data_.get());
+    void inspect(bool with_rows, F&& f) const {
+        const WriteLock lock(mutex_);  // distributions are computed from rows that are cached
+        const TrainingData* const data = with_rows ? data_.get() : nullptr;
+        f(trees_, data, data == nullptr ? kept_distributions() : std::vector<TargetDistribution>());
     }
 
   protected:
@@ -88,6 +88,7 @@ class LadderModel : public GrowingModel {
                                std::int32_t* nodes, int n_threads, bool checks) const;
     bool grow_next_branches(LadderTree& tree, const TableView& table, std::vector<PendingRow>& pending,
                             int n_threads) const;
+    std::vector<TargetDistribution> kept_distributions() const;
     static std::unique_ptr<LadderTree> copy_tree(const LadderTree& tree);
 
     std::vector<std::unique_ptr<LadderTree>> trees_;

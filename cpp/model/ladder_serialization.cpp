@@ -305,23 +305,24 @@ BinnedColumns load_binned(const DataState& state) {
 
 LadderModelState save_model(const LadderModel& model, bool with_rows) {
     LadderModelState state;
-    if (!with_rows || model.is_detached())
-        state.distributions = save_distributions(model.kept_distributions());
-    model.inspect([&](const std::vector<std::unique_ptr<LadderTree>>& trees, const TrainingData* data) {
-        std::vector<const Tree*> arrays;
-        for (const auto& tree : trees) arrays.push_back(&tree->tree);
-        state.trees = save_trees(arrays);
-        for (const auto& tree : trees) state.trees.seed.push_back(tree->seed);
-        state.can_grow = with_rows && data != nullptr;
-        if (!state.can_grow) return;
-        state.data = save_binned(*data->binned);
-        state.data.y = data->target.y;
-        state.data.labels = data->target.labels;
-        state.data.weight = data->target.weight;
-        state.ladders.used_columns_begin.push_back(0);
-        state.ladders.splits_begin.push_back(0);
-        for (const auto& tree : trees) save_ladders(*tree->grower, state.ladders);
-    });
+    model.inspect(with_rows,
+                  [&](const std::vector<std::unique_ptr<LadderTree>>& trees, const TrainingData* data,
+                      const std::vector<TargetDistribution>& distributions) {
+                      state.distributions = save_distributions(distributions);
+                      std::vector<const Tree*> arrays;
+                      for (const auto& tree : trees) arrays.push_back(&tree->tree);
+                      state.trees = save_trees(arrays);
+                      for (const auto& tree : trees) state.trees.seed.push_back(tree->seed);
+                      state.can_grow = data != nullptr;
+                      if (!state.can_grow) return;
+                      state.data = save_binned(*data->binned);
+                      state.data.y = data->target.y;
+                      state.data.labels = data->target.labels;
+                      state.data.weight = data->target.weight;
+                      state.ladders.used_columns_begin.push_back(0);
+                      state.ladders.splits_begin.push_back(0);
+                      for (const auto& tree : trees) save_ladders(*tree->grower, state.ladders);
+                  });
     return state;
 }
 

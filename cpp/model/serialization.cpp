@@ -130,7 +130,9 @@ std::shared_ptr<const BackgroundRows> load_background(const BinsState& state, co
 
 BoostedModelState save_model(const BoostedModel& model, bool with_rows) {
     BoostedModelState state;
-    model.inspect([&](const std::vector<BinnedTree>& trees) {
+    std::shared_ptr<const BackgroundRows> background;
+    model.inspect([&](const std::vector<BinnedTree>& trees, const auto& rows) {
+        if (with_rows) background = rows;
         std::vector<const Tree*> arrays;
         for (const BinnedTree& tree : trees) arrays.push_back(&tree.arrays);
         state.trees = save_trees(arrays);
@@ -141,7 +143,6 @@ BoostedModelState save_model(const BoostedModel& model, bool with_rows) {
         state.bins.categorical.push_back(column.categorical);
         append(state.bins.edges, column.edges);
     }
-    const auto background = with_rows ? model.background() : nullptr;
     if (background == nullptr) return state;
     const std::size_t n = background->rows.n_rows() * background->rows.n_columns();
     background->rows.visit([&](const auto* bins) {

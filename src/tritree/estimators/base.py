@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tritree import _core
 from tritree.encoder import MAX_CATEGORIES, TableEncoder, column_errors
 from tritree.errors import ParameterError, UngrownBranchWarning, warn_caller
+from tritree.estimators.fitted_state import FittedState, on_snapshot
 from tritree.table import read_matrix, read_table
 from tritree.target import (
     apply_class_weight,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from tritree.estimators.growing_model import GrowingModel
 
-__all__ = ["EncodedRows", "TrinaryEstimator"]
+__all__ = ["EncodedRows", "TrinaryEstimator", "check_same_classes", "warn_of_ungrown"]
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,10 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     _allowed: ClassVar[Mapping[str, Callable[[str, Any], None]]]
     #: Arguments that `fit` has in other libraries, and what to do instead.
     _argument_hints: ClassVar[Mapping[str, str]] = {}
+    #: The attributes among the scores of a fit that are always there.
+    _default_scores: ClassVar[dict[str, Any]] = {}
 
-    _encoder: TableEncoder
-    _model: GrowingModel
-    _fit_params: dict[str, Any]
+    _fitted_state: FittedState
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -71,7 +72,47 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_encoder")
+        return "_fitted_state" in vars(self)
+
+    @property
+    def _fitted(self) -> FittedState:
+        try:
+            return self._fitted_state
+        except AttributeError:
+            check_is_fitted(self)
+            raise
+
+    # what a method reads of these belongs to one fit only if it runs on a snapshot
+
+    @property
+    def _model(self) -> GrowingModel:
+        return self._fitted.model
+
+    @property
+    def _encoder(self) -> TableEncoder:
+        return self._fitted.encoder
+
+    @property
+    def _fit_params(self) -> Mapping[str, Any]:
+        return self._fitted.params
+
+    def _snapshot(self) -> Self:
+        """Return a shallow copy: the same fitted state, whatever other threads fit meanwhile."""
+        snapshot = object.__new__(type(self))
+        snapshot.__dict__ = self.__dict__.copy()
+        return snapshot
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns seen in `fit`."""
+        return len(self._fitted.encoder.columns)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns seen in `fit`; only if the table has column names."""
+        if (names := self._fitted.encoder.feature_names) is None:
+            raise AttributeError("the table of fit had no column names")
+        return np.asarray(names, dtype=object)
 
     def _params(self) -> dict[str, Any]:
         """Return the parameters as they are now; `get_params` reads the signature anew each time, which is slow."""
@@ -81,30 +122,28 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         """Raise a ValueError that names the first parameter with a wrong value."""
         validate(self._params(), self._allowed)
 
-    def _changed_param(self) -> str | None:
-        """Return the first parameter that the model depends on and that is not as it was in `fit`."""
-        params, before = self._params(), self._fit_params
+    def _changed_param(self, before: Mapping[str, Any]) -> str | None:
+        """Return the first parameter that the model depends on and that is not as it was ``before``, in `fit`."""
+        params = self._params()
         names = sorted(params.keys() - MAY_CHANGE_AFTER_FIT)
         return next((name for name in names if not _equal(params[name], before[name])), None)
 
-    def _check_warm_start(self, size: str, n_fitted: int, unit: str) -> None:
-        """Raise a ValueError if the fitted model cannot be continued up to the parameter ``size``."""
-        if (name := self._changed_param()) is not None:
+    def _state_to_continue(self, size: str, unit: str) -> FittedState | None:
+        """Return the fitted state that warm_start continues up to the parameter ``size``; None to start anew."""
+        if not self.warm_start or not self.__sklearn_is_fitted__():
+            return None
+        fitted = self._fitted
+        if (name := self._changed_param(fitted.params)) is not None:
             raise ValueError(
-                f"warm_start continues with the trees of the first fit, which had {name}={self._fit_params[name]!r}; "
+                f"warm_start continues with the trees of the first fit, which had {name}={fitted.params[name]!r}; "
                 f"set it again, or set warm_start=False to start anew with {getattr(self, name)!r}"
             )
-        if (requested := getattr(self, size)) < n_fitted:
+        if (requested := getattr(self, size)) < (n_fitted := fitted.model.n_iterations):
             raise ValueError(
                 f"{size}={requested} is less than the {n_fitted} {unit} of the fitted model, which warm_start "
                 "continues; raise it, or set warm_start=False to start anew"
             )
-
-    def _check_same_classes(self, classes: NDArray[Any] | None) -> None:
-        if classes is not None and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                "warm_start continues with the classes of the first fit, and y has others; set warm_start=False"
-            )
+        return fitted
 
     # ---- fitting
 
@@ -180,24 +219,22 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         with column_errors(encoder):
             return _core.BinnedColumns(rows.columns, encoder.n_categories, max_bins, n_threads)
 
-    def _set_fitted(self, model: GrowingModel, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:
-        """Set the attributes of a fitted estimator; called last, so that a fit that fails changes nothing."""
-        self._model, self._encoder, self._fit_params = model, encoder, self._params()
-        self.n_features_in_ = len(encoder.columns)
-        if classes is not None:
-            self.classes_ = classes
-        if encoder.feature_names is not None:
-            self.feature_names_in_ = np.asarray(encoder.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+    def _set_fitted(
+        self,
+        model: GrowingModel,
+        encoder: TableEncoder,
+        classes: NDArray[Any] | None,
+        **scores: Any,
+    ) -> None:
+        """Replace the fitted state; called last, so that a fit that fails changes nothing."""
+        scores = self._default_scores | scores
+        self._fitted_state = FittedState(model, encoder, classes, self._params(), scores)
 
     # ---- prediction
 
-    def _encode(self, X: Any) -> tuple[_core.Columns, int, int]:
+    def _encode(self, X: Any, encoder: TableEncoder) -> tuple[_core.Columns, int, int]:
         """Return a table to predict as the core takes it: its columns, the number of rows and of threads."""
-        if not hasattr(self, "_encoder"):
-            check_is_fitted(self)
-        encoder, n_threads = self._encoder, count_threads(self.n_jobs)
+        n_threads = count_threads(self.n_jobs)
         check_choice("unknown_category", self.unknown_category, UNKNOWN_CATEGORY_OPTIONS)
         matrix = read_matrix(X, encoder.column_names, len(encoder.columns)) if encoder.is_numeric else None
         if matrix is not None:
@@ -206,17 +243,17 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         columns = encoder.encode(table, type(self).__name__, refuse_unknown=self.unknown_category == "error")
         return columns, table.n_rows, n_threads
 
-    def _call_model(self, method: str, X: Any) -> Any:
+    def _call_model(self, fitted: FittedState, method: str, X: Any) -> Any:
         """Return the result of a method of the model for a table, and warn if rows reached ungrown branches."""
-        request = self._encode(X)
-        with column_errors(self._encoder):
-            found = getattr(self._model, method)(*request)
-        self._warn_of_ungrown()
+        request = self._encode(X, fitted.encoder)
+        with column_errors(fitted.encoder):
+            found = getattr(fitted.model, method)(*request)
+        warn_of_ungrown(fitted.model)
         return found
 
-    def _predict_values(self, X: Any) -> NDArray[np.float64]:
+    def _predict_values(self, fitted: FittedState, X: Any) -> NDArray[np.float64]:
         """Return the predicted numbers, in one column, or the probability of each class."""
-        values: NDArray[np.float64] = self._call_model("predict", X)[0]
+        values: NDArray[np.float64] = self._call_model(fitted, "predict", X)[0]
         return values
 
     def apply(self, X: Any) -> NDArray[np.int32]:
@@ -250,7 +287,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         >>> tree.tree_.value[leaves, 0]
         array([0., 1.])
         """
-        nodes: NDArray[np.int32] = self._call_model("apply", X)
+        nodes: NDArray[np.int32] = self._call_model(self._fitted, "apply", X)
         return nodes
 
     # ---- growth on demand
@@ -258,19 +295,16 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     @property
     def n_nodes_(self) -> int:
         """Number of nodes, all trees together, grown so far."""
-        check_is_fitted(self)
         return self._model.n_nodes
 
     @property
     def n_grown_(self) -> int:
         """Number of nodes that were grown on demand, after fitting."""
-        check_is_fitted(self)
         return self._model.n_grown
 
     @property
     def n_ungrown_hits_(self) -> int:
         """How often a row reached a third branch that could not be grown, and got the value of its node."""
-        check_is_fitted(self)
         return self._model.n_ungrown_hits
 
     def grow_for(self, X: Any) -> Self:
@@ -293,10 +327,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         RuntimeError
             If rows need a branch that is not grown, and the training rows are gone.
         """
-        request = self._encode(X)
-        with column_errors(self._encoder):
-            nodes = self._model.apply(*request)
-        if self._model.is_detached and (n := self._count_ungrown(nodes)):
+        if n := self._grow_for_rows(self._fitted, X):
             raise RuntimeError(
                 f"{n:,} {'branch' if n == 1 else 'branches'} that these rows need can no longer be grown: the training "
                 "rows are gone (detach(), or a file saved without them); call grow_for() before detach() or save(), or "
@@ -304,13 +335,18 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return self
 
-    def _count_ungrown(self, nodes: NDArray[np.int32]) -> int:
-        """Return how many ungrown third branches rows have reached, given the nodes that they end in."""
+    def _grow_for_rows(self, fitted: FittedState, X: Any) -> int:
+        """Grow the third branches that rows need; return how many of them cannot be grown."""
+        request = self._encode(X, fitted.encoder)
+        with column_errors(fitted.encoder):
+            nodes = fitted.model.apply(*request)
+        if not fitted.model.is_detached:
+            return 0
         per_tree = nodes.reshape(len(nodes), -1).T
         # a row that needs an ungrown branch ends in the node above it, which is not a leaf
         return sum(
             int(np.count_nonzero(tree.column[np.unique(ends)] >= 0))
-            for tree, ends in zip(self._model.trees(), per_tree, strict=True)
+            for tree, ends in zip(fitted.model.trees(), per_tree, strict=True)
         )
 
     def grow_all(self, max_nodes: int = 1_000_000) -> Self:
@@ -347,9 +383,9 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         >>> -2 in tree.tree_.third  # nothing is left to grow
         False
         """
-        check_is_fitted(self)
+        model = self._model
         check_int("max_nodes", max_nodes, 1)
-        self._model.grow_all(max_nodes, count_threads(self.n_jobs))
+        model.grow_all(max_nodes, count_threads(self.n_jobs))
         return self
 
     def detach(self) -> Self:
@@ -374,18 +410,8 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         >>> len(pickle.dumps(tree.detach())) < before
         True
         """
-        check_is_fitted(self)
         self._model.detach()
         return self
-
-    def _warn_of_ungrown(self) -> None:
-        """Warn once if rows have reached third branches that cannot be grown."""
-        model = self._model
-        if not (n := model.n_ungrown_hits) or model.warned_of_ungrown:
-            return
-        model.warned_of_ungrown = True
-        cause: Literal["detached", "node_limit"] = "detached" if model.is_detached else "node_limit"
-        warn_caller(UngrownBranchWarning(cause, n))
 
     def _warn_nothing_grown(self, destination: Literal["file", "onnx"]) -> None:
         """Warn if a model is exported without training rows before any third branch was grown."""
@@ -399,6 +425,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
     # ---- files
 
+    @on_snapshot
     def save(self, path: Any, *, training_rows: bool | None = None) -> None:
         """Save the fitted estimator to a file, which `tritree.load` reads without running code.
 
@@ -428,20 +455,37 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         """
         from tritree.serialization import save
 
-        check_is_fitted(self)
+        model = self._model
         if training_rows not in (None, True, False):
             raise ParameterError("training_rows", "True, False or None", training_rows)
-        if training_rows and self._model.is_detached:
+        if training_rows and model.is_detached:
             raise ValueError(
                 "training_rows=True, but this model has none: its strategy never needs them again, or detach() has "
                 "dropped them; use training_rows=False"
             )
-        if (name := self._changed_param()) is not None:
+        if (name := self._changed_param(self._fit_params)) is not None:
             was, now = self._fit_params[name], getattr(self, name)
             raise ValueError(f"{name} was {was!r} in fit and is {now!r} now; set it back, or fit again")
-        if training_rows is False and not self._model.is_detached:
+        if training_rows is False and not model.is_detached:
             self._warn_nothing_grown("file")
         save(self, path, training_rows=training_rows)
+
+
+def warn_of_ungrown(model: GrowingModel) -> None:
+    """Warn once if rows have reached third branches that cannot be grown."""
+    if not (n := model.n_ungrown_hits) or model.warned_of_ungrown:
+        return
+    model.warned_of_ungrown = True
+    cause: Literal["detached", "node_limit"] = "detached" if model.is_detached else "node_limit"
+    warn_caller(UngrownBranchWarning(cause, n))
+
+
+def check_same_classes(classes: NDArray[Any] | None, before: NDArray[Any] | None) -> None:
+    """Raise a ValueError if y has other classes than in the fit that warm_start continues."""
+    if classes is not None and before is not None and not np.array_equal(classes, before):
+        raise ValueError(
+            "warm_start continues with the classes of the first fit, and y has others; set warm_start=False"
+        )
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.encoder import column_errors
 from tritree.errors import DataError, TargetError
-from tritree.estimators.base import EncodedRows, TrinaryEstimator
+from tritree.estimators.base import EncodedRows, TrinaryEstimator, check_same_classes
 from tritree.estimators.boosting_views import BoostingViews
 from tritree.estimators.callbacks import CallbackSupport, FitCallbacks, with_callbacks
 from tritree.estimators.early_stopping import (
@@ -21,6 +20,7 @@ from tritree.estimators.early_stopping import (
     check_finite,
     split_validation,
 )
+from tritree.estimators.fitted_state import FittedState, score_attribute
 from tritree.estimators.growing_model import GrowingModel, boosting_parameters
 from tritree.estimators.losses import exact_sum
 from tritree.progress import bar
@@ -54,6 +54,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
     """Base of both boosting estimators; the subclass chooses the loss."""
 
     _argument_hints = _ARGUMENT_HINTS
+    _default_scores: ClassVar = {"validation_scores_": None, "train_scores_": None, "best_iteration_": None}
 
     def _make_loss(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
         raise NotImplementedError
@@ -98,18 +99,17 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         self._check_arguments(X_val, y_val, sample_weight_val, unknown)
         self._validate_params()
         n_threads = count_threads(self.n_jobs)
-        before = self._model if self.warm_start and hasattr(self, "_model") else None
+        before = self._state_to_continue("max_iter", "iterations")
         if before is None:
             seed = int(as_random_state(self.random_state).randint(2**31 - 1))
         else:
-            self._check_warm_start("max_iter", self.n_iter_, "iterations")
-            seed = before.core.params["seed"]  # validation rows must not become training rows
+            seed = before.model.core.params["seed"]  # validation rows must not become training rows
         encoder, classes, rows = self._read_rows(
-            X, y, sample_weight, None if before is None else self._encoder
+            X, y, sample_weight, None if before is None else before.encoder
         )
         rows = replace(rows, weight=rescaled(rows.weight))
         if before is not None:
-            self._check_same_classes(classes)
+            check_same_classes(classes, before.classes)
         loss = self._make_loss(self._params(), classes)
         scores = None
         with column_errors(encoder):
@@ -121,26 +121,24 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                 fraction = self.validation_fraction
                 rows, validation = split_validation(rows, fraction, seed, stratify=classes is not None)
                 scores = ValidationScores(loss, validation)
-            model, booster = self._start(rows, loss, encoder, seed, before, n_threads)
+            model, booster = self._start(
+                rows, loss, encoder, seed, None if before is None else before.model, n_threads
+            )
             if scores is not None:
                 with (
                     prefix_errors("X_val") if X_val is not None else nullcontext(),
                     column_errors(encoder),
                 ):
                     scores.check(model, n_threads)
-        fitted = {"_model": model, "_encoder": encoder, "_fit_params": self._params()}
-        if classes is not None:
-            fitted["classes_"] = classes
-        callbacks = FitCallbacks(self, self.max_iter, X, y, lambda: fitted)
+        fitted = FittedState(model, encoder, classes, self._params(), self._default_scores)
+        callbacks = FitCallbacks(self, self.max_iter, X, y, lambda: {"_fitted_state": fitted})
+        best = None
         try:
             best = self._boost(lambda: callbacks.run(booster.boost), booster, model, rows, scores, n_threads)
         finally:
             if model.n_trees:  # also after Ctrl-C: the trees so far are complete
-                self._set_fitted(model, encoder, classes)
-                self.validation_scores_ = None if scores is None else np.array(scores.validation)
-                self.train_scores_ = None if scores is None else np.array(scores.train)
-                self.best_iteration_ = None
-        self.best_iteration_ = best
+                attributes = {} if scores is None else scores.attributes()
+                self._set_fitted(model, encoder, classes, **attributes, best_iteration_=best)
         callbacks.end()
         return self
 
@@ -154,9 +152,15 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         if X_val is None and sample_weight_val is not None:
             raise ValueError("sample_weight_val requires X_val and y_val")
 
-    def _set_fitted(self, model: GrowingModel, encoder: TableEncoder, classes: NDArray[Any] | None) -> None:
-        super()._set_fitted(model, encoder, classes)
-        self.validation_scores_ = self.train_scores_ = self.best_iteration_ = None
+    validation_scores_ = score_attribute(
+        "validation_scores_", "Negative mean loss of the validation rows after each iteration, or None."
+    )
+    train_scores_ = score_attribute(
+        "train_scores_", "Negative mean loss of the training rows after each iteration, or None."
+    )
+    best_iteration_ = score_attribute(
+        "best_iteration_", "The iteration with the best validation score; None without validation rows."
+    )
 
     def _start(
         self,
@@ -178,6 +182,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                 core.keep_background(data, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
             model = GrowingModel(core, "boosting")
         else:
+            model = model.copy()  # others may go on to predict with the trees so far
             sums, _ = model.predict(rows.columns, len(rows), n_threads)
             raw = np.ascontiguousarray(sums.T).ravel()
         booster = _core.Booster(
@@ -249,38 +254,33 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
     @property
     def n_iter_(self) -> int:
         """Number of boosting iterations; those after the best one are dropped by early stopping."""
-        check_is_fitted(self)
         return self._model.n_iterations
 
     @property
     def n_trees_(self) -> int:
         """Number of trees: one per iteration, or one per class and iteration for more than two classes."""
-        check_is_fitted(self)
         return self._model.n_trees
 
     def _raw_predict(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Return the sums over trees, and their variance due to missing values, if it is estimated."""
-        sums: tuple[NDArray[np.float64], NDArray[np.float64] | None] = self._call_model("predict", X)
+        sums: tuple[NDArray[np.float64], NDArray[np.float64] | None]
+        sums = self._call_model(self._fitted, "predict", X)
         return sums
 
-    def _predict_values(self, X: Any) -> NDArray[np.float64]:
-        return self._predictions_from_raw(*self._raw_predict(X))
+    def _predict_values(self, fitted: FittedState, X: Any) -> NDArray[np.float64]:
+        return self._predictions_from_raw(fitted, *self._call_model(fitted, "predict", X))
 
     def _predictions_from_raw(
-        self, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
+        self, fitted: FittedState, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         """Return the predictions of sums over trees."""
-        loss = self._fitted_loss()
+        loss = self._make_loss(fitted.params, fitted.classes)
         return loss.inverse_link(loss.adjusted(raw, variance))
 
-    def _fitted_loss(self) -> Loss:
-        """Return the loss of the fit; the parameters may have been changed since."""
-        return self._make_loss(self._fit_params, getattr(self, "classes_", None))
-
     def _staged_values(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield the predictions after each iteration, of the model that is fitted when the first is asked for."""
-        columns, n_rows, n_threads = self._encode(X)
-        model, encoder, loss = self._model, self._encoder, self._fitted_loss()
+        """Yield the predictions after each iteration."""
+        model, encoder = self._model, self._encoder
+        columns, n_rows, n_threads = self._encode(X, encoder)
         raw: Any = 0
         variance: Any = None
         for number in range(model.n_iterations):
@@ -290,7 +290,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             variance = (
                 more_variance if variance is None or more_variance is None else variance + more_variance
             )
-            yield loss.inverse_link(loss.adjusted(raw, variance))
+            yield self._predictions_from_raw(self._fitted, raw, variance)
 
 
 def rescaled(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:

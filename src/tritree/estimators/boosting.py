@@ -8,6 +8,7 @@ import numpy as np
 
 from tritree.errors import TargetError
 from tritree.estimators.base_boosting import BaseBoosting
+from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.losses import classification_loss, regression_loss
 from tritree.estimators.tasks import TrinaryClassifier, TrinaryRegressor
 from tritree.target import read_classification_target
@@ -266,6 +267,7 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
     def _make_loss(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:  # noqa: ARG002
         return regression_loss(params["loss"], float(params["quantile"]))
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Predict the target of rows after each iteration; see `predict`."""
         for values in self._staged_values(X):
@@ -424,15 +426,13 @@ n_nodes_, n_grown_, n_ungrown_hits_, n_features_in_, feature_names_in_
         raw, _ = self._raw_predict(X)
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
+    @on_snapshot
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Predict class probabilities of rows after each iteration; see `predict_proba`."""
         yield from self._staged_values(X)
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Predict the most probable class of rows after each iteration; see `predict`."""
-        classes: NDArray[Any] | None = None
         for probabilities in self._staged_values(X):
-            classes = (
-                self.classes_ if classes is None else classes
-            )  # of the model that the first is predicted by
-            yield classes[probabilities.argmax(axis=1)]
+            yield self.classes_[probabilities.argmax(axis=1)]

@@ -6,10 +6,10 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError
+from tritree.estimators.base import warn_of_ungrown
 from tritree.estimators.ensemble_views import EnsembleViews
 from tritree.estimators.tree_views import OneTreeViews
 from tritree.estimators.views import ImportanceViews
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto
 
-    from tritree.estimators.growing_model import GrowingModel
+    from tritree.estimators.fitted_state import FittedState
     from tritree.inspection.contributions import Contributions
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
@@ -32,12 +32,11 @@ LOG_LINK_LOSSES = ("poisson", "gamma")  # whose sums over trees are logarithms
 class BoostingViews(EnsembleViews):
     """The views of boosting."""
 
-    _model: GrowingModel
     _aggregation = "sum"
     _size_parameters = "max_iter, max_depth, max_third_nodes"
 
     def _predictions_from_raw(
-        self, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
+        self, fitted: FittedState, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         raise NotImplementedError
 
@@ -64,15 +63,14 @@ class BoostingViews(EnsembleViews):
         all rows                 150         ...
         ├─ petal length (cm) ...
         """
-        check_is_fitted(self)
-        n_outputs = self._model.core.n_outputs
-        trees = np.empty((self._model.n_iterations, n_outputs), dtype=object)
+        model = self._snapshot()
+        trees = np.empty((model._model.n_iterations, model._model.n_outputs), dtype=object)
         for iteration, output in np.ndindex(trees.shape):
-            trees[iteration, output] = self._tree_at(iteration * n_outputs + output)
+            trees[iteration, output] = BoostedTree(model, iteration, output)
         return trees
 
     def _tree_at(self, number: int) -> BoostedTree:
-        return BoostedTree(self, *divmod(number, self._model.core.n_outputs))
+        return BoostedTree(self._snapshot(), *divmod(number, self._model.n_outputs))
 
     def _value_name(self, k: int) -> str:
         from tritree.inspection.formatting import as_label
@@ -93,7 +91,6 @@ class BoostingViews(EnsembleViews):
         The gain of a split is the reduction of the loss of its iteration, to second order. Third branches are left
         out, because they are fitted to predictions.
         """
-        check_is_fitted(self)
         return self._model.importances(count_threads(self.n_jobs))
 
     def _predict_explained(self, rows: Rows) -> tuple[NDArray[np.float64], Callable[..., Contributions]]:
@@ -101,8 +98,8 @@ class BoostingViews(EnsembleViews):
 
         model, of_classes = self._model, self._labels() is not None
         raw, variance = model.predict(rows.columns, rows.n_rows, count_threads(self.n_jobs))
-        self._warn_of_ungrown()
-        return self._predictions_from_raw(raw, variance), lambda chosen: contributions_to_sum(
+        warn_of_ungrown(model)
+        return self._predictions_from_raw(self._fitted, raw, variance), lambda chosen: contributions_to_sum(
             model.trees(), rows.columns, raw, variance, model.core.baseline, chosen, of_classes=of_classes
         )
 
@@ -126,8 +123,8 @@ class BoostingViews(EnsembleViews):
 class BoostedTree(OneTreeViews, ImportanceViews):
     """A tree of boosting, with the views of a single tree.
 
-    It is a view of the model, not a copy as the trees of a forest are: it shows the tree as it is now, and what
-    `apply`, `explain` and `missing_reliance` grow is grown in the model.
+    It is a view of the model that was fitted when it was made, not a copy as the trees of a forest are: it shows the
+    tree as it is now, and what `apply`, `explain` and `missing_reliance` grow is grown in the model.
 
     The value of a node is a contribution to the sum over trees: of the rows that end there, or the mean of those that
     go on. A third branch is fitted to the predictions of the left and right branch of its node.
@@ -178,6 +175,9 @@ class BoostedTree(OneTreeViews, ImportanceViews):
         nodes: NDArray[np.int32] = self._boosting.apply(X)[:, self._number]
         return nodes
 
+    def _snapshot(self) -> Self:
+        return self  # of the model, it has a snapshot
+
     def _arrays_now(self) -> TreeArrays:
         tree: TreeArrays = self._boosting._model.core.tree(self._number)
         return tree
@@ -207,15 +207,14 @@ class BoostedTree(OneTreeViews, ImportanceViews):
         if rows is None or self._boosting._model.is_detached:
             return self
         grown = copy(self)
-        grown._boosting = copy(self._boosting)
-        grown._boosting._model = self._boosting._model.copy()
+        grown._boosting = self._boosting._independent_copy()
         for j in (None, *range(len(rows.columns))):
             grown._grow_iteration(rows, also_missing=j)
         return grown
 
     def _grow_for(self, rows: Rows) -> None:
         self._grow_iteration(rows)
-        self._boosting._warn_of_ungrown()
+        warn_of_ungrown(self._boosting._model)
 
     def _grow_iteration(self, rows: Rows, also_missing: int | None = None) -> None:
         """Grow the branches of this iteration that rows need."""

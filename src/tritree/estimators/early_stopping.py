@@ -48,6 +48,10 @@ class ValidationScores:
         self.validation.append(-self.loss.mean(self.rows.y, adjusted, self.rows.weight))
         return self.validation[-1]
 
+    def attributes(self) -> dict[str, NDArray[np.float64]]:
+        """Return the scores as attributes of the estimator."""
+        return {"validation_scores_": np.array(self.validation), "train_scores_": np.array(self.train)}
+
     def add_train(self, rows: EncodedRows, raw: NDArray[np.float64]) -> None:
         """Add the score of training rows, of some if they are many; ``raw`` has the sums over trees, by output."""
         step = -(-len(rows) // _MAX_SCORED)

@@ -6,10 +6,10 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError, ParameterError
+from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.views import EstimatorViews
 from tritree.validation import check_int
 
@@ -63,7 +63,6 @@ class EnsembleViews(EstimatorViews):
 
     def _one_tree(self, number: Any) -> Any:
         """Return a tree by its number; negative numbers count from the last."""
-        check_is_fitted(self)
         try:
             n, place = self._model.n_trees, operator.index(number)
         except TypeError:
@@ -72,6 +71,7 @@ class EnsembleViews(EstimatorViews):
             raise IndexError(f"there is no tree {place}; the model has {n:,}, numbered from 0 to {n - 1:,}")
         return self._tree_at(place % n)
 
+    @on_snapshot
     def to_dict(self, *, max_trees: int | None = None, distribution: bool = False) -> dict[str, Any]:
         """Return the trees, as far as they are grown, as plain data: ``json.dumps`` takes it as it is.
 
@@ -90,7 +90,6 @@ class EnsembleViews(EstimatorViews):
             or "mean"), ``baseline`` (where the sums of boosting start), ``n_trees`` and ``trees``, each as its
             ``to_dict`` returns it.
         """
-        check_is_fitted(self)
         check_int("max_trees", max_trees, 1, or_none="includes all trees")
         n = self._model.n_trees
         numbers = range(min(n, max_trees or n))
@@ -100,6 +99,7 @@ class EnsembleViews(EstimatorViews):
         own = [{name: value for name, value in tree.items() if name not in shared} for tree in trees]
         return common | self._summary() | {"n_trees": n, "trees": own}
 
+    @on_snapshot
     def to_text(
         self,
         *,
@@ -187,6 +187,7 @@ class EnsembleViews(EstimatorViews):
         page: str | None = self._one_tree(tree).to_html(path, rows, max_nodes=max_nodes)
         return page
 
+    @on_snapshot
     def explain(self, X: Any, *, class_of_interest: Any = None) -> list[EnsembleExplanation]:
         """Explain the prediction of each row by the contribution of each column to the sum or mean over trees.
 
@@ -260,6 +261,7 @@ class EnsembleViews(EstimatorViews):
             raise ParameterError("class_of_interest", f"one of {labels}", class_of_interest)
         return np.full(len(values), labels.index(class_of_interest))
 
+    @on_snapshot
     def to_onnx(self, *, max_nodes: int = 500_000) -> ModelProto:
         """Return the trees, as far as they are grown, as an ONNX model, which onnxruntime runs without Python.
 
@@ -299,7 +301,6 @@ class EnsembleViews(EstimatorViews):
         >>> model = TrinaryForestRegressor(n_estimators=10).fit(X, y).to_onnx()  # doctest: +SKIP
         >>> onnx.save(model, "diabetes.onnx")  # doctest: +SKIP
         """
-        check_is_fitted(self)
         check_int("max_nodes", max_nodes, 1)
         if (n := self._model.n_nodes) > max_nodes:
             raise GrowthLimitError(

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.errors import warn_caller
-from tritree.estimators.base import TrinaryEstimator
+from tritree.estimators.base import TrinaryEstimator, check_same_classes
 from tritree.estimators.bootstrap import BootstrapSamples, predict_out_of_bag
+from tritree.estimators.fitted_state import score_attribute
 from tritree.estimators.forest_views import ForestViews
 from tritree.estimators.growing_model import GrowingModel, growth_parameters
 from tritree.estimators.tasks import TrinaryClassifier, TrinaryRegressor
@@ -19,6 +19,8 @@ from tritree.progress import bar
 from tritree.validation import STRATEGIES_WITH_THIRD_BRANCH, allowed_values, as_random_state, count_threads
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from tritree.encoder import TableEncoder
@@ -32,17 +34,15 @@ class BaseForest(ForestViews, TrinaryEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._validate_params()
-        fitted = self._model if self.warm_start and hasattr(self, "_model") else None
-        if fitted is not None:
-            self._check_warm_start("n_estimators", self.n_trees_, "trees")
+        fitted = self._state_to_continue("n_estimators", "trees")
         encoder, classes, rows = self._read_rows(
-            X, y, sample_weight, None if fitted is None else self._encoder
+            X, y, sample_weight, None if fitted is None else fitted.encoder
         )
         n_threads = count_threads(self.n_jobs)
         binned = self._bin(rows, encoder, n_threads)
         if fitted is not None:
-            self._check_same_classes(classes)
-            core = _copy_for_warm_start(fitted, binned, rows)
+            check_same_classes(classes, fitted.classes)
+            core = _copy_for_warm_start(fitted.model, binned, rows)
             if core.n_trees == self.n_estimators:
                 warn_caller("warm_start adds no trees, since n_estimators has not been increased")
         else:
@@ -59,7 +59,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
         seeds[:first] = core.seeds
         samples = BootstrapSamples(seeds, len(rows), self._n_samples_bootstrap(len(rows)), rows.weight)
         batch = 16 * n_threads  # the samples of all trees may not fit into memory
-        out_of_bag = None
+        scores: dict[str, Any] = {}
         try:
             with bar(len(seeds) - first, "trees", shown=bool(self.verbose)) as advance:
                 for begin in range(first, len(seeds), batch):
@@ -69,24 +69,24 @@ class BaseForest(ForestViews, TrinaryEstimator):
                     ] or None
                     core.add_trees(seeds[list(numbers)].tolist(), in_bags, len(rows), n_threads, advance)
             if self.oob_score:
-                out_of_bag = predict_out_of_bag(core, rows, samples, n_threads)
+                scores = self._score_out_of_bag(rows.y, predict_out_of_bag(core, rows, samples, n_threads))
         except KeyboardInterrupt:  # the trees so far are complete
             if core.n_trees:
-                self._set_trees(core, encoder, classes)
+                self._set_trees(core, encoder, classes, scores)
             raise
-        self._set_trees(core, encoder, classes)
-        if out_of_bag is not None:
-            self._set_out_of_bag(rows.y, out_of_bag)
+        self._set_trees(core, encoder, classes, scores)
         return self
 
     def _set_trees(
-        self, core: _core.LadderModel, encoder: TableEncoder, classes: NDArray[Any] | None
+        self,
+        core: _core.LadderModel,
+        encoder: TableEncoder,
+        classes: NDArray[Any] | None,
+        scores: Mapping[str, Any],
     ) -> None:
         if self.missing not in STRATEGIES_WITH_THIRD_BRANCH:
             core.detach()  # nothing grows after the fit
-        self._set_fitted(GrowingModel(core, "forest"), encoder, classes)
-        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+        self._set_fitted(GrowingModel(core, "forest"), encoder, classes, **scores)
 
     def _n_samples_bootstrap(self, n_rows: int) -> int | None:
         """Return how many rows are drawn for each tree; None if it is fitted to all of them."""
@@ -94,14 +94,15 @@ class BaseForest(ForestViews, TrinaryEstimator):
             return None
         return n_rows if self.max_samples is None else max(1, round(self.max_samples * n_rows))
 
-    def _set_out_of_bag(self, target: NDArray[Any], values: NDArray[np.float64]) -> None:
-        """Set the out-of-bag attributes; rows without a prediction are NaN."""
+    def _score_out_of_bag(self, target: NDArray[Any], values: NDArray[np.float64]) -> dict[str, Any]:
+        """Return the out-of-bag attributes; rows without a prediction are NaN."""
         raise NotImplementedError
+
+    oob_score_ = score_attribute("oob_score_", "Score on out-of-bag predictions: R², or the accuracy.")
 
     @property
     def n_trees_(self) -> int:
         """Number of trees."""
-        check_is_fitted(self)
         return self._model.n_trees
 
     @property
@@ -112,7 +113,6 @@ class BaseForest(ForestViews, TrinaryEstimator):
         first accessed, in copies of the trees in which the branches are grown that training rows with missing values
         reach.
         """
-        check_is_fitted(self)
         return self._model.importances(count_threads(self.n_jobs))
 
 
@@ -287,10 +287,12 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _set_out_of_bag(self, target: NDArray[Any], values: NDArray[np.float64]) -> None:
-        self.oob_prediction_ = values[:, 0]
+    def _score_out_of_bag(self, target: NDArray[Any], values: NDArray[np.float64]) -> dict[str, Any]:
         found = ~np.isnan(values[:, 0])
-        self.oob_score_ = float(r2_score(target[found], values[found, 0]))
+        score = float(r2_score(target[found], values[found, 0]))
+        return {"oob_score_": score, "oob_prediction_": values[:, 0]}
+
+    oob_prediction_ = score_attribute("oob_prediction_", "Out-of-bag predictions of the training rows.")
 
 
 class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
@@ -450,7 +452,11 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _set_out_of_bag(self, target: NDArray[Any], values: NDArray[np.float64]) -> None:
-        self.oob_decision_function_ = values
+    def _score_out_of_bag(self, target: NDArray[Any], values: NDArray[np.float64]) -> dict[str, Any]:
         found = ~np.isnan(values[:, 0])
-        self.oob_score_ = float(accuracy_score(target[found], values[found].argmax(axis=1)))
+        score = float(accuracy_score(target[found], values[found].argmax(axis=1)))
+        return {"oob_score_": score, "oob_decision_function_": values}
+
+    oob_decision_function_ = score_attribute(
+        "oob_decision_function_", "Out-of-bag class probabilities of the training rows."
+    )

@@ -6,8 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from sklearn.utils.validation import check_is_fitted
-
+from tritree.estimators.base import warn_of_ungrown
 from tritree.estimators.ensemble_views import EnsembleViews
 from tritree.estimators.growing_model import GrowingModel
 from tritree.validation import count_threads
@@ -50,7 +49,6 @@ class ForestTrees(Sequence[Any]):
 class ForestViews(EnsembleViews):
     """The views of a forest."""
 
-    _model: GrowingModel
     _aggregation = "mean"
     _size_parameters = "n_estimators, max_depth, min_samples_leaf, max_third_nodes"
 
@@ -77,13 +75,12 @@ class ForestViews(EnsembleViews):
         ├─ x0 ≥ ...
         ╰┄ x0 missing  not grown yet
         """
-        check_is_fitted(self)
-        return ForestTrees(self)
+        return ForestTrees(self._snapshot())
 
     def _tree_at(self, number: int) -> BaseTree:
         from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
 
-        classes = getattr(self, "classes_", None)
+        classes = self._fitted.classes
         kind: type[BaseTree] = TrinaryTreeRegressor if classes is None else TrinaryTreeClassifier
         tree = kind(**{name: getattr(self, name) for name in kind._get_param_names()})
         core, position = self._model.core.copy_of_tree(number), (number, self._model.n_trees)
@@ -102,7 +99,7 @@ class ForestViews(EnsembleViews):
 
         model = self._model
         values, _ = model.predict(rows.columns, rows.n_rows, count_threads(self.n_jobs))
-        self._warn_of_ungrown()
+        warn_of_ungrown(model)
         return values, lambda chosen: contributions_to_mean(
             model.trees(), model.n_trees, rows.columns, values, chosen
         )

@@ -35,14 +35,18 @@ class TrinaryRegressor(RegressorMixin):  # type: ignore[misc]
         ndarray of shape (n_rows,)
             The predicted values.
         """
-        predicted: NDArray[np.float64] = self._predict_values(X)[:, 0]
+        predicted: NDArray[np.float64] = self._predict_values(self._fitted, X)[:, 0]
         return predicted
 
 
 class TrinaryClassifier(ClassifierMixin):  # type: ignore[misc]
     """Methods of the classifiers."""
 
-    classes_: NDArray[Any]
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The class labels, sorted."""
+        classes: NDArray[Any] = self._fitted.classes
+        return classes
 
     def _read_target(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         return read_classification_target(y, n_rows, type(self).__name__)
@@ -73,16 +77,16 @@ class TrinaryClassifier(ClassifierMixin):  # type: ignore[misc]
                [0. , 1. ],
                [0.4, 0.6]])
         """
-        probabilities: NDArray[np.float64] = self._predict_values(X)
+        probabilities: NDArray[np.float64] = self._predict_values(self._fitted, X)
         return probabilities
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithm of the class probabilities of rows; see `predict_proba`."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class of rows, the first one in a tie; see `predict_proba`."""
-        best = self.predict_proba(X).argmax(axis=1)  # first: it raises if the estimator is not fitted
-        predicted: NDArray[Any] = self.classes_[best]
+        fitted = self._fitted
+        predicted: NDArray[Any] = fitted.classes[self._predict_values(fitted, X).argmax(axis=1)]
         return predicted

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.utils.validation import check_is_fitted
-
 from tritree import _core
 from tritree.estimators.base import TrinaryEstimator
 from tritree.estimators.growing_model import GrowingModel, growth_parameters
@@ -62,7 +60,6 @@ class BaseTree(TreeViews, TrinaryEstimator):
         the loss in total has importance 0. Computed when first accessed, in a copy of the tree in which the branches
         are grown that training rows with missing values reach.
         """
-        check_is_fitted(self)
         return self._model.importances(count_threads(self.n_jobs))
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils import estimator_html_repr
-from sklearn.utils.validation import check_is_fitted
 
 from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError
+from tritree.estimators.base import warn_of_ungrown
+from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.views import EstimatorViews
 from tritree.table import read_table
 from tritree.validation import check_int, count_threads
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
-    from tritree.estimators.growing_model import GrowingModel
     from tritree.inspection.explain import Explanation
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
@@ -71,6 +70,7 @@ class OneTreeViews:
         """Return the number of leaves of the tree as it is now."""
         return int((self.tree_.column < 0).sum())
 
+    @on_snapshot
     def to_dict(self, *, distribution: bool = False) -> dict[str, Any]:
         """Return the tree, as far as it is grown, as plain data: ``json.dumps`` takes it as it is.
 
@@ -105,6 +105,7 @@ class OneTreeViews:
             self._add_distribution(tree, range(len(tree["nodes"])))
         return tree
 
+    @on_snapshot
     def to_text(self, *, max_depth: int | None = None, max_nodes: int | None = 1_000, digits: int = 4) -> str:
         """Return the tree as text, with its third branches, as far as it is grown.
 
@@ -141,6 +142,7 @@ class OneTreeViews:
 
         return tree_to_text(self.to_dict(), max_depth=max_depth, max_nodes=max_nodes, digits=digits)
 
+    @on_snapshot
     def to_dot(self, *, max_depth: int | None = None, max_nodes: int | None = 200, digits: int = 4) -> str:
         r"""Return the tree in the DOT language of Graphviz, with third branches dotted, as far as it is grown.
 
@@ -176,6 +178,7 @@ class OneTreeViews:
 
         return tree_to_dot(self.to_dict(), max_depth=max_depth, max_nodes=max_nodes, digits=digits)
 
+    @on_snapshot
     def plot(
         self,
         ax: Any = None,
@@ -230,6 +233,7 @@ class OneTreeViews:
         self._add_distribution(tree, selection.drawn)
         return draw_tree(tree, selection, ax, digits=digits, caption=caption)
 
+    @on_snapshot
     def to_html(self, path: Any = None, rows: Any = None, *, max_nodes: int = 2_000) -> str | None:
         """Return the tree as an interactive page, or write it to a file.
 
@@ -267,7 +271,6 @@ class OneTreeViews:
         from tritree.output_files import check_output_path, write_atomically
 
         estimator, _ = self._estimator_and_loss()
-        check_is_fitted(estimator)
         check_int("max_nodes", max_nodes, 1)
         place = None if path is None else check_output_path(path, "the page")  # before the work is done
         names = [] if rows is None else name_rows(rows, read_table(rows).n_rows)
@@ -300,6 +303,7 @@ class OneTreeViews:
 
         return in_frame(self._to_page(max_nodes=NOTEBOOK_NODES, compact=True), repr(self))
 
+    @on_snapshot
     def explain(self, X: Any) -> list[Explanation]:
         """Explain the prediction of each row, or its contribution to that of boosting, by its path through the tree.
 
@@ -344,15 +348,14 @@ class OneTreeViews:
 class TreeViews(OneTreeViews, EstimatorViews):
     """The views of a single tree, or of one of a forest."""
 
-    _model: GrowingModel
-
     def _arrays_now(self) -> TreeArrays:
-        check_is_fitted(self)
         return self._model.arrays()
 
     def _describe(self, arrays: TreeArrays) -> dict[str, Any]:
-        core = self._model.core
-        tree = self._describe_arrays(arrays, self._labels(), n_grown=core.n_grown, detached=core.is_detached)
+        n_grown = len(arrays.column) - arrays.n_fitted
+        tree = self._describe_arrays(
+            arrays, self._labels(), n_grown=n_grown, detached=self._model.is_detached
+        )
         if self._model.position is not None:
             number, n_trees = self._model.position
             tree["ensemble"] = {"tree": number, "n_trees": n_trees}
@@ -370,16 +373,10 @@ class TreeViews(OneTreeViews, EstimatorViews):
     def _grow_for(self, rows: Rows) -> None:
         with column_errors(self._encoder):
             self._model.apply(rows.columns, rows.n_rows, count_threads(self.n_jobs))
-        self._warn_of_ungrown()
-
-    def _copy(self) -> Self:
-        """Return a copy that grows by itself."""
-        copied = copy(self)
-        copied._model = self._model.copy()
-        return copied
+        warn_of_ungrown(self._model)
 
     def _grown_copy(self, rows: Rows | None, max_nodes: int) -> Self:
-        grown, n_threads = self._copy(), count_threads(self.n_jobs)
+        grown, n_threads = self._independent_copy(), count_threads(self.n_jobs)
         if rows is not None:
             with column_errors(self._encoder):
                 grown._model.apply(rows.columns, rows.n_rows, n_threads)
@@ -390,12 +387,14 @@ class TreeViews(OneTreeViews, EstimatorViews):
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
 
+    @on_snapshot
     def _repr_html_inner(self) -> str:
         """Return what a notebook shows: scikit-learn's diagram before fitting, the tree after it."""
         if not self.__sklearn_is_fitted__() or self.n_nodes_ > NOTEBOOK_TREE:
             return str(estimator_html_repr(self))
         return self._to_notebook()
 
+    @on_snapshot
     def to_onnx(self, *, max_nodes: int = 100_000) -> ModelProto:
         """Return the tree as an ONNX model, which onnxruntime and others run without Python.
 
@@ -439,11 +438,10 @@ class TreeViews(OneTreeViews, EstimatorViews):
         """
         from tritree.inspection.onnx import tree_to_onnx
 
-        check_is_fitted(self)
         check_int("max_nodes", max_nodes, 1)
         grown = self
         if not self._model.is_detached and self._model.n_ungrown:
-            grown = self._copy()
+            grown = self._independent_copy()
             try:
                 grown.grow_all(max_nodes)
             except GrowthLimitError as error:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from tritree.encoder import column_errors
+from tritree.estimators.base import warn_of_ungrown
+from tritree.estimators.fitted_state import on_snapshot
 from tritree.validation import check_int
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class ImportanceViews:
     def _feature_names(self) -> Sequence[str]:
         raise NotImplementedError
 
+    @on_snapshot
     def plot_importance(self, ax: Any = None, *, max_columns: int = 20) -> Any:
         """Plot ``feature_importances_`` as bars, largest first, with matplotlib (``pip install tritree[plot]``).
 
@@ -68,9 +71,15 @@ class ImportanceViews:
 class EstimatorViews(ImportanceViews, _Base):
     """The views that concern columns, the same for one tree and for many."""
 
+    def _independent_copy(self) -> Self:
+        """Return a copy whose trees grow by themselves."""
+        copied = self._snapshot()
+        copied._fitted_state = replace(self._fitted, model=self._model.copy())
+        return copied
+
     def _labels(self) -> list[Any] | None:
         """Return the classes as plain labels, None in regression."""
-        classes = getattr(self, "classes_", None)
+        classes = self._fitted.classes
         return None if classes is None else classes.tolist()
 
     def _feature_names(self) -> Sequence[str]:
@@ -86,9 +95,9 @@ class EstimatorViews(ImportanceViews, _Base):
         """Return the rows of a table with their cells."""
         from tritree.inspection.rows import read_rows
 
-        check_is_fitted(self)
         return read_rows(X, self._encoder, type(self).__name__, self.unknown_category)
 
+    @on_snapshot
     def missing_reliance(self, X: Any) -> NDArray[np.float64]:
         """Return for each column how much the predictions of rows rely on its missing branches.
 
@@ -121,10 +130,10 @@ class EstimatorViews(ImportanceViews, _Base):
         """
         from tritree.inspection.contributions import missing_reliance
 
-        columns, n_rows, n_threads = self._encode(X)
+        columns, n_rows, n_threads = self._encode(X, self._encoder)
         with column_errors(self._encoder):
             self._model.predict(columns, n_rows, n_threads)  # grow what the rows need
-        self._warn_of_ungrown()
+        warn_of_ungrown(self._model)
         total = np.zeros(len(self._encoder.columns))
         for tree in self._model.trees():
             total += missing_reliance(tree, columns, n_rows)

@@ -53,7 +53,7 @@ def get_state(model: GrowingModel, training_rows: bool | None) -> tuple[dict[str
         training_rows = not model.is_detached and (not model.is_single or model.n_ungrown > 0)
     if model.is_single and not (training_rows or model.is_detached or model.n_ungrown):
         model.importances(1)  # they need the training rows; where all is grown, computing them grows nothing
-    state = model.core.state(with_rows=training_rows)
+    state = model.core.state(with_rows=training_rows)  # without rows if the model is detached meanwhile
     parts = {part: entries for part, entries in state.items() if part in _LADDER_PARTS + _BOOSTING_PARTS}
     arrays = {f"{part}.{name}": array for part in parts for name, array in parts[part].items()}
     if model.importances_ is not None and model.kind != "boosting":

@@ -1,0 +1,57 @@
+"""What a fit produces, as one object: threads see all of it or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from tritree.encoder import TableEncoder
+    from tritree.estimators.growing_model import GrowingModel
+
+__all__ = ["FittedState", "on_snapshot", "score_attribute"]
+
+E = TypeVar("E")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class FittedState:
+    """The result of one fit. It is replaced as a whole, so that nobody sees parts of two fits."""
+
+    model: GrowingModel
+    encoder: TableEncoder
+    #: None in regression.
+    classes: NDArray[Any] | None
+    #: The parameters of the estimator in `fit`; they may have been changed since.
+    params: Mapping[str, Any]
+    #: Attributes of the estimator that model files do not hold, by name: out-of-bag and validation scores.
+    scores: Mapping[str, Any]
+
+
+def on_snapshot(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
+    """Run a method on a snapshot of the estimator, which another thread that calls `fit` does not change."""
+
+    @wraps(method)
+    def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return method(self._snapshot(), *args, **kwargs)
+
+    return run
+
+
+def score_attribute(name: str, doc: str) -> property:
+    """Return a property for one of the scores of the fit; it raises an AttributeError if there is none."""
+
+    def get(self: Any) -> Any:
+        try:
+            return self._fitted.scores[name]
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}") from None
+
+    return property(get, doc=doc)
