@@ -45,6 +45,14 @@ nb::ndarray<nb::numpy, T> to_numpy(std::unique_ptr<T[]> data, std::vector<std::s
     return nb::ndarray<nb::numpy, T>(owned, shape.size(), shape.data(), owner);
 }
 
+/// Return an object as an array of this type; throws a TypeError if it is none.
+template <class Array>
+Array cast_array(const nb::handle& object) {
+    Array array;
+    if (!nb::try_cast(object, array)) throw nb::type_error("not an array of the expected type");
+    return array;
+}
+
 template <class T>
 std::vector<T> to_vector(const Vector<T>& array) {
     return {array.data(), array.data() + array.shape(0)};

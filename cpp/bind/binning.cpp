@@ -26,6 +26,8 @@ ColumnView view_of(const AnyArray& array) {
     else
         throw nb::type_error("a column must be float64, float32 or int32");
     view.data = static_cast<const char*>(array.data());
+    if (reinterpret_cast<std::uintptr_t>(view.data) % array.itemsize() != 0)
+        throw nb::type_error("a column is not aligned in memory");
     view.stride = array.stride(0) * static_cast<std::ptrdiff_t>(array.itemsize());
     return view;
 }
@@ -49,7 +51,7 @@ TableView view_table(const nb::object& columns, std::size_t n_rows, std::vector<
             table.columns.emplace_back();
             continue;
         }
-        const auto array = nb::cast<AnyArray>(item);
+        const auto array = cast_array<AnyArray>(item);
         if (array.ndim() != 1 || array.shape(0) != n_rows)
             throw nb::value_error("columns of different lengths");
         table.columns.push_back(view_of(array));
@@ -63,7 +65,8 @@ namespace {
 void make_columns(SharedColumns* self, const nb::sequence& columns,
                   const std::vector<std::int64_t>& n_categories, std::uint32_t max_bins, int n_threads) {
     if (nb::len(columns) == 0 || nb::len(columns) != n_categories.size()) throw nb::value_error("no columns");
-    const auto n_rows = static_cast<std::size_t>(nb::cast<AnyArray>(columns[0]).shape(0));
+    const auto first = cast_array<AnyArray>(columns[0]);
+    const std::size_t n_rows = first.ndim() == 1 ? first.shape(0) : 0;
     std::vector<AnyArray> keep;
     const TableView table = view_table(columns, n_rows, keep);
     for (std::size_t j = 0; j < table.columns.size(); ++j) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "common/require.hpp"
 #include "model/boosted_model.hpp"
 #include "model/ladder_model.hpp"
 #include "model/serialization.hpp"
@@ -83,17 +84,13 @@ Target read_target(const BinnedColumns& binned, const nb::object& y,
                    const std::optional<Vector<double>>& weight, const GrowthParameters& params) {
     Target target;
     target.n_classes = params.n_classes;
-    if (params.n_classes > 0) {
-        target.labels = to_vector(nb::cast<Vector<std::int32_t>>(y));
-        for (const std::int32_t label : target.labels)
-            if (label < 0 || label >= params.n_classes) throw nb::value_error("class out of range");
-    } else {
-        target.y = to_vector(nb::cast<Vector<double>>(y));
-    }
+    if (params.n_classes > 0)
+        target.labels = to_vector(cast_array<Vector<std::int32_t>>(y));
+    else
+        target.y = to_vector(cast_array<Vector<double>>(y));
     if (weight) target.weight = to_vector(*weight);
-    if (target.n_rows() != binned.n_rows || binned.n_rows == 0 ||
-        (weight && target.weight.size() != binned.n_rows))
-        throw nb::value_error("columns, target and weights of different lengths");
+    require(!weight || target.weighted(), "columns, target and weights of different lengths");
+    require_valid(target.validate(binned.n_rows));
     return target;
 }
 
@@ -115,18 +112,11 @@ std::shared_ptr<LadderModel> copy_with_rows(const LadderModel& model, const Shar
 }
 
 void add_trees(LadderModel& model, const std::vector<std::uint64_t>& seeds,
-               const std::optional<std::vector<Vector<std::uint32_t>>>& in_bags, std::size_t n_rows,
-               int n_threads, const std::optional<std::function<void()>>& on_tree) {
-    std::vector<std::vector<std::uint32_t>> rows(seeds.size());
-    if (in_bags && in_bags->size() != seeds.size())
-        throw nb::value_error("seeds and samples of different lengths");
-    for (std::size_t i = 0; in_bags && i < seeds.size(); ++i) {
-        rows[i] = to_vector((*in_bags)[i]);
-        for (std::size_t r = 0; r < rows[i].size(); ++r)
-            if (rows[i][r] >= n_rows || (r > 0 && rows[i][r] < rows[i][r - 1]))
-                throw nb::value_error("sampled rows out of range or out of order");
-        if (rows[i].empty()) throw nb::value_error("no sampled rows");
-    }
+               const std::optional<std::vector<Vector<std::uint32_t>>>& in_bags, int n_threads,
+               const std::optional<std::function<void()>>& on_tree) {
+    std::vector<std::vector<std::uint32_t>> rows;
+    if (in_bags)
+        for (const auto& in_bag : *in_bags) rows.push_back(to_vector(in_bag));
     const auto after_tree = [&on_tree] {
         check_signals();
         if (on_tree) (*on_tree)();
@@ -203,18 +193,11 @@ std::shared_ptr<LadderModel> ladder_from_state(const nb::dict& state) {
 
 std::shared_ptr<BoostedModel> make_boosted_model(const SharedColumns& shared, const GrowthParameters& params,
                                                  const std::vector<double>& baseline) {
-    BinMapper mapper(*shared.binned);
-    if (mapper.n_columns() > 65535) throw nb::value_error("more than 65,535 columns");
-    if (const char* error = params.validate_boosting(mapper.n_columns())) throw nb::value_error(error);
-    if (baseline.empty()) throw nb::value_error("no outputs");
-    return std::make_shared<BoostedModel>(std::move(mapper), params, baseline);
+    return std::make_shared<BoostedModel>(BinMapper(*shared.binned), params, baseline);
 }
 
 void keep_background(BoostedModel& model, const SharedColumns& shared,
                      const std::optional<Vector<double>>& weight, std::size_t max_rows, int n_threads) {
-    if (shared.binned->columns.size() != model.n_columns() ||
-        (weight && weight->shape(0) != shared.binned->n_rows))
-        throw nb::value_error("columns and weights of different lengths");
     const std::vector<double> weights = weight ? to_vector(*weight) : std::vector<double>();
     nb::gil_scoped_release release;
     model.keep_background(*shared.binned, weights, max_rows, n_threads);
@@ -273,8 +256,8 @@ void bind_model(nb::module_& m) {
     nb::class_<LadderModel, GrowingModel>(m, "LadderModel")
         .def(nb::new_(&make_ladder_model), nb::arg("binned"), nb::arg("y"), nb::arg("weight").none(),
              nb::arg("params"))
-        .def("add_trees", &add_trees, nb::arg("seeds"), nb::arg("in_bags").none(), nb::arg("n_rows"),
-             nb::arg("n_threads"), nb::arg("on_tree").none() = nb::none())
+        .def("add_trees", &add_trees, nb::arg("seeds"), nb::arg("in_bags").none(), nb::arg("n_threads"),
+             nb::arg("on_tree").none() = nb::none())
         .def("grow_branches", &grow_branches, nb::arg("tree"), nb::arg("nodes"), nb::arg("branches"),
              nb::arg("max_new_nodes"), nb::arg("n_threads"))
         .def("target_distribution", &target_distribution, nb::arg("tree"), nb::arg("nodes"))

@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "common/parallel.hpp"
+#include "common/require.hpp"
 
 namespace tritree {
 namespace {
 
 constexpr std::size_t kBlock = 512;  // rows transposed at a time, so that they stay in the cache
+
+constexpr std::uint32_t kMaxCells = std::uint32_t{1} << 31;  // of a histogram over all columns
 
 constexpr std::size_t kLanes = 8;  // values searched at once
 
@@ -84,11 +87,19 @@ BinMapper::BinMapper(std::vector<ColumnBins> columns_) : columns(std::move(colum
 void BinMapper::set_offsets() {
     offsets.assign(1, 0);
     for (ColumnBins& column : columns) {
+        require(column.n_bins <= kMaxBins && offsets.back() <= kMaxCells, "too many bins in all columns");
         offsets.push_back(offsets.back() + column.n_bins + 1);
         column.padded_edges = column.edges;
         column.padded_edges.resize(std::bit_ceil(column.edges.size() + 1) - 1,
                                    std::numeric_limits<double>::infinity());
     }
+}
+
+bool BinMapper::matches(const BinnedColumns& binned) const {
+    return std::equal(columns.begin(), columns.end(), binned.columns.begin(), binned.columns.end(),
+                      [](const ColumnBins& bins, const BinnedColumn& column) {
+                          return bins.categorical == column.categorical && bins.n_bins == column.n_bins;
+                      });
 }
 
 bool BinMapper::fits_uint8() const {

@@ -34,6 +34,8 @@ struct BinMapper {
     std::size_t n_columns() const { return columns.size(); }
     std::size_t n_cells() const { return offsets.back(); }
     bool fits_uint8() const;
+    /// Return whether a binned table has these bins.
+    bool matches(const BinnedColumns& binned) const;
     /// Return the threshold of a numeric split: values below it have bins below `first_right_bin`.
     double threshold(std::size_t column, std::uint32_t first_right_bin) const;
     /// Return an error message if bins read from a file are invalid, else an empty string.

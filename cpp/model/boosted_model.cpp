@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/require.hpp"
 #include "data/content_sampling.hpp"
 #include "tree/perfect_tree.hpp"
 
@@ -18,6 +19,17 @@ constexpr std::size_t kBlock = 512;  // rows of a block stay in the L1 cache
 constexpr std::size_t kMinRowsForPerfectTrees = 256;
 
 }  // namespace
+
+BoostedModel::BoostedModel(BinMapper mapper, const GrowthParameters& params, std::vector<double> baseline)
+    : GrowingModel(params, mapper.n_columns(), baseline.size()),
+      mapper_(std::move(mapper)),
+      baseline_(std::move(baseline)) {
+    require(n_columns_ <= 65535, "more than 65,535 columns");
+    require_valid(params.validate_boosting(n_columns_));
+    require(params.n_classes == 0, "a boosted model with classes of its own");
+    require(!baseline_.empty(), "no outputs");
+    for (const double value : baseline_) require(std::isfinite(value), "baseline is not finite");
+}
 
 std::shared_ptr<const BackgroundRows> BoostedModel::background() const {
     const ReadLock lock(mutex_);
@@ -33,6 +45,10 @@ void BoostedModel::set_background(std::shared_ptr<const BackgroundRows> backgrou
 
 void BoostedModel::keep_background(const BinnedColumns& binned, std::span<const double> weight,
                                    std::size_t max_rows, int n_threads) {
+    require(mapper_.matches(binned), "columns that the model was not created with");
+    require(max_rows > 0 && binned.n_rows > 0, "no background rows");
+    require(weight.empty() || weight.size() == binned.n_rows, "columns and weights of different lengths");
+    if (!weight.empty()) require_valid(validate_weights(weight));
     const std::vector<std::uint32_t> sampled =
         sample_rows_by_content(binned, weight, max_rows, params_.seed, n_threads);
     std::vector<double> weights;
@@ -52,7 +68,7 @@ void BoostedModel::add_trees(std::vector<BinnedTree> trees) {
 
 void BoostedModel::keep_iterations(std::size_t n) {
     const WriteLock lock(mutex_);
-    trees_.resize(std::min(trees_.size(), n * n_outputs_));
+    trees_.resize(std::min(trees_.size() / n_outputs_, n) * n_outputs_);
     ++version_;
     background_sums_ = {};
 }
@@ -66,9 +82,9 @@ std::shared_ptr<GrowingModel> BoostedModel::copy() const {
 }
 
 PredictionRows BoostedModel::prepare(TableView table, int n_threads) const {
-    if (table.columns.size() != n_columns_) throw std::invalid_argument("wrong number of columns");
-    BinnedRows binned = bin_rows(table, mapper_, n_threads);
-    return {std::move(table), std::move(binned)};
+    PredictionRows rows = GrowingModel::prepare(std::move(table), n_threads);
+    rows.binned = bin_rows(rows.table, mapper_, n_threads);
+    return rows;
 }
 
 /// Traverse rows block by block, and call `take(first_row, tree_index, nodes)` for each block and tree in
@@ -213,7 +229,7 @@ void BoostedModel::grow_for(const PredictionRows& rows, std::span<const std::siz
     BackgroundSums sums = take_sums(trees.front());
     std::vector<std::uint32_t> all(rows.n_rows());
     std::iota(all.begin(), all.end(), 0u);
-    const auto batch = static_cast<std::size_t>(2 * std::max(n_threads, 1));
+    const auto batch = 2 * static_cast<std::size_t>(std::max(n_threads, 1));
     for (std::size_t first = 0; first < trees.size(); first += batch) {
         if (check_signals) check_signals();
         const WriteLock lock(mutex_);

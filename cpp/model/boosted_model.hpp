@@ -17,10 +17,8 @@ namespace tritree {
 /// background rows.
 class BoostedModel : public GrowingModel {
   public:
-    BoostedModel(BinMapper mapper, const GrowthParameters& params, std::vector<double> baseline)
-        : GrowingModel(params, mapper.n_columns(), baseline.size()),
-          mapper_(std::move(mapper)),
-          baseline_(std::move(baseline)) {}
+    /// `baseline` has the start of the sum of each output; throws std::invalid_argument.
+    BoostedModel(BinMapper mapper, const GrowthParameters& params, std::vector<double> baseline);
 
     const BinMapper& mapper() const { return mapper_; }
     const std::vector<double>& baseline() const { return baseline_; }

@@ -8,6 +8,7 @@
 
 #include "common/parallel.hpp"
 #include "common/random.hpp"
+#include "common/require.hpp"
 #include "split/fixed_point.hpp"
 #include "tree/fractional_predictor.hpp"
 
@@ -32,19 +33,40 @@ double largest_safe_step(Increase&& increase) {
 
 }  // namespace
 
-Booster::Booster(BinnedRows rows, std::shared_ptr<const BinnedColumns> columns, Loss loss,
-                 const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model,
-                 std::vector<double> raw, int n_threads)
-    : columns_(std::move(columns)),
-      loss_(std::move(loss)),
-      boosting_(boosting),
-      model_(std::move(model)),
-      raw_(std::move(raw)),
-      n_threads_(n_threads),
-      rows_(std::move(rows)) {
-    if (!columns_) rows_.unseen_to_missing(model_->mapper());
+const char* BoostingParameters::validate() const {
+    if (!std::isfinite(learning_rate) || learning_rate <= 0) return "learning rate out of range";
+    return subsample > 0 && subsample <= 1 ? nullptr : "subsample out of range";
+}
+
+Booster::Booster(Loss loss, const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model,
+                 int n_threads)
+    : loss_(std::move(loss)), boosting_(boosting), model_(std::move(model)), n_threads_(n_threads) {
+    loss_.n_outputs = static_cast<int>(model_->n_outputs());
+    require_valid(loss_.validate());
+    require_valid(boosting_.validate());
     gradients_.resize(loss_.n_rows());
     if (!loss_.has_constant_hessian()) hessians_.resize(loss_.n_rows());
+}
+
+Booster::Booster(std::shared_ptr<const BinnedColumns> columns, Loss loss, const BoostingParameters& boosting,
+                 std::shared_ptr<BoostedModel> model, int n_threads)
+    : Booster(std::move(loss), boosting, std::move(model), n_threads) {
+    require(model_->mapper().matches(*columns), "columns that the model was not created with");
+    require(columns->n_rows == loss_.n_rows(), "columns, target and weights of different lengths");
+    columns_ = std::move(columns);
+    rows_ = to_rows(*columns_, model_->mapper(), nullptr, n_threads_);
+    for (const double start : model_->baseline()) raw_.insert(raw_.end(), loss_.n_rows(), start);
+}
+
+Booster::Booster(const TableView& table, std::vector<double> raw, Loss loss,
+                 const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model, int n_threads)
+    : Booster(std::move(loss), boosting, std::move(model), n_threads) {
+    require(table.columns.size() == model_->n_columns(), "wrong number of columns");
+    require(table.n_rows == loss_.n_rows() && raw.size() == loss_.n_rows() * model_->n_outputs(),
+            "columns, target and weights of different lengths");
+    raw_ = std::move(raw);
+    rows_ = bin_rows(table, model_->mapper(), n_threads_);
+    rows_.unseen_to_missing(model_->mapper());
 }
 
 std::vector<std::uint32_t> Booster::sample_rows_of(std::size_t iteration) const {

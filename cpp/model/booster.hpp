@@ -16,16 +16,20 @@ namespace tritree {
 struct BoostingParameters {
     double learning_rate = 0.1;
     double subsample = 1;
+
+    /// Return an error message, or null if the parameters are valid.
+    const char* validate() const;
 };
 
 /// Adds iterations to a boosted model, each fitted to the gradients of the loss at the predictions so far.
 class Booster {
   public:
-    /// `columns` is the same table column-major, or null; with it partitioning is faster. `raw` holds the raw
-    /// predictions so far, one output after the other.
-    Booster(BinnedRows rows, std::shared_ptr<const BinnedColumns> columns, Loss loss,
-            const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model, std::vector<double> raw,
-            int n_threads);
+    /// Start a model: `columns` are those that it was created with.
+    Booster(std::shared_ptr<const BinnedColumns> columns, Loss loss, const BoostingParameters& boosting,
+            std::shared_ptr<BoostedModel> model, int n_threads);
+    /// Continue a model with a table, given the raw predictions for it so far, one output after the other.
+    Booster(const TableView& table, std::vector<double> raw, Loss loss, const BoostingParameters& boosting,
+            std::shared_ptr<BoostedModel> model, int n_threads);
 
     /// Add one iteration; `check_signals` may throw, which leaves the model as it was.
     void boost(const CheckSignals& check_signals = {});
@@ -33,6 +37,8 @@ class Booster {
     std::span<const double> raw() const { return raw_; }
 
   private:
+    Booster(Loss loss, const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model,
+            int n_threads);
     std::vector<std::uint32_t> sample_rows_of(std::size_t iteration) const;
     BinnedTree fit_tree(int output, std::size_t number, std::vector<std::uint32_t> rows,
                         std::span<double> raw);
@@ -52,7 +58,8 @@ class Booster {
     template <class Increase>
     double total_increase(std::size_t n, Increase&& increase_of) const;
 
-    std::shared_ptr<const BinnedColumns> columns_;
+    std::shared_ptr<const BinnedColumns>
+        columns_;  // the same table as rows_, for faster partitioning; or null
     Loss loss_;
     BoostingParameters boosting_;
     std::shared_ptr<BoostedModel> model_;

@@ -4,7 +4,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/require.hpp"
+
 namespace tritree {
+
 std::size_t GrowingModel::n_trees() const {
     const ReadLock lock(mutex_);
     return tree_count();
@@ -34,7 +37,7 @@ Tree GrowingModel::tree_copy(std::size_t number) const {
 }
 
 PredictionRows GrowingModel::prepare(TableView table, int) const {
-    if (table.columns.size() != n_columns_) throw std::invalid_argument("wrong number of columns");
+    require(table.columns.size() == n_columns_, "wrong number of columns");
     if (table.n_rows >= std::size_t{1} << 32) throw std::length_error("more than 4,294,967,295 rows at once");
     return {std::move(table), {}};
 }
@@ -46,7 +49,7 @@ void GrowingModel::predict(const PredictionRows& rows, IterationRange range, con
         std::vector<std::size_t> trees_to_grow;
         {
             const ReadLock lock(mutex_);
-            if (range.begin > range.end || range.end * k > tree_count())
+            if (range.begin > range.end || range.end > tree_count() / k)
                 throw std::out_of_range("iterations out of range");
             TraversalResult result = traverse(rows, range.begin * k, range.end * k, output, n_threads);
             if (result.trees_to_grow.empty() || has_grown) {

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/require.hpp"
 #include "model/importance.hpp"
 
 namespace tritree {
@@ -33,6 +34,12 @@ void LadderModel::add_trees(std::span<const std::uint64_t> seeds,
                             std::vector<std::vector<std::uint32_t>> in_bags, int n_threads,
                             const CheckSignals& check_signals, const std::function<void()>& on_tree) {
     if (data_ == nullptr) throw std::logic_error("the training rows have been dropped");
+    require(in_bags.empty() || in_bags.size() == seeds.size(), "seeds and samples of different lengths");
+    for (const std::vector<std::uint32_t>& rows : in_bags)
+        require(
+            !rows.empty() && std::is_sorted(rows.begin(), rows.end()) && rows.back() < data_->binned->n_rows,
+            "sampled rows out of range or out of order");
+    in_bags.resize(seeds.size());
     std::vector<std::unique_ptr<LadderTree>> grown(seeds.size());
     std::vector<std::atomic<bool>> finished(seeds.size());
     auto append = [&] {
@@ -125,7 +132,7 @@ GrowingModel::TraversalResult LadderModel::traverse(const PredictionRows& rows, 
     // Several trees are traversed in parallel, in batches: the predictions of all trees may not fit into
     // memory.
     const bool by_tree = n_trees > 1 && rows.n_rows() > 1;
-    const std::size_t batch = by_tree ? static_cast<std::size_t>(4 * std::max(n_threads, 1)) : 1;
+    const std::size_t batch = by_tree ? 4 * static_cast<std::size_t>(std::max(n_threads, 1)) : 1;
     for (std::size_t begin = 0; begin < n_trees; begin += batch) {
         const std::size_t n = std::min(batch, n_trees - begin);
         parallel_for(n, by_tree ? n_threads : 1, [&](std::size_t i) {
@@ -203,7 +210,7 @@ void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size
         }
         return;
     }
-    const auto batch = static_cast<std::size_t>(2 * std::max(n_threads, 1));
+    const auto batch = 2 * static_cast<std::size_t>(std::max(n_threads, 1));
     for (std::size_t begin = 0; begin < trees.size(); begin += batch) {
         if (check_signals) check_signals();
         const WriteLock lock(mutex_);
@@ -231,6 +238,7 @@ std::int64_t LadderModel::grow_some(std::int64_t max_new_nodes, int n_threads) {
 
 void LadderModel::grow_branches(std::size_t tree_number, std::vector<BranchRef> branches,
                                 std::int64_t max_new_nodes, int n_threads) {
+    require(max_new_nodes >= 0, "negative number of nodes");
     const WriteLock lock(mutex_);
     if (tree_number >= trees_.size()) throw std::out_of_range("tree index out of range");
     LadderTree& ladder_tree = *trees_[tree_number];

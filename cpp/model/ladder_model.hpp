@@ -29,9 +29,9 @@ class LadderModel : public GrowingModel {
     LadderModel(const GrowthParameters& params, std::size_t n_columns,
                 std::shared_ptr<const TrainingData> data);
 
-    /// Grow trees, one per seed, side by side; empty `in_bags[i]` stands for all rows. `on_tree` is called
-    /// after each tree. Both functions may throw: the finished trees before the first unfinished one are kept
-    /// then.
+    /// Grow trees, one per seed, side by side, from sorted samples of rows or, if `in_bags` is empty, from
+    /// all rows. `on_tree` is called after each tree. Both functions may throw: the finished trees before the
+    /// first unfinished one are kept then.
     void add_trees(std::span<const std::uint64_t> seeds, std::vector<std::vector<std::uint32_t>> in_bags,
                    int n_threads, const CheckSignals& check_signals, const std::function<void()>& on_tree);
     /// Append a tree that was read from a file.

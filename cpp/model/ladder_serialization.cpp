@@ -14,17 +14,8 @@ namespace {
 // ---- training rows and ladders ----
 
 Target load_target(const DataState& state, const GrowthParameters& params) {
-    const auto n = static_cast<std::size_t>(state.n_rows);
     Target target{params.n_classes, state.y, state.labels, state.weight};
-    require(target.n_rows() == n && (target.weight.empty() || target.weight.size() == n) &&
-                (params.n_classes > 0 ? target.y.empty() : target.labels.empty()),
-            "targets do not match the rows");
-    for (const double y : target.y) require(std::isfinite(y), "target is not finite");
-    for (const double w : target.weight) require(std::isfinite(w) && w >= 0, "weight out of range");
-    require(target.weight.empty() || *std::max_element(target.weight.begin(), target.weight.end()) > 0,
-            "all weights are zero");
-    for (const std::int32_t label : target.labels)
-        require(label >= 0 && label < params.n_classes, "class out of range");
+    require_valid(target.validate(static_cast<std::size_t>(state.n_rows)));
     return target;
 }
 

@@ -8,8 +8,28 @@
 #include <utility>
 
 #include "common/parallel.hpp"
+#include "split/node_stats.hpp"
 
 namespace tritree {
+
+const char* Loss::validate() const {
+    const auto all = [this](auto&& holds) { return std::all_of(y.begin(), y.end(), holds); };
+    if (y.empty()) return "no rows";
+    if (!weight.empty() && weight.size() != y.size())
+        return "columns, target and weights of different lengths";
+    if (kind == LossKind::Softmax ? n_outputs < 2 : n_outputs != 1)
+        return "the loss does not match the outputs";
+    if (kind == LossKind::Quantile && !(quantile >= 0 && quantile <= 1)) return "quantile out of range";
+    if (!all([](double value) { return std::isfinite(value); })) return "target is not finite";
+    const int n_classes = kind == LossKind::LogLoss ? 2 : kind == LossKind::Softmax ? n_outputs : 0;
+    if (n_classes > 0 && !all([&](double k) { return k >= 0 && k < n_classes && k == std::floor(k); }))
+        return "class out of range";
+    if (kind == LossKind::Poisson && !all([](double value) { return value >= 0; })) return "negative target";
+    if (kind == LossKind::Gamma && !all([](double value) { return value > 0; }))
+        return "target is not positive";
+    return weight.empty() ? nullptr : validate_weights(weight);
+}
+
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 13;

@@ -31,6 +31,8 @@ struct Loss {
     std::vector<double> weight;  ///< empty if all rows have weight 1
 
     std::size_t n_rows() const { return y.size(); }
+    /// Return an error message, or null if the targets and weights are valid for the loss.
+    const char* validate() const;
     /// Return whether leaf values are quantiles of residuals instead of Newton steps.
     bool has_quantile_leaves() const { return kind == LossKind::AbsoluteError || kind == LossKind::Quantile; }
     /// Return whether the hessian is 1 everywhere.

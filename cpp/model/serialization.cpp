@@ -89,7 +89,6 @@ namespace {
 
 BinMapper load_mapper(const BinsState& state) {
     require(!state.n_bins.empty() && state.n_bins.size() == state.categorical.size(), "no columns");
-    require(state.n_bins.size() <= 65535, "more than 65,535 columns");
     std::vector<ColumnBins> columns;
     std::size_t at = 0;
     for (std::size_t j = 0; j < state.n_bins.size(); ++j) {
@@ -158,10 +157,7 @@ BoostedModelState save_model(const BoostedModel& model, bool with_rows) {
 std::shared_ptr<BoostedModel> load_model(const BoostedModelState& state, const GrowthParameters& params,
                                          std::vector<double> baseline) {
     BinMapper mapper = load_mapper(state.bins);
-    if (const char* error = params.validate_boosting(mapper.n_columns())) throw std::invalid_argument(error);
-    require(params.n_classes == 0, "a boosted model with classes of its own");
-    require(!baseline.empty(), "no outputs");
-    for (const double value : baseline) require(std::isfinite(value), "baseline is not finite");
+    auto model = std::make_shared<BoostedModel>(mapper, params, baseline);
     require(state.trees.n_nodes.size() % baseline.size() == 0, "incomplete iterations");
     std::vector<Tree> trees = load_trees(state.trees, params, 1, mapper.n_columns());
     std::vector<BinnedTree> binned;
@@ -170,7 +166,6 @@ std::shared_ptr<BoostedModel> load_model(const BoostedModelState& state, const G
         require_valid(BinnedTree::validate(trees[i], mapper));
         binned.emplace_back(std::move(trees[i]), mapper, hash_seed(params.seed, i));
     }
-    auto model = std::make_shared<BoostedModel>(std::move(mapper), params, std::move(baseline));
     model->add_trees(std::move(binned));
     model->set_background(load_background(state.bins, model->mapper()));
     return model;

@@ -3,21 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
+#include "common/require.hpp"
 #include "model/serialization.hpp"
 
 namespace tritree {
 
 // What saving and loading of all models share.
-
-inline void require(bool holds, const char* error) {
-    if (!holds) throw std::invalid_argument(error);
-}
-
-inline void require_valid(const std::string& error) { require(error.empty(), error.c_str()); }
 
 template <class T>
 void append(std::vector<T>& all, const std::vector<T>& more) {

@@ -15,6 +15,27 @@ bool is_much_finer(double own, double parent) { return own >= std::ldexp(parent,
 
 }  // namespace
 
+const char* validate_weights(std::span<const double> weight) {
+    if (!std::all_of(weight.begin(), weight.end(), [](double w) { return std::isfinite(w) && w >= 0; }))
+        return "weight out of range";
+    if (std::none_of(weight.begin(), weight.end(), [](double w) { return w > 0; }))
+        return "all weights are zero";
+    return nullptr;
+}
+
+const char* Target::validate(std::size_t size) const {
+    if (size == 0) return "no rows";
+    if (n_rows() != size || (weighted() && weight.size() != size) ||
+        !(n_classes > 0 ? y.empty() : labels.empty()))
+        return "columns, target and weights of different lengths";
+    if (!std::all_of(y.begin(), y.end(), [](double value) { return std::isfinite(value); }))
+        return "target is not finite";
+    if (!std::all_of(labels.begin(), labels.end(),
+                     [&](auto label) { return label >= 0 && label < n_classes; }))
+        return "class out of range";
+    return weighted() ? validate_weights(weight) : nullptr;
+}
+
 double class_loss(CriterionKind criterion, const double* weights, int n_classes) {
     double total = 0, loss = 0;
     for (int k = 0; k < n_classes; ++k) total += weights[k];

@@ -13,6 +13,9 @@
 
 namespace tritree {
 
+/// Return an error message unless sample weights are finite, at least 0 and not all 0; null otherwise.
+const char* validate_weights(std::span<const double> weight);
+
 /// The training target: a number or a class per row, and sample weights.
 struct Target {
     int n_classes = 0;
@@ -22,6 +25,8 @@ struct Target {
 
     std::size_t n_rows() const { return n_classes > 0 ? labels.size() : y.size(); }
     bool weighted() const { return !weight.empty(); }
+    /// Return an error message, or null if the target of a table of `n_rows` rows is valid.
+    const char* validate(std::size_t n_rows) const;
     bool operator==(const Target&) const = default;
 };
 

@@ -199,7 +199,6 @@ class LadderModel(GrowingModel):
         self,
         seeds: Sequence[int],
         in_bags: Sequence[NDArray[np.uint32]] | None,
-        n_rows: int,
         n_threads: int,
         on_tree: Callable[[], None] | None = None,
     ) -> None:
@@ -270,7 +269,7 @@ class Booster:
 
     def __init__(
         self,
-        data: BinnedColumns | Columns,
+        binned: BinnedColumns,
         model: BoostedModel,
         loss: str,
         quantile: float,
@@ -278,9 +277,25 @@ class Booster:
         weight: NDArray[np.float64] | None,
         learning_rate: float,
         subsample: float,
-        raw: NDArray[np.float64] | None,
         n_threads: int,
-    ) -> None: ...
+    ) -> None:
+        """Start a model with the columns that it was created with."""
+
+    @staticmethod
+    def resume(
+        columns: Columns,
+        raw: NDArray[np.float64],
+        model: BoostedModel,
+        loss: str,
+        quantile: float,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        learning_rate: float,
+        subsample: float,
+        n_threads: int,
+    ) -> Booster:
+        """Continue a model with a table, given the raw predictions for it so far, one output after the other."""
+
     def boost(self) -> None:
         """Add an iteration."""
 

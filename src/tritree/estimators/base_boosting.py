@@ -172,32 +172,18 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         n_threads: int,
     ) -> tuple[GrowingModel, _core.Booster]:
         """Return the model, a new one or the one to continue, and what adds iterations to it."""
-        data: Any = rows.columns
-        raw = None
-        if model is None:
-            data = self._bin(rows, encoder, n_threads)
-            parameters = boosting_parameters(self, encoder, seed, nonlinear_link=loss.adjust is not None)
-            core = _core.BoostedModel(data, parameters, loss.initial(rows.y, rows.weight).tolist())
-            if self.missing in STRATEGIES_WITH_THIRD_BRANCH:
-                core.keep_background(data, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
-            model = GrowingModel(core, "boosting")
-        else:
+        options = loss.name, loss.quantile, rows.y, rows.weight, float(self.learning_rate), float(self.subsample)
+        if model is not None:
             model = model.copy()  # others may go on to predict with the trees so far
             sums, _ = model.predict(rows.columns, len(rows), n_threads)
             raw = np.ascontiguousarray(sums.T).ravel()
-        booster = _core.Booster(
-            data,
-            model.core,
-            loss.name,
-            loss.quantile,
-            rows.y,
-            rows.weight,
-            float(self.learning_rate),
-            float(self.subsample),
-            raw,
-            n_threads,
-        )
-        return model, booster
+            return model, _core.Booster.resume(rows.columns, raw, model.core, *options, n_threads)
+        binned = self._bin(rows, encoder, n_threads)
+        parameters = boosting_parameters(self, encoder, seed, nonlinear_link=loss.adjust is not None)
+        core = _core.BoostedModel(binned, parameters, loss.initial(rows.y, rows.weight).tolist())
+        if self.missing in STRATEGIES_WITH_THIRD_BRANCH:
+            core.keep_background(binned, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
+        return GrowingModel(core, "boosting"), _core.Booster(binned, core, *options, n_threads)
 
     def _boost(
         self,

@@ -67,7 +67,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
                     in_bags = [
                         drawn for number in numbers if (drawn := samples.rows(number)) is not None
                     ] or None
-                    core.add_trees(seeds[list(numbers)].tolist(), in_bags, len(rows), n_threads, advance)
+                    core.add_trees(seeds[list(numbers)].tolist(), in_bags, n_threads, advance)
             if self.oob_score:
                 scores = self._score_out_of_bag(rows.y, predict_out_of_bag(core, rows, samples, n_threads))
         except KeyboardInterrupt:  # the trees so far are complete

@@ -38,7 +38,7 @@ class BaseTree(TreeViews, TrinaryEstimator):
         )
         seed = int(as_random_state(self.random_state).randint(1, 2**31 - 1)) if draws_columns else 0
         core = _core.LadderModel(self._bin(rows, encoder, n_threads), rows.y, rows.weight, parameters)
-        core.add_trees([seed], None, len(rows), n_threads)
+        core.add_trees([seed], None, n_threads)
         if self.missing not in STRATEGIES_WITH_THIRD_BRANCH:
             core.detach()  # nothing grows after the fit
         self._set_fitted(GrowingModel(core, "tree"), encoder, classes)
