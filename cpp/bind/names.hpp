@@ -21,9 +21,9 @@ inline constexpr std::array kStrategies{std::pair{"trinary", Strategy::Trinary},
                                         std::pair{"fractional", Strategy::Fractional},
                                         std::pair{"surrogate", Strategy::Surrogate}};
 
-inline constexpr std::array kCriteria{
-    std::pair{"squared_error", CriterionKind::SquaredError}, std::pair{"entropy", CriterionKind::Entropy},
-    std::pair{"gini", CriterionKind::Gini}, std::pair{"entropy_times_rows", CriterionKind::EntropyTimesRows}};
+inline constexpr std::array kCriteria{std::pair{"squared_error", CriterionKind::SquaredError},
+                                      std::pair{"entropy", CriterionKind::Entropy},
+                                      std::pair{"gini", CriterionKind::Gini}};
 
 inline constexpr std::array kLosses{std::pair{"squared_error", LossKind::SquaredError},
                                     std::pair{"absolute_error", LossKind::AbsoluteError},

@@ -12,22 +12,8 @@ namespace tritree {
 /// How missing values are handled; the values of the Python parameter `missing`.
 enum class Strategy : std::uint8_t { Trinary, TrinaryMia, Mia, Majority, Fractional, Surrogate };
 
-/// Split criterion of single trees and forests. EntropyTimesRows is for the reproduction of the paper only:
-/// the runs behind its figure multiplied the cross-entropy of a node by its number of rows once more.
-enum class CriterionKind : std::uint8_t { SquaredError, Entropy, Gini, EntropyTimesRows };
-
-/// Return whether the loss of a node is its cross-entropy; it is the Gini impurity otherwise.
-inline bool uses_entropy(CriterionKind criterion) {
-    switch (criterion) {
-        case CriterionKind::Entropy:
-        case CriterionKind::EntropyTimesRows:
-            return true;
-        case CriterionKind::SquaredError:
-        case CriterionKind::Gini:
-            return false;
-    }
-    return false;
-}
+/// Split criterion of single trees and forests.
+enum class CriterionKind : std::uint8_t { SquaredError, Entropy, Gini };
 
 /// Where a split sends a row.
 enum class Branch : std::int8_t { None = -1, Left = 0, Right = 1, Third = 2, Both = 3, Surrogates = 4 };
@@ -65,9 +51,10 @@ struct GrowthParameters {
     /// Forests: keep the best split of a node only. The rest of its ladder, one split per column, would more
     /// than double the memory, and most of it is never needed.
     bool keep_best_split_only = false;
-    /// Fractional splits: whether missing rows count fully on both sides for `min_samples_leaf`. For the
-    /// reproduction of the paper only.
-    bool missing_counts_on_both_sides = false;
+    /// For the reproduction of the paper only: whether to grow as the runs behind its figure did. They
+    /// multiplied the cross-entropy of a node by its number of rows once more, and in fractional splits
+    /// counted missing rows fully on both sides for `min_samples_leaf`.
+    bool as_in_paper_runs = false;
 
     // boosting
     double l2 = 0;
@@ -111,7 +98,7 @@ struct GrowthParameters {
     /// Return an error message, or null if the parameters are valid.
     const char* validate() const {
         if (missing < Strategy::Trinary || missing > Strategy::Surrogate) return "unknown strategy";
-        if (criterion < CriterionKind::SquaredError || criterion > CriterionKind::EntropyTimesRows)
+        if (criterion < CriterionKind::SquaredError || criterion > CriterionKind::Gini)
             return "unknown criterion";
         if (n_classes < 0 || (criterion == CriterionKind::SquaredError) != (n_classes == 0))
             return "the criterion does not match the number of classes";
@@ -148,7 +135,7 @@ void for_each_parameter(F&& f, Parameters& p) {
     f("n_classes", p.n_classes);
     f("max_surrogates", p.max_surrogates);
     f("keep_best_split_only", p.keep_best_split_only);
-    f("missing_counts_on_both_sides", p.missing_counts_on_both_sides);
+    f("as_in_paper_runs", p.as_in_paper_runs);
     f("l2", p.l2);
     f("monotonic", p.monotonic);
     f("third_depth_extra", p.third_depth_extra);

@@ -34,7 +34,8 @@ class Improvement {
     /// Return the reduction for a row of class `k`.
     double of_class(int k, std::int32_t from, std::int32_t to) const {
         const double *a = value(from), *b = value(to);
-        if (uses_entropy(params_.criterion)) return a[k] > 0 && b[k] > 0 ? std::log(b[k] / a[k]) : 0;
+        if (params_.criterion == CriterionKind::Entropy)
+            return a[k] > 0 && b[k] > 0 ? std::log(b[k] / a[k]) : 0;
         return 2 * (b[k] - a[k]) + squares(a) - squares(b);
     }
     /// Return the mean reduction over the rows of the child `to`.

@@ -135,7 +135,8 @@ struct GiniMeasure {
 using Entropy = ClassLoss<EntropyMeasure>;
 using Gini = ClassLoss<GiniMeasure>;
 
-/// The cross-entropy of a side, multiplied once more by the weight of the side: see CriterionKind.
+/// The cross-entropy of a side, multiplied once more by the weight of the side: see
+/// `GrowthParameters::as_in_paper_runs`.
 class EntropyTimesRows : public Entropy {
   public:
     using Entropy::Entropy;

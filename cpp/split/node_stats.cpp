@@ -42,7 +42,8 @@ double class_loss(CriterionKind criterion, const double* weights, int n_classes)
     for (int k = 0; k < n_classes; ++k) {
         if (!(weights[k] > 0)) continue;
         const double proportion = weights[k] / total;
-        loss += uses_entropy(criterion) ? -weights[k] * std::log(proportion) : weights[k] * (1 - proportion);
+        loss += criterion == CriterionKind::Entropy ? -weights[k] * std::log(proportion)
+                                                    : weights[k] * (1 - proportion);
     }
     return loss;
 }

@@ -156,8 +156,8 @@ class SplitSearch {
         const double left_fraction = static_cast<double>(left[0]) / static_cast<double>(left[0] + right[0]);
         const double missing = memberships(missing_.data());
         const double needed = static_cast<double>(params_.min_samples_leaf) - kMembershipTolerance;
-        const double left_counted = params_.missing_counts_on_both_sides ? 1 : left_fraction;
-        const double right_counted = params_.missing_counts_on_both_sides ? 1 : 1 - left_fraction;
+        const double left_counted = params_.as_in_paper_runs ? 1 : left_fraction;
+        const double right_counted = params_.as_in_paper_runs ? 1 : 1 - left_fraction;
         if (memberships(left) + left_counted * missing < needed ||
             memberships(right) + right_counted * missing < needed) {
             has_rejected_ = true;
@@ -356,13 +356,12 @@ std::optional<SplitInfo> best_split(const GrowthParameters& params, const Binned
             split = search_column<SquaredError>(params, column, cells, node, layout, stats);
             break;
         case CriterionKind::Entropy:
-            split = search_column<Entropy>(params, column, cells, node, layout, stats);
+            split = params.as_in_paper_runs
+                        ? search_column<EntropyTimesRows>(params, column, cells, node, layout, stats)
+                        : search_column<Entropy>(params, column, cells, node, layout, stats);
             break;
         case CriterionKind::Gini:
             split = search_column<Gini>(params, column, cells, node, layout, stats);
-            break;
-        case CriterionKind::EntropyTimesRows:
-            split = search_column<EntropyTimesRows>(params, column, cells, node, layout, stats);
             break;
     }
     if (split) split->column = column_number;

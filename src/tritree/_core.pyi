@@ -58,7 +58,7 @@ class GrowthParameters:
         n_classes: int = 0,
         max_surrogates: int = 5,
         keep_best_split_only: bool = False,
-        missing_counts_on_both_sides: bool = False,
+        as_in_paper_runs: bool = False,
         l2: float = 0.0,
         monotonic: list[int] = ...,
         third_depth_extra: int = 0,

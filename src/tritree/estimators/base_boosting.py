@@ -172,7 +172,14 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         n_threads: int,
     ) -> tuple[GrowingModel, _core.Booster]:
         """Return the model, a new one or the one to continue, and what adds iterations to it."""
-        options = loss.name, loss.quantile, rows.y, rows.weight, float(self.learning_rate), float(self.subsample)
+        options = (
+            loss.name,
+            loss.quantile,
+            rows.y,
+            rows.weight,
+            float(self.learning_rate),
+            float(self.subsample),
+        )
         if model is not None:
             model = model.copy()  # others may go on to predict with the trees so far
             sums, _ = model.predict(rows.columns, len(rows), n_threads)

@@ -82,7 +82,9 @@ def restore_model(
         if part not in (_BOOSTING_PARTS if kind == "boosting" else _LADDER_PARTS) or not entry:
             raise ModelFileError(f"unknown array {name[:40]!r}")
         parts.setdefault(part, {})[entry] = array
-    state: dict[str, Any] = {"params": description.get("growth_parameters", dict), **parts}
+    growth_parameters = description.get("growth_parameters", dict)
+    growth_parameters.pop("missing_counts_on_both_sides", None)  # of earlier versions, for the paper only
+    state: dict[str, Any] = {"params": growth_parameters, **parts}
     if kind == "boosting":
         baseline = description.get("baseline", list)
         # an integer may be too large for a float
