@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.errors import ColumnError
+from tritree.table import LARGEST_EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,6 +162,8 @@ def _read_values(
         return ColumnType.BOOLEAN, values.astype(np.float32)
     if kind == "f" and _is_all_nan(values):
         return ColumnType.EMPTY, values
+    if kind in "iu":
+        _check_rounding(values, values, name, row_of)
     if kind in "fiu":
         return ColumnType.NUMERIC, _to_floats(values)
     if kind == "U":
@@ -180,6 +183,27 @@ def _to_floats(values: NDArray[Any]) -> NDArray[Any]:
         return values if values.flags.aligned else values.copy()
     is_narrow = values.dtype.itemsize <= 2  # float16, int8, int16: exact in single precision
     return values.astype(np.float32 if is_narrow else np.float64)
+
+
+def _check_rounding(
+    values: NDArray[Any], integers: NDArray[Any], name: Any, row_of: Callable[[int], int]
+) -> None:
+    """Raise a ColumnError if a float64 rounds one of the values, given which ``integers`` they are or are near to."""
+    if not len(integers) or not (integers.max() > LARGEST_EXACT or integers.min() < -LARGEST_EXACT):
+        return
+    for position in np.flatnonzero((integers > LARGEST_EXACT) | (integers < -LARGEST_EXACT)).tolist():
+        value = values[position]
+        value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, int) and float(value) != value:
+            raise ColumnError(
+                name,
+                f"holds {value} in row {row_of(position)}, which becomes {int(float(value))}: whole numbers beyond "
+                "2**53 are rounded, and different ones become equal",
+                "turn it into text if it is an identifier or a category, or divide it",
+                can_drop=True,
+                row=row_of(position),
+                value=value,
+            )
 
 
 def _read_objects(
@@ -212,6 +236,7 @@ def _read_objects(
             row=row_of(position),
             value=listed[position],
         ) from None
+    _check_rounding(values, np.nan_to_num(numbers), name, row_of)
     return ColumnType.BOOLEAN if all(are_boolean) else ColumnType.NUMERIC, numbers
 
 

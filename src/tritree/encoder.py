@@ -20,6 +20,7 @@ from tritree.errors import (
     list_names,
     warn_caller,
 )
+from tritree.table import LARGEST_EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,8 +38,6 @@ MAX_CATEGORIES = 65_534
 MISSING, UNKNOWN = -1, -2
 # a text column with more categories than this, and nearly as many as rows, gets a warning
 _MANY_CATEGORIES = 50
-# from here on not every integer is a float64
-_LARGEST_EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,10 +237,10 @@ def _to_category(value: Any, type_: ColumnType) -> bool | int | float:
 
 def _check_exact(name: Any, numbers: Sequence[Any]) -> None:
     """Raise a ColumnError if numeric categories are so large that different ones may be the same float."""
-    if any(abs(number) >= _LARGEST_EXACT for number in numbers):
+    if any(abs(number) >= LARGEST_EXACT for number in numbers):
         raise ColumnError(
             name,
-            f"is categorical with numbers from {_LARGEST_EXACT:,} on, which cannot be told apart",
+            f"is categorical with numbers from {LARGEST_EXACT:,} on, which cannot be told apart",
             "turn it into text",
         )
 

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RawColumn", "Table", "read_matrix", "read_table", "read_vector"]
+__all__ = ["LARGEST_EXACT", "RawColumn", "Table", "read_matrix", "read_table", "read_vector"]
 
+#: Beyond this number, float64 does not have every whole number.
+LARGEST_EXACT = 2**53
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 #: Maximum number of cells of a pandas frame that is converted to an array as a whole.
 _MAX_CONVERTED_CELLS = 4096
@@ -143,6 +145,10 @@ def _read_frame(frame: nw.DataFrame[Any]) -> Table:
             f"column names are of several types ({', '.join(types)}); make all of them text, for example with "
             "X.columns = X.columns.astype(str)"
         )
+    if any(name != name for name in names):
+        raise TypeError(
+            "a column name is NaN; give every column a name, or pass X.to_numpy() to go by position"
+        )
     return Table(len(frame), len(series), names, lambda j: _read_series(series[j]))
 
 
@@ -161,6 +167,10 @@ def _read_series(series: nw.Series[Any]) -> RawColumn:
             return column
     if isinstance(series.dtype, nw.Decimal):
         series = series.cast(nw.Float64)
+    if series.dtype.is_integer() and series.null_count():  # to_numpy would round integers to floats
+        largest = max(abs(series.max() or 0), abs(series.min() or 0))
+        if largest > LARGEST_EXACT:
+            return RawColumn(np.array(series.to_list(), dtype=object), is_categorical)
     return RawColumn(np.asarray(series.to_numpy()), is_categorical)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from tritree.columns import TOO_LARGE, UNSUPPORTED, UNSUPPORTED_TYPES, is_missing, is_too_large
-from tritree.errors import ParameterError, SampleWeightError, TargetError, shortened
+from tritree.errors import DataError, ParameterError, SampleWeightError, TargetError, shortened
 from tritree.table import read_vector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -26,10 +27,17 @@ __all__ = [
 ]
 
 
+#: Largest target and weight: their squares and products are added up over the rows, and losses of boosting squared.
+MAX_TARGET, MAX_WEIGHT = 1e100, 1e30
+
 #: What is wrong with rows of a target, and what to do about it.
 _MISSING = ("is missing in row {row} (NaN or None)", "drop the rows without a target before fitting")
 _INFINITE = ("holds {value} in row {row}", "drop such rows or replace infinite values")
 _TOO_LARGE = ("holds {value} in row {row}", "drop such rows or replace it by a smaller number")
+_BEYOND_LIMIT = (
+    f"holds {{value}} in row {{row}}, and the largest number allowed is {MAX_TARGET:g}",
+    "give it in another unit, or drop such rows",
+)
 _BYTES = ("holds bytes ({value} in row {row})", "decode them to text")
 #: What to do about values of types that no target can have, by their kind.
 _REMEDIES = {
@@ -61,6 +69,7 @@ def read_regression_target(y: Any, n_rows: int, estimator_name: str) -> NDArray[
         raise TargetError(f"{requirement} ({error})", f"use {classifier} for classes") from None
     _check_rows(numbers, np.isnan(numbers), *_MISSING)
     _check_rows(numbers, np.isinf(numbers), *_INFINITE)
+    _check_rows(numbers, np.abs(numbers) > MAX_TARGET, *_BEYOND_LIMIT)
     return numbers
 
 
@@ -86,7 +95,7 @@ def _check_rows(
     is_wrong: Iterable[bool],
     problem: str,
     remedy: str,
-    error: type[TargetError | SampleWeightError] = TargetError,
+    error: Callable[..., DataError] = TargetError,
 ) -> None:
     """Raise an error about the first wrong value, if there is one; ``problem`` has places for its row and itself."""
     wrong = is_wrong if isinstance(is_wrong, np.ndarray) else np.fromiter(is_wrong, bool, len(values))
@@ -157,8 +166,8 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] 
         problem, remedy = "is missing in row {row}", "give every row a weight, or 0"
         _check_rows(values.ravel(), _find_missing(values.ravel()), problem, remedy, SampleWeightError)
     try:
-        if np.asarray(values).dtype.kind in "US":
-            raise TypeError("it holds text")
+        if (kind := np.asarray(values).dtype.kind) in "USc":
+            raise TypeError(f"it holds {'complex numbers' if kind == 'c' else 'text'}")
         weights = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise SampleWeightError(f"must hold one number per row ({error})") from None
@@ -168,9 +177,16 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] 
     is_valid = np.isfinite(weights) & (weights >= 0)
     remedy = "weights must be finite and not negative"
     _check_rows(weights, ~is_valid, "holds {value} in row {row}", remedy, SampleWeightError)
+    _check_weight_limit(weights, "sample_weight")
     if not weights.any():
         raise SampleWeightError("is zero in every row", "at least one row must have a positive weight")
     return weights
+
+
+def _check_weight_limit(weights: NDArray[np.float64], what: str) -> None:
+    problem = f"is {{value}} in row {{row}}, and the largest weight allowed is {MAX_WEIGHT:g}"
+    remedy = "divide all weights by a common factor"
+    _check_rows(weights, weights > MAX_WEIGHT, problem, remedy, partial(SampleWeightError, subject=what))
 
 
 def apply_class_weight(
@@ -181,9 +197,10 @@ def apply_class_weight(
         return weight
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
-            if not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
+            is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, complex)
+            if not is_number or not 0 <= value <= MAX_WEIGHT:
                 raise ValueError(
-                    f"class_weight gives {label!r} the weight {value!r}; weights must be finite and not negative"
+                    f"class_weight gives {label!r} the weight {value!r}; weights must be from 0 to {MAX_WEIGHT:g}"
                 )
         known = classes.tolist()
         unknown = [label for label in class_weight if label not in known]
@@ -199,7 +216,9 @@ def apply_class_weight(
         raise ValueError("class_weight gives every class of y the weight 0; at least one must be positive")
     if weight is None:
         return weight_of_class
-    if not (product := weight_of_class * weight).any():
+    product = weight_of_class * weight
+    _check_weight_limit(product, "class_weight times sample_weight")
+    if not product.any():
         raise ValueError(
             "class_weight and sample_weight together give every row the weight 0; at least one must be positive"
         )

@@ -157,10 +157,10 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         X : table of shape (n_rows, n_columns)
             A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads.
         y : array-like of shape (n_rows,)
-            The target: finite numbers in regression, class labels of one type in classification.
+            The target: numbers up to 1e100 in regression, class labels of one type in classification.
         sample_weight : array-like of shape (n_rows,), default=None
-            Sample weights. If None, all samples have equal weight. Weights below about 1e-12 of the largest count as
-            zero. They do not change which rows a forest draws.
+            Sample weights, at most 1e30. If None, all samples have equal weight. Weights below about 1e-12 of the
+            largest count as zero. They do not change which rows a forest draws.
         **unknown : dict
             Nothing else is accepted.
 

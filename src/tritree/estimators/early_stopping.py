@@ -54,12 +54,11 @@ class ValidationScores:
 
     def add_train(self, rows: EncodedRows, raw: NDArray[np.float64]) -> None:
         """Add the score of training rows, of some if they are many; ``raw`` has the sums over trees, by output."""
-        step = -(-len(rows) // _MAX_SCORED)
-        raw, weight = raw.reshape(-1, len(rows)).T[::step], rows.weight
-        if weight is not None and not weight[::step].any():
-            self.train.append(float("nan"))
-            return
-        self.train.append(-self.loss.mean(rows.y[::step], raw, None if weight is None else weight[::step]))
+        weight = rows.weight
+        counted = np.arange(len(rows)) if weight is None else np.flatnonzero(weight)
+        scored = counted[:: -(-len(counted) // _MAX_SCORED)]
+        raw = raw.reshape(-1, len(rows)).T[scored]
+        self.train.append(-self.loss.mean(rows.y[scored], raw, None if weight is None else weight[scored]))
 
 
 @dataclass
