@@ -306,6 +306,8 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _count_ungrown(self, nodes: NDArray[np.int32]) -> int:
         """Return how many ungrown third branches rows have reached, given the nodes that they end in."""
+        if not self._model.n_ungrown:
+            return 0
         per_tree = nodes.reshape(len(nodes), -1).T
         # a row that needs an ungrown branch ends in the node above it, which is not a leaf
         return sum(
