@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 
 namespace tritree {
@@ -48,10 +49,7 @@ struct Totals {
         rows += cell[kKnownRows];
     }
     std::int64_t heavier() const { return std::max(left, right); }
-    /// Return the side with more weight, or `tie`.
-    Branch heavier_side(Branch tie) const {
-        return left == right ? tie : left > right ? Branch::Left : Branch::Right;
-    }
+    Branch heavier_side(Branch tie) const { return larger_side(left, right, tie); }
 };
 
 /// Return the weights of both sides of the split.
@@ -67,14 +65,20 @@ Totals total_of(const NodeSamples& sides) {
 /// Return the side with the larger mean target (in classification the mean number of the class), left at a
 /// tie. rpart calls it right, whatever the values of the column.
 Branch higher_side(const NodeSamples& sides, const NodeSamples& node, const Totals& total) {
-    // integers: the result must not depend on the order of the rows
-    std::int64_t sum[2] = {0, 0};
-    for (std::size_t i = 0; i < sides.size(); ++i)
-        if (sides.label[i] != kUnknown)
-            sum[sides.label[i]] += node.label.empty() ? node.sum[i] : node.label[i] * sides.weight[i];
-    const double left = static_cast<double>(sum[kLeft]) / static_cast<double>(total.left);
-    const double right = static_cast<double>(sum[kRight]) / static_cast<double>(total.right);
-    return left < right ? Branch::Right : Branch::Left;
+    // Integers, because the result must not depend on the order of the rows: the weights of each class, or
+    // the sums of targets as those of class 1.
+    std::map<std::int32_t, std::int64_t> sums[2];
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+        if (sides.label[i] == kUnknown) continue;
+        auto& of_side = sums[sides.label[i]];
+        node.label.empty() ? of_side[1] += node.sum[i] : of_side[node.label[i]] += sides.weight[i];
+    }
+    double mean[2] = {0, 0};
+    for (const int side : {kLeft, kRight})
+        for (const auto& [label, sum] : sums[side])
+            mean[side] += label * static_cast<double>(sum) /
+                          static_cast<double>(side == kLeft ? total.left : total.right);
+    return mean[kLeft] < mean[kRight] ? Branch::Right : Branch::Left;
 }
 
 std::array<std::int64_t, 5> read_cell(const CellReader& cells, std::size_t i) {

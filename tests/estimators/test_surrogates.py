@@ -48,13 +48,6 @@ def test_training_rows_that_stay_are_in_neither_child() -> None:
     assert model.tree_.value[1:, 0].tolist() == [0, 1]
 
 
-def test_training_row_without_a_surrogate_goes_to_the_side_with_more_weight() -> None:
-    X, y = halved(n_missing=4)
-    model = TrinaryTreeRegressor(missing="surrogate", max_depth=1, min_samples_leaf=1)
-    model.fit(X, y, sample_weight=np.where(X[:, 0] == 0, 2.0, 1.0))
-    assert model.tree_.rows.tolist() == [14, 9, 5]
-
-
 def placed() -> tuple[Floats, Floats]:
     """Return a table with six rows left and five right; a surrogate places three more right, none places the last."""
     a = np.r_[np.arange(11.0), np.full(4, np.nan)]
@@ -62,12 +55,9 @@ def placed() -> tuple[Floats, Floats]:
     return np.column_stack([a, b]), np.where(np.isnan(a), 0.0, a >= 6)
 
 
-def test_training_row_without_a_surrogate_goes_to_the_side_with_more_observed_rows() -> None:
-    assert stump(*placed()).tree_.rows.tolist() == [15, 7, 8]
-
-
 def test_row_without_a_surrogate_goes_to_the_child_with_more_rows() -> None:
     model = stump(*placed())
+    assert model.tree_.rows.tolist() == [15, 7, 8]
     assert model.predict([[np.nan, np.nan]]) == model.tree_.value[2]
 
 

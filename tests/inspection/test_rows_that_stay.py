@@ -1,4 +1,4 @@
-"""Views of a tree with rows that stay in an inner node: no surrogate places them, and its children are equally large."""
+"""Views of a tree with rows that stay in an inner node: no surrogate places them, and its children are as large."""
 
 from __future__ import annotations
 
