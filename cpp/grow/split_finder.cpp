@@ -269,8 +269,13 @@ void SplitFinder::finish(ExpandEntry& entry) const {
         entry.surrogates = find_surrogates(params_, binned_, entry.data, splits[0]);
     buffers_.release(std::move(entry.data));  // before partitioning allocates memory
     const bool grown_by_fit = entry.ladder.own_rows.empty();
-    if (!splits.empty() && grown_by_fit && params_.missing != Strategy::Fractional)
-        entry.ladder.sizes = partition_rows(entry.ladder.rows, binned_, splits[0], entry.surrogates);
+    if (splits.empty() || !grown_by_fit || params_.missing == Strategy::Fractional) return;
+    const PartitionSizes sizes = partition_rows(entry.ladder.rows, binned_, splits[0], entry.surrogates);
+    entry.ladder.sizes = sizes;
+    // in prediction, rows that surrogates placed in training count, too
+    if (params_.missing == Strategy::Surrogate)
+        splits[0].larger_side = larger_side(static_cast<std::int64_t>(sizes.left),
+                                            static_cast<std::int64_t>(sizes.right), Branch::None);
 }
 
 /// If no sampled column splits a node, sample more until one does, as scikit-learn does.

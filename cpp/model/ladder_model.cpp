@@ -104,7 +104,7 @@ std::int64_t LadderModel::traverse_tree(const LadderTree& ladder_tree, const Tab
         std::int64_t ungrown = 0;
         for (std::size_t row = begin; row < end; ++row) {
             const auto node = static_cast<std::size_t>(at[row - begin]);
-            ungrown += !tree.is_leaf(node);
+            ungrown += params_.has_third() && !tree.is_leaf(node);
             if (nodes != nullptr) nodes[row] = at[row - begin];
             for (std::size_t output = 0; values != nullptr && output < k; ++output)
                 values[row * k + output] = tree.value[node * k + output];

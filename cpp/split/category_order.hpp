@@ -28,11 +28,11 @@ std::vector<Score> principal_scores(const std::vector<double>& points, const std
                                     std::size_t dim);
 
 /// Return the cells in the order in which categories are split: by mean target, by the proportion of the
-/// second of two classes, or along the first principal component of the class proportions. A category without
-/// weight counts as average.
+/// second of two classes (that of the first if `first_class`, which reverses the order except for ties), or
+/// along the first principal component of the class proportions. A category without weight counts as average.
 template <class Criterion>
 std::vector<std::uint32_t> order_categories(const Criterion& criterion, const CellReader& cells,
-                                            const CellLayout& layout) {
+                                            const CellLayout& layout, bool first_class) {
     const auto dim = static_cast<std::size_t>(criterion.dim());
     const bool by_score = Criterion::scores_order_categories(layout.n_classes);
     std::vector<double> side(dim), proportions, weights;
@@ -44,6 +44,7 @@ std::vector<std::uint32_t> order_categories(const Criterion& criterion, const Ce
         criterion.load(cell.data(), side.data());
         if (by_score) {
             scores.push_back(criterion.score(side.data(), cell[0]));
+            if (first_class) scores.back().value *= -1;
             continue;
         }
         weights.push_back(criterion.weight(side.data()));

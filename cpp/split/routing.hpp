@@ -26,6 +26,11 @@ inline Branch route(Side side, Branch missing_to, Branch larger_side) {
     return side == Side::Unseen && joins_side ? larger_side : missing_to;
 }
 
+/// Return the side with more weight or rows, or `tie`.
+inline Branch larger_side(std::int64_t left, std::int64_t right, Branch tie) {
+    return left == right ? tie : left > right ? Branch::Left : Branch::Right;
+}
+
 /// Return the side of a category, given the sets of a split: `words` of bits for categories that go left,
 /// then as many for those that go right.
 inline Side side_of_category(const std::uint64_t* sets, std::size_t words, std::uint32_t category) {

@@ -279,11 +279,13 @@ void try_ordered(SplitSearch<Criterion>& search, const CellReader& cells, const 
 /// Return whether the best split so far, among those of categories ordered by score, is the best of all
 /// partitions. If a side may have any number of rows, the best of all is among them: a gain is a convex
 /// function of the sums of a side (Breiman et al. 1984), unless rows are on both sides, or their side depends
-/// on the numbers of rows. The best admissible one is, too, if none of the others gains more.
+/// on the numbers of rows. The best admissible one is, too, if none of the others gains more. With surrogates
+/// it always counts as the best: rpart tries no other.
 template <class Criterion>
 bool is_best_partition(const SplitSearch<Criterion>& search, const GrowthParameters& params,
                        const CellReader& cells, const NodeSamples& node, const CellLayout& layout,
                        const NodeStats& stats, const std::vector<std::uint32_t>& order) {
+    if (params.missing == Strategy::Surrogate) return true;
     const bool has_missing = cells.missing()[0] > 0;
     const bool joins_side = params.missing == Strategy::Mia || params.missing == Strategy::TrinaryMia;
     if (has_missing && (params.missing == Strategy::Majority || params.missing == Strategy::Fractional))
@@ -311,7 +313,8 @@ std::optional<SplitInfo> search_categorical(SplitSearch<Criterion>& search, cons
     const bool is_small = cells.size() <= kMaxExhaustiveCategories;
     std::vector<std::uint32_t> order;
     if (by_score || !is_small) {
-        order = order_categories(search.criterion(), cells, layout);
+        const bool as_rpart = params.missing == Strategy::Surrogate && layout.n_classes == 2;
+        order = order_categories(search.criterion(), cells, layout, as_rpart);
         try_ordered(search, cells, layout, order);
     }
     const auto n_ordered = static_cast<std::int64_t>(order.empty() ? 0 : order.size() - 1);

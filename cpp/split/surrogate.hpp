@@ -29,7 +29,8 @@ struct Surrogate {
 };
 
 /// Return the surrogates of a split, best first, as R's rpart finds them (usesurrogate = 2, surrogatestyle =
-/// 0), and set `split.larger_side` to the side with more weight.
+/// 0), and set `split.larger_side` to the side with more weight: that of training rows which no surrogate
+/// places. Branch::None at a tie: they stay in the node.
 std::vector<Surrogate> find_surrogates(const GrowthParameters& params, const BinnedColumns& binned,
                                        const NodeSamples& node, SplitInfo& split);
 

@@ -10,7 +10,8 @@
 namespace tritree {
 namespace {
 
-/// Return the branch of the first surrogate that places a row, or else the larger side.
+/// Return the branch of the first surrogate that places a row, or else the larger side. A row that stays in
+/// the node, because there is no larger side, belongs to the last part of the partition, as if it went third.
 Branch surrogate_branch(std::uint32_t row, const BinnedColumns& binned, const SplitInfo& split,
                         const std::vector<Surrogate>& surrogates) {
     for (const Surrogate& surrogate : surrogates) {
@@ -19,7 +20,7 @@ Branch surrogate_branch(std::uint32_t row, const BinnedColumns& binned, const Sp
             column.visit([&](const auto* bins) { return surrogate.branch(bins[row], column.missing_bin()); });
         if (branch != Branch::None) return branch;
     }
-    return split.larger_side;
+    return split.larger_side == Branch::None ? Branch::Third : split.larger_side;
 }
 
 /// Sort row numbers. The order of the rows of a node has no meaning, but reading bins in the order of memory

@@ -15,6 +15,7 @@
 namespace tritree {
 
 // The rows of a node are partitioned by its split, each part in the order it had: [ left | right | third ].
+// Those that stay in a node because no surrogate places them are in the last part.
 
 /// Number of rows that go left and right; the rest goes third, or to neither.
 struct PartitionSizes {

@@ -61,6 +61,7 @@ Branch branch_of(const Tree& tree, std::size_t node, const TableView& table, std
 bool traverse(const Tree& tree, const TableView& table, std::size_t row, std::int32_t& node, Branch& branch) {
     while (!tree.is_leaf(node)) {
         branch = branch_of(tree, node, table, row);
+        if (branch == Branch::None) return true;
         const std::int32_t child = tree.child(static_cast<std::size_t>(node), branch);
         if (child == kUngrown) return false;
         node = child;

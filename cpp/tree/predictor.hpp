@@ -10,13 +10,13 @@
 
 namespace tritree {
 
-/// Return the branch that a row takes at a node: left, right, third or both. If a surrogate decides, `column`
-/// is set to its column.
+/// Return the branch that a row takes at a node: left, right, third or both; none if it stays in the node. If
+/// a surrogate decides, `column` is set to its column.
 Branch branch_of(const Tree& tree, std::size_t node, const TableView& table, std::size_t row,
                  std::int32_t* column = nullptr);
 
-/// Traverse a row from `node` down to a leaf and return true, or to a node whose next branch has not been
-/// grown.
+/// Traverse a row from `node` down to a leaf, or the node in which it stays, and return true, or to a node
+/// whose next branch has not been grown.
 bool traverse(const Tree& tree, const TableView& table, std::size_t row, std::int32_t& node, Branch& branch);
 
 /// Traverses many rows at once, without mispredicted branches: six levels for a million rows take a fifth of
@@ -56,8 +56,8 @@ struct DecisionPaths {
     std::vector<std::int64_t> level_begin{0};  ///< first step of each level; n_levels + 1 entries
     std::vector<std::int64_t> row;
     std::vector<std::int64_t> origin;  ///< previous step within its level; in the first level index in `rows`
-    std::vector<std::int32_t> node, to;     ///< `to` is the node itself if the branch has not been grown
-    std::vector<std::int8_t> branch;        ///< left, right or third
+    std::vector<std::int32_t> node, to;     ///< `to` is the node itself if there the path ends
+    std::vector<std::int8_t> branch;        ///< left, right or third; none if the row stays in the node
     std::vector<double> fraction;           ///< of the row that takes the step
     std::vector<std::int32_t> decided_by;   ///< the column of the split, or of the surrogate used
     std::vector<std::uint8_t> lacks_value;  ///< whether the value is missing or an unseen category

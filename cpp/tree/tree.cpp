@@ -213,7 +213,8 @@ std::string Tree::validate(const GrowthParameters& params, std::int32_t n_column
         const bool leaf = is_leaf(i);
         if (missing_to[i] < -1 || missing_to[i] > 4 || larger_side[i] < -1 || larger_side[i] > 1)
             return "unknown branch";
-        if (!leaf && (larger_side[i] < 0 || !params.may_send_missing(static_cast<Branch>(missing_to[i]))))
+        const bool has_larger_side = larger_side[i] >= 0 || params.missing == Strategy::Surrogate;
+        if (!leaf && (!has_larger_side || !params.may_send_missing(static_cast<Branch>(missing_to[i]))))
             return "missing values sent to a branch that the strategy does not have";
         if (leaf && missing_to[i] != kNoBranch) return "leaf with a branch for missing values";
         if (!leaf && (left[i] == kNone || right[i] == kNone)) return "split without children";

@@ -38,7 +38,10 @@ struct Tree {
     std::int32_t n_fitted = 0;  ///< nodes grown by fit; the others were grown on demand
     SplitArrays split;
     std::vector<std::int32_t> left, right, third;
-    std::vector<std::int8_t> missing_to, larger_side;
+    std::vector<std::int8_t> missing_to;
+    /// Where rows go if nothing else decides: the side with more observed rows. With surrogates the child
+    /// with more rows; Branch::None if both have as many: the row stays in the node, which predicts.
+    std::vector<std::int8_t> larger_side;
     std::vector<double> left_fraction;  ///< of the observed rows
     std::vector<std::int32_t> depth;
     std::vector<std::int64_t> rows;
@@ -69,8 +72,8 @@ struct Tree {
         (branch == Branch::Left ? left : branch == Branch::Right ? right : third)[node] = child;
     }
     std::int64_t n_ungrown() const;
-    /// Return the branch of each node for values on a side; Branch::None in leaves, Branch::Surrogates where
-    /// the other values of a row decide.
+    /// Return the branch of each node for values on a side; Branch::None in leaves and where rows stay in the
+    /// node, Branch::Surrogates where the other values of a row decide.
     std::vector<std::int8_t> branches(Side side) const;
     std::int64_t n_grown() const { return static_cast<std::int64_t>(size()) - n_fitted; }
 

@@ -73,7 +73,8 @@ class Tree:
     ``column`` is -1 in a leaf. A child of -1 does not exist, one of -2 (UNGROWN) has not been grown yet.
     ``threshold``: left is value < threshold; -inf is "missing against observed"; NaN in categorical splits and leaves.
     ``missing_to`` (and ``surrogate_below``): 0 left, 1 right, 2 third, 3 both, 4 surrogates, -1 in a leaf.
-    ``larger_side``: 0 or 1, the side with more observed rows.
+    ``larger_side``: 0 or 1, the side with more observed rows; with surrogates the child with more rows, -1 if both have
+    as many: a row that no surrogate places stays in the node.
     ``missing_branch``, ``unseen_branch``: where missing values, and categories that the node has not seen, go.
     A categorical split owns ``2 * set_words`` words of ``sets`` from ``set_begin``: a bit per category number that goes
     left, then a bit per category number that goes right; a category in neither was not seen in the node.
@@ -119,8 +120,8 @@ class Tree:
         """Return the steps of some rows of a table through the tree, as far as it is grown, level by level.
 
         ``level_begin`` of each level, and of each step ``row``, ``origin`` (the step before, within its level), ``node``,
-        ``to`` (the node itself if the branch is not grown), ``branch``, ``fraction``, ``decided_by`` (the column of the
-        split, or of the surrogate used) and ``lacks_value``.
+        ``to`` (the node itself if the branch is not grown, or if the row stays there: then ``branch`` is -1), ``branch``,
+        ``fraction``, ``decided_by`` (the column of the split, or of the surrogate used) and ``lacks_value``.
         """
 
 class GrowingModel:

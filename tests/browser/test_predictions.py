@@ -184,6 +184,15 @@ def test_cells_given_by_mouse_and_keys_move_the_prediction(open_page):
         assert page.value() == pytest.approx(predictions(model, table).tolist(), rel=1e-12)
 
 
+def test_row_that_stays_in_a_node_is_predicted_by_it(open_page):
+    X = np.arange(10.0)[:, None]
+    model = estimator("regression", missing="surrogate", max_depth=1, min_samples_leaf=1)
+    page = open_page(model.fit(X, X[:, 0] >= 5), rows=[[np.nan]])
+    assert page.value() == [0.5]
+    assert page.all("#prediction .warn") == []
+    assert "no surrogate is observed: stays" in page.one("#path li").text
+
+
 def two_columns():
     """A tree that splits on x0, and on x1 where that is missing."""
     X = np.random.default_rng(0).uniform(-100, 100, size=(300, 2))

@@ -87,6 +87,10 @@ def missing_to_surrogates(state: State) -> None:
     change(state, "trees", "missing_to", 0, SURROGATES)
 
 
+def no_larger_side(state: State) -> None:
+    change(state, "trees", "larger_side", 0, -1)
+
+
 def candidate_with_an_empty_left_side(state: State) -> None:
     change(state, "ladders", "threshold_bin", slice(None), 0)
 
@@ -220,6 +224,7 @@ CRAFTED: dict[Callable[[State], None], str] = {
     words_of_a_numeric_split: "category set without a position",
     missing_to_both_sides: "a branch that the strategy does not have",
     missing_to_surrogates: "a branch that the strategy does not have",
+    no_larger_side: "a branch that the strategy does not have",
     candidate_with_an_empty_left_side: "split without rows on one side",
     candidate_with_an_empty_right_side: "threshold does not match its bin",
     candidate_below_all_bins: "bin out of range",

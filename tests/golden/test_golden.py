@@ -12,6 +12,7 @@ from models import Floats, as_array, estimator, predictions
 
 TREES = golden_cases("trees.json")
 RPART = golden_cases("surrogate_rpart.json")
+RPART_NA = golden_cases("surrogate_rpart_na.json")
 
 
 def estimator_of(case: dict[str, Any]) -> Any:
@@ -42,6 +43,15 @@ def test_estimator_predicts_as_rpart(case: dict[str, Any]) -> None:
     prediction = predictions(model, as_array(X_test))
     if case["table"]["task"] == "classification":
         prediction = without_useless_splits(model.tree_, prediction)
+    np.testing.assert_allclose(prediction, case["prediction"], rtol=0, atol=1e-9)
+
+
+@pytest.mark.skipif(not RPART_NA, reason="no rpart cases; set TRITREE_GOLDEN")
+@pytest.mark.parametrize("case", RPART_NA, ids=case_name)
+def test_estimator_predicts_as_rpart_without_pruning(case: dict[str, Any]) -> None:
+    table = case["table"]
+    model = estimator_of(case).fit(as_array(table["X"]), table["y"])
+    prediction = predictions(model, as_array(table["X_test"]))
     np.testing.assert_allclose(prediction, case["prediction"], rtol=0, atol=1e-9)
 
 

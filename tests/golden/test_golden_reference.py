@@ -14,6 +14,7 @@ from reference.tree import ReferenceTree
 
 TREES = golden_cases("trees.json")
 RPART = golden_cases("surrogate_rpart.json")
+RPART_NA = golden_cases("surrogate_rpart_na.json")
 
 
 def reference_of(case: dict[str, Any]) -> ReferenceTree:
@@ -44,6 +45,14 @@ def test_reference_predicts_as_rpart(case: dict[str, Any]) -> None:
     if case["table"]["task"] == "classification":
         undo_useless_splits(reference.root)
     np.testing.assert_allclose(reference.predict(X_test), case["prediction"], rtol=0, atol=1e-9)
+
+
+@pytest.mark.skipif(not RPART_NA, reason="no rpart cases; set TRITREE_GOLDEN")
+@pytest.mark.parametrize("case", RPART_NA, ids=case_name)
+def test_reference_predicts_as_rpart_without_pruning(case: dict[str, Any]) -> None:
+    table = case["table"]
+    reference = reference_of(case).fit(table["X"], table["y"])
+    np.testing.assert_allclose(reference.predict(table["X_test"]), case["prediction"], rtol=0, atol=1e-9)
 
 
 def undo_useless_splits(root: Node) -> None:

@@ -232,7 +232,7 @@ def test_page_says_what_the_text_does(tree: Any) -> None:
             assert page[path] == "ungrown"
             continue
         assert f"{page[path]['rows']:,}" == seen.rows
-        assert page[path].get("surrogates", "") == seen.surrogates
+        assert page[path].get("missing_rule", "") == seen.surrogates
         if len(seen.values) == 1:
             assert page[path]["shown"] == seen.values[0]
         else:
@@ -313,9 +313,12 @@ def test_view_shows_the_rules_that_there_are(tree: Any, view: str) -> None:
         for branch in ("left", "right"):
             follows(seen[*path, branch].rule, branch, split)
         assert ((*path, "third") in seen) == (split["missing_to"] == "third")
-        assert (seen[path].surrogates != "") == (len(split["surrogates"]) > 0)
+        stays = split["missing_branch"] == "none"
+        assert (seen[path].surrogates != "") == (len(split["surrogates"]) > 0 or stays)
         assert seen[path].surrogates.startswith(
-            f"{split['name']} missing: by " if split["surrogates"] else ""
+            f"{split['name']} missing: by "
+            if split["surrogates"]
+            else f"{split['name']} missing: stays" * stays
         )
 
 

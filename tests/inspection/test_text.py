@@ -147,14 +147,14 @@ def test_surrogates_are_listed_in_their_order():
 
 def test_surrogates_of_categories_say_where_each_side_goes():
     pd = pytest.importorskip("pandas")
-    X = pd.DataFrame({"a": STEP, "b": np.where(STEP < 80, "x", np.where(STEP < 150, "y", "z"))})
+    X = pd.DataFrame({"a": STEP, "b": np.where(STEP < 78, "x", np.where(STEP < 150, "y", "z"))})
     tree = TrinaryTreeRegressor(missing="surrogate", max_depth=1).fit(X, STEP < 80)
     assert "┊  a missing: by b (left x; right y, z), else right" in drawn(tree)[1]
 
 
 def test_line_of_surrogates_has_an_end():
     pd = pytest.importorskip("pandas")
-    side = np.where(STEP < 80, "on the left hand side", "on the right hand side")
+    side = np.where(STEP < 78, "on the left hand side", "on the right hand side")
     words = {f"column with long name {i}": [f"{s} {k % 9}" for k, s in enumerate(side)] for i in range(5)}
     X = pd.DataFrame({"a": STEP} | words)
     tree = TrinaryTreeRegressor(missing="surrogate", max_depth=1).fit(X, STEP < 80)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from reference.criteria import Number, Value
 
 LEFT, RIGHT, THIRD, BOTH, SURROGATES = "left", "right", "third", "both", "surrogates"
+STAYS = "stays"  # in the node: neither branch
 
 FeatureValue = float | int | None
 Rows = dict[int, Fraction]  # row number -> membership, which is 1 except under `fractional`
@@ -67,10 +68,10 @@ class Split:
     gain: Number
     left_fraction: Fraction = Fraction(0)
     surrogates: tuple[Surrogate, ...] = ()
-    fallback: str = ""
+    fallback: str = STAYS  # where rows go that no surrogate places
 
     def branch_of(self, row: Sequence[FeatureValue]) -> str:
-        """Return the branch of a row: left, right, third or both."""
+        """Return the branch of a row: left, right, third, both, or that it stays."""
         x = row[self.column]
         side = self.missing_to if x is None else (self.test.side(x) or self.unknown_to)
         return self.surrogate_branch(row) if side == SURROGATES else side

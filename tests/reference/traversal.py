@@ -60,7 +60,7 @@ def path(nodes: Sequence[dict[str, Any]], cells: Sequence[Any]) -> list[tuple[An
         if nodes[number]["split"] is None:
             continue
         for taken in steps(nodes[number]["split"], cells):
-            child = nodes[number][taken.branch]
+            child = nodes[number].get(taken.branch)  # there is no branch "none": the row stays
             to = child if isinstance(child, int) else None
             fraction = part * taken.fraction
             found.append((number, to, taken.branch, fraction, taken.lacks_value, taken.decided_by))
@@ -80,7 +80,7 @@ def ends(nodes: Sequence[dict[str, Any]], cells: Sequence[Any]) -> dict[int, flo
             found[number] = part
             continue
         for taken in reversed(steps(node["split"], cells)):
-            child = node[taken.branch]
+            child = node.get(taken.branch)
             if isinstance(child, int):
                 stack.append((child, part * taken.fraction))
             else:

@@ -10,7 +10,8 @@ an int in a categorical one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Any
@@ -21,6 +22,7 @@ from reference.splits import (
     BOTH,
     LEFT,
     RIGHT,
+    STAYS,
     SURROGATES,
     THIRD,
     CategorySets,
@@ -104,6 +106,8 @@ class ReferenceTree:
         if node.split is None:
             return node.value
         branch = node.split.branch_of(row)
+        if branch == STAYS:
+            return node.value
         if branch != BOTH:
             return self._predict_row(node.branches[branch], row)
         fraction = node.split.left_fraction
@@ -128,6 +132,9 @@ class ReferenceTree:
             node.split = node.best
             sides = zip((LEFT, RIGHT), self._partition(node.rows, node.best), strict=True)
             node.branches = {side: self._leaf(part, columns, node.depth + 1) for side, part in sides}
+            if self.missing == "surrogate":  # in prediction, all rows of the children count
+                n_rows = {side: len(child.rows) for side, child in node.branches.items()}
+                node.split = replace(node.split, fallback=larger_of(n_rows))
             waiting += node.branches.values()
         for node in split_nodes:
             if node.split.missing_to == THIRD:
@@ -145,14 +152,14 @@ class ReferenceTree:
         return node
 
     def _partition(self, rows: Rows, split: Split) -> tuple[Rows, Rows]:
-        """Return the rows that go left and right in training; those of the third branch go to neither."""
+        """Return the rows that go left and right in training; the others go third, or stay in the node."""
         sides: dict[str, Rows] = {LEFT: {}, RIGHT: {}}
         for i, membership in rows.items():
             branch = split.branch_of(self.table[i])
             if branch == BOTH:
                 sides[LEFT][i] = membership * split.left_fraction
                 sides[RIGHT][i] = membership * (1 - split.left_fraction)
-            elif branch != THIRD:
+            elif branch in sides:
                 sides[branch][i] = membership
         return sides[LEFT], sides[RIGHT]
 
@@ -180,6 +187,16 @@ class ReferenceTree:
         highest = max(split.gain for split in found)
         best = next(split for split in found if split.gain >= highest - tolerance)
         return self._with_surrogates(best, node) if self.missing == "surrogate" else best
+
+    def has_tied_splits(self) -> bool:
+        """Return whether a node has several best splits: then rounding errors may choose another one."""
+        for node in self.root.nodes():
+            if node.best is not None:
+                tolerance = TOLERANCE * self.criterion.loss(self._statistics(node.rows))
+                gains = [split.gain for j in node.columns for split in self._candidates(node, j)]
+                if sum(gain >= max(gains) - tolerance for gain in gains) > 1:
+                    return True
+        return False
 
     def _best_of_column(self, node: Node, column: int, tolerance: Number) -> Split | None:
         """Return the first of the column's best splits, or None if none reduces the loss."""
@@ -277,6 +294,8 @@ class ReferenceTree:
                 order = self._order(groups, reference)
                 for k, (left, right) in self._sorted_partitions(groups, order):
                     yield CategorySets(frozenset(order[:k]), frozenset(order[k:])), left, right
+            if self.missing == "surrogate" and not self._has_many_classes():
+                return  # rpart tries no other
             if len(groups) <= MAX_ENUMERATED:  # all of them; of equally good ones, those above are preferred
                 for left_set, right_set in partitions(list(groups)):
                     left = sum((groups[c] for c in left_set), self.criterion.empty())
@@ -304,7 +323,9 @@ class ReferenceTree:
             for c, t in groups.items()
         }
         if not self._has_many_classes():
-            return sorted(values, key=lambda c: (self.criterion.mean(values[c]), c))
+            # rpart orders by the proportion of the first of two classes
+            sign = -1 if self.missing == "surrogate" and self.task == "classification" else 1
+            return sorted(values, key=lambda c: (sign * self.criterion.mean(values[c]), c))
         weights = [float(self.criterion.weight(t)) for t in groups.values()]
         if sum(weights) == 0:
             return list(values)
@@ -328,15 +349,8 @@ class ReferenceTree:
             if j != split.column and (s := self._surrogate(j, node, primary)) and s.agreement > majority
         ]
         surrogates.sort(key=lambda s: (-s.agreement, s.column))
-        return Split(
-            split.column,
-            split.test,
-            split.missing_to,
-            split.unknown_to,
-            split.gain,
-            surrogates=tuple(surrogates[: self.max_surrogates]),
-            fallback=self._heavier_side(primary),
-        )
+        fallback = larger_of(self._weights_of_sides(primary))
+        return replace(split, surrogates=tuple(surrogates[: self.max_surrogates]), fallback=fallback)
 
     def _weights_of_sides(self, sides: dict[int, str]) -> dict[str, Fraction]:
         return {
@@ -344,24 +358,23 @@ class ReferenceTree:
             for side in (LEFT, RIGHT)
         }
 
-    def _heavier_side(self, primary: dict[int, str]) -> str:
-        """Return the side with more weight; on a tie the one with the lower mean target; then right."""
+    def _higher_side(self, primary: dict[int, str]) -> str:
+        """Return the side with the higher mean target, or number of the class; left on a tie."""
         weight = self._weights_of_sides(primary)
-        if weight[LEFT] != weight[RIGHT]:
-            return max(weight, key=lambda side: weight[side])
         mean = {
             side: sum((self.weights[i] * self.y[i] for i, s in primary.items() if s == side), Fraction(0))
+            / weight[side]
             for side in (LEFT, RIGHT)
         }
-        return LEFT if mean[LEFT] < mean[RIGHT] else RIGHT
+        return RIGHT if mean[LEFT] < mean[RIGHT] else LEFT
 
     def _surrogate(self, column: int, node: Node, primary: dict[int, str]) -> Surrogate | None:
         """Return the test of a column that agrees best with the primary split."""
-        both = {i: side for i, side in primary.items() if self.table[i][column] is not None}
+        both = {i: s for i, s in primary.items() if self.table[i][column] is not None and self.weights[i] > 0}
         if not both:
             return None
         if column in self.categorical:
-            return self._categorical_surrogate(column, both)
+            return self._categorical_surrogate(column, both, self._higher_side(primary))
         return self._numeric_surrogate(column, node, both)
 
     def _numeric_surrogate(self, column: int, node: Node, both: dict[int, str]) -> Surrogate | None:
@@ -381,20 +394,29 @@ class ReferenceTree:
                     best, highest = Surrogate(column, test, agreement), agreement
         return best
 
-    def _categorical_surrogate(self, column: int, both: dict[int, str]) -> Surrogate:
-        overall = self._weights_of_sides(both)
-        heavier = LEFT if overall[LEFT] > overall[RIGHT] else RIGHT
+    def _categorical_surrogate(self, column: int, both: dict[int, str], higher: str) -> Surrogate | None:
+        """Return the categories by the side that most of their weight takes; ties as all rows, then higher.
+
+        rpart demands that two rows go the same way, and two otherwise.
+        """
+        heavier = larger_of(self._weights_of_sides(both), higher)
         sets: dict[str, set[int]] = {LEFT: set(), RIGHT: set()}
         agreement = Fraction(0)
         for category in {self.table[i][column] for i in both}:
             weight = self._weights_of_sides(
                 {i: s for i, s in both.items() if self.table[i][column] == category}
             )
-            tied = weight[LEFT] == weight[RIGHT]
-            side = heavier if tied else max(weight, key=lambda s: weight[s])
+            side = larger_of(weight, heavier)
             sets[side].add(int(category or 0))
             agreement += weight[side]
-        return Surrogate(column, CategorySets(frozenset(sets[LEFT]), frozenset(sets[RIGHT])), agreement)
+        test = CategorySets(frozenset(sets[LEFT]), frozenset(sets[RIGHT]))
+        n_same = sum(test.side(self.table[i][column] or 0) == side for i, side in both.items())
+        return Surrogate(column, test, agreement) if 2 <= n_same <= len(both) - 2 else None
+
+
+def larger_of(sides: Mapping[str, Number], tie: str = STAYS) -> str:
+    """Return the side with the larger number."""
+    return tie if sides[LEFT] == sides[RIGHT] else LEFT if sides[LEFT] > sides[RIGHT] else RIGHT
 
 
 def partitions(categories: list[int]) -> Iterator[tuple[list[int], list[int]]]:

@@ -172,7 +172,8 @@ def test_surrogates_or_the_larger_side_take_an_unknown_category() -> None:
 
 
 def test_surrogate_that_does_not_know_the_category_is_passed_over() -> None:
-    frame = pd.DataFrame({"a": ["x"] * 40 + ["y"] * 60, "b": ["u"] * 40 + ["v"] * 60, "c": np.arange(100.0)})
+    c = np.r_[0.0:95, -5:0]
+    frame = pd.DataFrame({"a": ["x"] * 40 + ["y"] * 60, "b": ["u"] * 38 + ["v"] * 62, "c": c})
     model = fit_tree(frame, np.repeat([0.0, 1.0], [40, 60]), missing="surrogate", max_depth=1)
     stand_ins = [surrogate["name"] for surrogate in model.to_dict()["nodes"][0]["split"]["surrogates"]]
     assert stand_ins == ["b", "c"]

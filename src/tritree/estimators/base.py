@@ -340,7 +340,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         request = self._encode(X, fitted.encoder)
         with column_errors(fitted.encoder):
             nodes = fitted.model.apply(*request)
-        if not fitted.model.is_detached:
+        if not fitted.model.is_detached or not fitted.model.n_ungrown:
             return 0
         per_tree = nodes.reshape(len(nodes), -1).T
         # a row that needs an ungrown branch ends in the node above it, which is not a leaf

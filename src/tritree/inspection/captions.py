@@ -150,9 +150,16 @@ class TreeText:
         missing_to = split["missing_branch"]
         return left + " or missing" * (missing_to == "left"), right + " or missing" * (missing_to == "right")
 
-    def surrogates(self, split: dict[str, Any]) -> str:
+    def missing_rule(self, split: dict[str, Any]) -> str:
+        """Return what the branches do not say about a missing value: that surrogates decide, or that the row stays."""
+        if split["surrogates"]:
+            return self._surrogates(split)
+        return f"{name_of(split)} missing: stays" if split["missing_branch"] == "none" else ""
+
+    def _surrogates(self, split: dict[str, Any]) -> str:
         """Return the surrogates that decide when the value is missing, in their order, as far as there is space."""
-        begin, end = f"{name_of(split)} missing: by ", f", else {split['larger_side']}"
+        otherwise = "stays" if split["larger_side"] == "none" else split["larger_side"]
+        begin, end = f"{name_of(split)} missing: by ", f", else {otherwise}"
         space = _WIDEST_SURROGATES - width_of(begin + end)
         n_all = len(split["surrogates"])
         texts = [self._surrogate(surrogate, _WIDEST_SURROGATE_SET) for surrogate in split["surrogates"]]
@@ -227,7 +234,10 @@ class TreeText:
     # ---- the tree
 
     def notes(self) -> list[str]:
-        """Return notes on weights, ungrown branches and rounded thresholds; all splits must have been formatted."""
+        """Return notes on weights, rows that stay, ungrown branches and rounded thresholds.
+
+        All splits must have been formatted.
+        """
         lines, hints, tree = [], _hints.get(), self._tree
         is_fractional = tree["missing"] == "fractional"
         if self.has_weights and is_fractional:
@@ -236,6 +246,10 @@ class TreeText:
         if self.has_weights and not (is_fractional and _has_unit_weights(self._nodes[0])):
             what = "means" if self._labels is None else "class probabilities"
             lines.append(f"{what} are weighted, rows are counted")
+        if any(node["split"] is not None and node["split"]["larger_side"] == "none" for node in self._nodes):
+            lines.append(
+                "a row that stays, because both children have as many rows, gets the value of the node"
+            )
         if tree["n_ungrown"] and tree["detached"]:
             lines.append(f"a branch {hints.detached} predicts the value of its node")
         elif tree["n_ungrown"]:

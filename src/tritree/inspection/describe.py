@@ -40,8 +40,9 @@ def describe_tree(
       or "missing" (missing against observed: missing goes to ``missing_to``, observed to the other side);
     - ``missing_to``, how missing values are handled: "left", "right", "third", "both" or "surrogates";
       ``missing_branch`` and ``unseen_branch``, where missing values and unseen categories go, in the same words;
-      ``larger_side``: "left" or "right", where a row goes if no surrogate decides; ``left_fraction``: the fraction of a
-      row with a missing value that goes left under "both";
+      ``larger_side``: "left" or "right", where a row goes if no surrogate decides, or "none": it stays in the node,
+      which predicts (so may ``missing_branch`` and ``unseen_branch`` be, if there are no surrogates);
+      ``left_fraction``: the fraction of a row with a missing value that goes left under "both";
     - ``surrogates``: splits of the same form, best first, each with ``below``: the branch that their left side means.
 
     ``left``, ``right`` and ``third`` of a node are node numbers, None if there is no such branch and "ungrown" if it

@@ -67,9 +67,9 @@ class _Graph:
             yield f"{name}_more [{_label([self._text.hidden_nodes(number)])}, {_ASIDE}]"
             yield f"{name} -> {name}_more [style=dashed, arrowhead=none]"
             return
-        if split["surrogates"]:
-            surrogates = _broken(self._text.surrogates(split), _BETWEEN_SURROGATES)
-            yield f"{name}_missing [{_label(surrogates, left=True)}, {_ASIDE}]"
+        if rule := self._text.missing_rule(split):
+            lines = _broken(rule, _BETWEEN_SURROGATES)
+            yield f"{name}_missing [{_label(lines, left=True)}, {_ASIDE}]"
             yield from _beside(name, f"{name}_missing", "style=dotted, arrowhead=none")
         for branch, rule in self._text.branches(node):
             if node[branch] is not None:

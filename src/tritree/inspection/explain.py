@@ -72,14 +72,14 @@ def _value_text(value: Any) -> str:
 class Step:
     """A step on the path of a row, from a node to one of its children."""
 
-    #: The node, and the child; None if the branch is not grown.
+    #: The node, and the child; None if the branch is not grown, or the row stays in the node.
     node: int
     to: int | None
     #: The column of the node's split, and the row's value: its state and the value itself.
     column: str
     state: str
     value: Any
-    #: "left", "right" or "third".
+    #: "left", "right" or "third"; "none" if the row stays.
     branch: str
     #: Why the row takes the branch, in words.
     reason: str
@@ -116,7 +116,7 @@ class Explanation(_Printed):
     root_rows : int
         Number of training rows of the root.
     path : tuple of Step
-        The steps from the root to a leaf.
+        The steps from the root to a leaf, or to the node in which the row stays.
     contributions : dict
         The contribution of each column. The base value and all contributions add up to the value.
     classes : tuple or None
@@ -203,7 +203,7 @@ def _explain_path(
             state=cell.state,
             value=cell.value,
             branch=taken.branch,
-            reason=reason + ", not grown: the node predicts" * (taken.to is None),
+            reason=reason + ", not grown: the node predicts" * (taken.to is None and taken.branch != "none"),
             decided_by=tree["columns"][taken.decided_by]["name"],
             fraction=taken.fraction,
             rows=child["rows"],
@@ -243,6 +243,8 @@ def _reason(step: PathStep, nodes: Sequence[dict[str, Any]], text: TreeText, cel
         surrogate = next(s for s in split["surrogates"] if s["column"] == step.decided_by)
         condition = _condition(text, surrogate, side if surrogate["below"] == "left" else other_side(side))
         return f"{lacking}: {side} by surrogate {_observed(surrogate, cells[step.decided_by])} {condition}"
+    if side == "none":
+        return f"{lacking}, and no surrogate is observed: stays, as both children have as many rows"
     if split["missing_to"] == "surrogates":
         return f"{lacking}, and no surrogate is observed: {side}, the larger child"
     return f"{lacking}: {side}, the {'default direction' if cell.is_missing else 'larger child'}"

@@ -164,10 +164,9 @@ class _Column:
         if not splits:
             return
         if self.kind == "categories":
-            split = next(
-                (split for split in splits if "larger_side" in split), splits[0] | {"larger_side": "left"}
-            )
-            self.typical = self._places[split[split["larger_side"]][0]]
+            split = next((split for split in splits if "larger_side" in split), splits[0])
+            larger_side = "right" if split.get("larger_side") == "right" else "left"
+            self.typical = self._places[split[larger_side][0]]
             return
         thresholds = sorted({split["threshold"] for split in splits})
         middle = thresholds[len(thresholds) // 2]
@@ -245,8 +244,7 @@ def _page_nodes(
             page["rules"] = dict(text.branches(node))
             page["conditions"] = dict(zip(("left", "right"), text.sides(split), strict=True))
             page["full"] = _in_full(split, text)
-            if split["surrogates"]:
-                page["surrogates"] = text.surrogates(split)
+            page["missing_rule"] = text.missing_rule(split)
         nodes.append(page)
     return nodes
 

@@ -121,9 +121,10 @@ class TreeComparisons:
     def _add_split(self, number: int, node: dict[str, Any]) -> None:
         split = node["split"]
         to = {branch: node[branch] for branch in ("left", "right", "third")}
-        ungrown = [branch for branch in to if to[branch] == "ungrown"]
-        to |= {branch: (number, branch) for branch in ungrown}
-        # the surrogates in their order, then the larger child
+        ends = [branch for branch in to if to[branch] == "ungrown"]
+        ends += ["none"] * (split["larger_side"] == "none")
+        to |= {branch: (number, branch) for branch in ends}
+        # the surrogates in their order, then the larger child, or the end of the path
         fallbacks = [*((number, k) for k in range(len(split["surrogates"]))), to[split["larger_side"]]]
         to["surrogates"] = fallbacks[0]
         to["missing"], to["unseen"] = to[split["missing_branch"]], to[split["unseen_branch"]]
@@ -133,7 +134,7 @@ class TreeComparisons:
             if surrogate["below"] == "right":
                 sides |= {"left": to["right"], "right": to["left"]}
             self._add_search(here, surrogate, sides)
-        for branch in ungrown:  # of a detached tree: the node predicts
+        for branch in ends:  # in an ungrown branch of a detached tree, or if the row stays, the node predicts
             self._add_leaf((number, branch), node["value"])
 
     def _add_search(self, key: Hashable, split: dict[str, Any], to: dict[str, Any]) -> None:

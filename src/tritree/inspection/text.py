@@ -127,8 +127,8 @@ class _TextView:
             if number not in self.selection.open:
                 lines[-1].note = self.text.hidden_nodes(number)
                 continue
-            if split["surrogates"]:
-                lines.append(_Line(indent + "┊  " + self.text.surrogates(split)))
+            if rule := self.text.missing_rule(split):
+                lines.append(_Line(indent + "┊  " + rule))
             below = [(name, text) for name, text in self.text.branches(node) if node[name] is not None]
             for i, (name, text) in reversed(list(enumerate(below))):
                 last = i == len(below) - 1

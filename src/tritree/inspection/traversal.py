@@ -34,7 +34,7 @@ class Steps:
     #: Fraction of the row that takes the step.
     fraction: NDArray[np.float64]
     node: NDArray[np.int64]
-    #: The child; the node itself if the branch is not grown.
+    #: The child; the node itself if the branch is not grown, or the row stays there.
     to: NDArray[np.int64]
     branch: NDArray[np.int8]
     #: The column that decides: that of the split, or of the surrogate used.
@@ -78,7 +78,7 @@ class PathStep(NamedTuple):
     """A step on the path of one row; the fields are those of `Steps`."""
 
     node: int
-    #: The child; None if the branch is not grown.
+    #: The child; None if the branch is not grown, or the row stays in the node.
     to: int | None
     branch: str
     fraction: float
@@ -111,7 +111,7 @@ def _depth_first(at_node: Mapping[int, list[PathStep]]) -> list[PathStep]:
 
 
 def end_nodes(tree: TreeArrays, columns: _core.Columns, n_rows: int) -> NDArray[np.int64]:
-    """Return the distinct nodes in which rows end: leaves, and nodes with an ungrown branch that a row needs."""
+    """Return the distinct nodes in which rows end: leaves, and where a row stays or needs an ungrown branch."""
     of_steps = (
         steps.to[(tree.column[steps.to] < 0) | (steps.to == steps.node)]
         for steps in Traversal(tree, columns, n_rows).all_steps()

@@ -14,7 +14,7 @@ UNGROWN = -2  # a child that has not been grown
 
 
 class Branch(IntEnum):
-    """Where a split sends rows, numbered as in the core; ``NONE`` in a leaf."""
+    """Where a split sends rows, numbered as in the core; ``NONE`` in a leaf, and where rows stay in the node."""
 
     NONE = -1
     LEFT = 0

@@ -86,6 +86,6 @@ function splitText(node) {
   if (!node.split) return [];
   const lines = ["left", "right"].map((branch) => `${branch === "left" ? "Left" : "Right"}: ${node.full[branch]}`);
   if (node.third !== null) lines.push(`Third: ${node.rules.third}`);
-  if (node.surrogates) lines.push(node.surrogates);
+  if (node.missing_rule) lines.push(node.missing_rule);
   return lines.map((textContent) => html("p", { textContent }));
 }

@@ -209,6 +209,7 @@ class Panel {
     if (step.branch === "third") return `${lacking}: third branch, ${this.nextSplit(step.to)}`;
     if (split.missing_to === "both") return `${lacking}: ${step.branch} (${node.conditions[step.branch]})`;
     if (step.by !== split.column) return `${lacking}: ${step.branch} by surrogate ${columns[step.by].shown} = ${this.shown(step.by)}`;
+    if (step.branch === "none") return `${lacking}, and no surrogate is observed: stays, as both children have as many rows`;
     if (split.missing_to === "surrogates") return `${lacking}, and no surrogate is observed: ${step.branch}, the larger child`;
     return cell === null ? `${lacking}: ${step.branch}, the default direction` : `${lacking}: ${step.branch}, the larger child`;
   }

@@ -26,7 +26,8 @@ function askSurrogates(split, row) {
   return null;
 }
 
-/** Return the branches that a row takes at a split: each with its fraction, and the column that decides. */
+/** Return the branches that a row takes at a split ("none" if it stays in the node): each with its fraction, and the
+ * column that decides. */
 function branchesTaken(split, row) {
   const cell = row[split.column];
   const take = (branch, fraction = 1, by = split.column, observed = false) => ({ branch, fraction, by, observed });
@@ -50,7 +51,7 @@ function traverse(nodes, row) {
       continue;
     }
     for (const { branch, fraction, by, observed } of branchesTaken(node.split, row)) {
-      const child = node[branch], part = reached * fraction, grown = typeof child === "number";
+      const child = branch === "none" ? null : node[branch], part = reached * fraction, grown = typeof child === "number";
       steps.push({ node: number, branch, to: grown ? child : null, fraction: part, by, observed });
       if (grown) stack.push([child, part]);
       else ends.push({ node: number, fraction: part, absent: child });

@@ -52,7 +52,7 @@ def expected(
         Number of rows of a table.
     noise : float
         Standard deviation of the target about its mean. It matters for `mia` and `trinary_mia`, whose routes depend on
-        the target, and for ties of `surrogate`.
+        the target.
 
     Returns
     -------

@@ -10,10 +10,11 @@ rows, and the differences x = mean_L - mean_R and z = mean_M - mean_O, a tree of
     alone   LR/(L+R) x²                         0                              0
     both    (not compared)                      (R x + M z) / n                (-L x + M z) / n
 
-A strategy is a rule for the route. `majority`, `fractional`, `trinary` and, except for ties, `surrogate` decide by
-counts. `mia` and `trinary_mia` choose the route with the lowest loss, which depends on the target. Expectations are
-sums over k, the number of missing rows that belong right, and with noise also integrals over x and z: given the counts
-these are independent and normal, with variances noise² (1/L + 1/R) and noise² (1/M + 1/(L+R)).
+A strategy is a rule for the route. `majority`, `fractional`, `trinary` and `surrogate` decide by counts; rows that
+`surrogate` leaves in the root, at a tie, take the route "third". `mia` and `trinary_mia` choose the route with the
+lowest loss, which depends on the target. Expectations are sums over k, the number of missing rows that belong right,
+and with noise also integrals over x and z: given the counts these are independent and normal, with variances noise²
+(1/L + 1/R) and noise² (1/M + 1/(L+R)).
 
 Every loss is the square of a linear form in x and z, so the best route depends on z/x only: the axis of z/x splits into
 intervals, and the integrals are over the double wedges of these intervals in the plane of x and z.
@@ -89,30 +90,20 @@ def _missing_right(counts: Counts, example: Example) -> tuple[Floats, Floats]:
 
 
 def _by_counts(moments: Floats, strategy: str, counts: Counts, example: Example) -> None:
-    """Fill in the moments of a strategy that ignores the target, except for ties of `surrogate`."""
+    """Fill in the moments of a strategy that ignores the target."""
     x = example.a - example.b
     z = -x * (example.p - counts.R / (counts.L + counts.R))
     total = np.array(np.broadcast_arrays(1.0, x, z))
     if strategy in ("trinary", "fractional"):
         moments[THIRD if strategy == "trinary" else BOTH] = total
         return
-    goes_left, tie = counts.L > counts.R, counts.L == counts.R
+    goes_left = counts.L > counts.R
     if strategy == MINORITY:
         goes_left = ~goes_left
+    stays = (counts.L == counts.R) & (strategy == "surrogate")
     moments[LEFT] = np.where(goes_left, total, 0)
-    moments[RIGHT] = np.where(goes_left, 0, total)
-    if strategy == "surrogate" and tie.any():  # the side with the smaller mean is chosen: left if x < 0
-        lower_left = _moments_below_zero(x, example.noise * np.sqrt(2 / counts.L[tie]), total[2, tie])
-        moments[LEFT, :, tie] = lower_left.T
-        moments[RIGHT, :, tie] = (total[:, tie] - lower_left).T
-
-
-def _moments_below_zero(x: float, deviation: Floats, z: Floats) -> Floats:
-    """Return the probability of X < 0 and the restricted expectations of X and z; X is normal with mean x."""
-    with np.errstate(divide="ignore"):
-        h = -x / deviation
-    below = ndtr(h)
-    return np.array((below, x * below - deviation * _density(h), z * below))
+    moments[RIGHT] = np.where(goes_left | stays, 0, total)
+    moments[THIRD] = np.where(stays, total, 0)
 
 
 def _density(h: Floats) -> Floats:
