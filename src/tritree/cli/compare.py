@@ -10,7 +10,7 @@ import typer
 from tritree.cli import options
 from tritree.cli.messages import UserError, note, print_warning, write_json, write_text
 from tritree.cli.options import MODEL, TREE, integer, one_of, option
-from tritree.cli.output import check_file, check_output, check_store
+from tritree.cli.output import check_file, check_output, check_store, write_errors
 from tritree.inspection.formatting import count
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ def compare(
     results = run_experiment(experiment, n_jobs)
     _check_results(results, rates)
     if page is not None:
-        write_report(results, page, title=f"Strategies for missing values on {dataset.name}")
+        with write_errors(str(report)):
+            write_report(results, page, title=f"Strategies for missing values on {dataset.name}")
     missing_fraction = float(dataset.X.isna().to_numpy().mean())
     comparisons = _compare(results, missing_fraction)
     about = experiment.about() | {"task": dataset.task, "weights": roles.weights, "store": experiment.store}
