@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tritree.cli import options
-from tritree.cli.messages import UserError, note, print_warning, write_json, write_text
+from tritree.cli.messages import UserError, note, print_warning, printable, write_json, write_text
 from tritree.cli.options import MODEL, TREE, integer, one_of, option
 from tritree.cli.output import check_file, check_output, check_store, write_errors
 from tritree.inspection.formatting import count
@@ -121,7 +121,7 @@ def compare(
         raise UserError("--depth 0 is not for --model boosting; use 1 or more")
     check_options(given, kinds)
     check_criterion(given.get("--criterion"), data.task)
-    dataset = _dataset(source.name if table == "-" else Path(table).name, data, roles)
+    dataset = _dataset(source.name if table == "-" else printable(Path(table).name), data, roles)
     _check_folds(folds, dataset)
     for name in columns or ():
         check_column(name, list(dataset.X.columns), f"the features of {source.name}")

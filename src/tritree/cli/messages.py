@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from contextlib import contextmanager
 from functools import cache
@@ -80,9 +81,27 @@ def write_json(value: Any) -> None:
 
 
 def to_json(value: Any, indent: int | None = 2) -> str:
-    """Return a value as ASCII JSON without NaN."""
-    return json.dumps(value, indent=indent, allow_nan=False, default=_to_plain)
+    """Return a value as ASCII JSON, which has no NaN and no infinity: these are null."""
+    return json.dumps(_plain(value), indent=indent, allow_nan=False)
 
 
-def _to_plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else str(value)
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    if isinstance(value, str):
+        return printable(value)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {_plain(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if hasattr(value, "tolist"):  # NumPy's numbers and arrays
+        return _plain(value.tolist())
+    return printable(str(value))
+
+
+def printable(text: str) -> str:
+    """Return a text that can be encoded, with escapes for bytes of a file name that are not text."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
