@@ -20,13 +20,21 @@ NUMBERS = RNG.normal(size=ROWS)
 TABLES = {
     "huge targets": {"a": NUMBERS, "y": 1e200 * RNG.normal(size=ROWS)},
     "tiny targets": {"a": NUMBERS, "y": RNG.choice([5e-324, 0.5], ROWS)},
-    "huge integers": {"a": RNG.choice([f"{10**30}", f"{2**63}", "7"], ROWS), "b": NUMBERS, "y": RNG.choice([2**53 + 1, 3], ROWS)},
+    "huge integers": {
+        "a": RNG.choice([f"{10**30}", f"{2**63}", "7"], ROWS),
+        "b": NUMBERS,
+        "y": RNG.choice([2**53 + 1, 3], ROWS),
+    },
     "long integers": {"a": ["1" * 5000] * ROWS, "b": NUMBERS, "y": NUMBERS},
-    "hostile names": {'a"\\\u2028\x1b[31m</script>': NUMBERS, "\U0001f600": RNG.choice(['z"', "\x7f", "\u2029"], ROWS), "y": RNG.choice(['ja"', "nein\n"], ROWS)},
+    "hostile names": {
+        'a"\\\u2028\x1b[31m</script>': NUMBERS,
+        "\U0001f600": RNG.choice(['z"', "\x7f", "\u2029"], ROWS),
+        "y": RNG.choice(['ja"', "nein\n"], ROWS),
+    },
     "names of nothing": {"NaN": NUMBERS, "None": NUMBERS, "null": NUMBERS, "y": NUMBERS},
     "an empty column": {"a": [np.nan] * ROWS, "b": NUMBERS, "y": NUMBERS},
     "equal targets": {"a": NUMBERS, "y": [1.5] * ROWS},
-}  # fmt: skip
+}
 
 
 def parse(text: str) -> Any:

@@ -45,10 +45,14 @@ def check_readable(file: Path, content: str, *, may_be_pipe: bool = False) -> No
         similar = _similar_files(file)
         hint = f"; did you mean {list_names(similar)}?" if similar else ""
         raise UserError(f"there is no file {str(file)!r}{hint}")
-    if not file.is_file() and not (may_be_pipe and file.is_fifo()):
+    if may_be_pipe and file.is_fifo():
+        return  # to open it would be to wait for a writer
+    if not file.is_file():
         raise UserError(f"{str(file)!r} is not a regular file; name a {content}")
-    if not os.access(file, os.R_OK):
-        raise UserError(f"may not read {str(file)!r}: permission denied")
+    try:
+        file.open("rb").close()
+    except PermissionError:
+        raise UserError(f"may not read {str(file)!r}: permission denied") from None
 
 
 def _similar_files(file: Path) -> list[str]:

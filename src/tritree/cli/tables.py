@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
 #: Compressions by the last file extension, with pandas' names.
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
+
+#: Name of a column that has none, by its number.
+_UNNAMED = "Unnamed: {}"
 
 _NO_PYARROW = "Parquet files need pyarrow, which is not installed: pip install pyarrow"
 
@@ -108,6 +113,10 @@ class TableSource:
         except ImportError:
             raise UserError(_NO_PYARROW) from None
         except (OSError, ValueError) as error:  # pyarrow's errors are of these
+            with suppress(ImportError, OSError, ValueError):
+                from pyarrow import parquet
+
+                self._check_unique(parquet.read_schema(self._buffer()).names)
             raise UserError(
                 f"{self.name} is not a Parquet file, or a damaged one ({one_line(error)})"
             ) from error
@@ -123,8 +132,9 @@ class TableSource:
         is_utf_8 = self._format.encoding.lower() in ("utf-8", "utf8")
         encoding = "utf-8-sig" if is_utf_8 else self._format.encoding
         options |= {"sep": separator, "decimal": self._format.decimal, "encoding": encoding}
-        header = options | {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
-        names = [str(name) for name in self._parse(header).iloc[0]]
+        header = options | {"header": None, "nrows": 1, "dtype": str, "na_filter": False}
+        cells = self._parse(header).iloc[0]
+        names = [str(cell) or _UNNAMED.format(number) for number, cell in enumerate(cells)]
         self._check_unique(names)
         if self._format.separator is None and len(names) == 1:
             other = next((sign for sign in ";\t|," if sign != separator and sign in names[0]), None)
@@ -132,7 +142,9 @@ class TableSource:
                 raise UserError(
                     f"{self.name} has one column, {names[0]!r}; name its separator: --separator {other!r}"
                 )
-        frame = self._parse(options)
+        frame = self._parse(
+            options | {"header": 0, "names": names}
+        )  # else pandas makes up names, such as x.1
         if frame.index.nlevels > 1 or not frame.index.equals(pd.RangeIndex(len(frame))):
             raise UserError(
                 f"{self.name} has rows with more cells than the header has names ({list_names(names)}); complete the "
@@ -164,7 +176,7 @@ class TableSource:
             raise UserError(f"cannot {verb} {self.name}: {one_line(error)}") from error
 
     def _check_unique(self, names: list[str]) -> None:
-        twice = next((name for name, times in Counter(names).items() if name and times > 1), None)
+        twice = next((name for name, times in Counter(names).items() if times > 1), None)
         if twice is not None:
             raise UserError(f"{self.name} has two columns named {twice!r}; rename one of them")
 
@@ -176,6 +188,23 @@ def check_column(name: str, columns: Sequence[str], table: str) -> None:
     similar = inputs.close_matches(name, columns)
     hint = f"did you mean {list_names(similar)}?" if similar else f"it has {list_names(columns)}"
     raise UserError(f"there is no column {name!r} in {table}; {hint}")
+
+
+def warn_of_unnamed_columns(frame: Any, ignore: Sequence[str]) -> None:
+    """Warn of columns without a name in the header, except those to ignore: the name that they get is not theirs."""
+    for number, name in enumerate(frame.columns):
+        if name != _UNNAMED.format(number) or name in ignore:
+            continue
+        subject, remedy = (
+            f"column {number} has no name",
+            f"name it in the header, or leave it out with --drop {name!r}",
+        )
+        if number == 0 and (frame[name].to_numpy() == range(len(frame))).all():
+            subject, remedy = (
+                "the first column has no name and numbers the rows",
+                f"leave it out with --drop {name!r}",
+            )
+        warnings.warn(f"{subject}; {remedy}", stacklevel=2)
 
 
 def is_text(column: Any) -> bool:
