@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -110,6 +113,23 @@ def test_file_is_written_even_if_all_standard_streams_are_closed(folder: Path) -
     shell = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command]
     assert run_program(cwd=folder, program=shell).code == 0
     assert len((folder / "p.csv").read_text().splitlines()) == 443
+
+
+def test_output_waits_for_a_pipe_that_does_not_block(folder: Path) -> None:
+    command = [*PROGRAM, "predict", "diabetes.tritree", "diabetes.csv", "--append", "--json"]
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with subprocess.Popen(
+        command, cwd=folder, stdout=writer, stderr=subprocess.PIPE, env=environment()
+    ) as run:
+        os.close(writer)
+        select.select([reader], [], [], SECONDS)
+        time.sleep(0.1)  # it is full by now
+        with os.fdopen(reader, "rb") as pipe:
+            written = pipe.read()
+        assert run.wait(SECONDS) == 0
+    assert len(written) > 65536
+    assert len(json.loads(written)) == 442
 
 
 def test_messages_that_cannot_be_written_cost_no_result(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import io
 import os
+import select
 import sys
 import time
 from contextlib import suppress
@@ -28,7 +29,7 @@ MAGIC = {
 }
 #: First bytes of Parquet files.
 PARQUET = b"PAR1"
-#: Maximum number of bytes of a line.
+#: Maximum number of bytes of the first line.
 _MAX_LINE = 64_000_000
 #: Memory in bytes where the system does not say.
 _UNKNOWN_MEMORY = 16_000_000_000
@@ -94,7 +95,8 @@ class LimitedFile(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Read bytes into a buffer and return their number, or raise a UserError beyond a limit."""
         data, self._begin = self._begin[: len(buffer)], self._begin[len(buffer) :]
-        data = data or self._file.read(len(buffer))
+        while not data and (data := self._file.read(len(buffer))) is None:
+            select.select([self._file], [], [])  # a stream that does not block
         if not self._has_lines:
             is_binary = self._n_read == 0 and data.startswith((*MAGIC, PARQUET))
             self._has_lines = is_binary or any(end in data for end in self._line_ends)
@@ -134,12 +136,9 @@ def _memory() -> int:
     sizes = []
     with suppress(AttributeError, OSError, ValueError):  # Windows does not have it
         sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    for limit in (
-        "/sys/fs/cgroup/memory.max",
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-    ):  # of a container
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):  # of a container
         with suppress(OSError, ValueError):
-            sizes.append(int(Path(limit).read_text(encoding="ascii")))
+            sizes.append(int(Path("/sys/fs/cgroup", limit).read_text(encoding="ascii")))
     return min(sizes, default=_UNKNOWN_MEMORY)
 
 

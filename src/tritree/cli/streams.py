@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import select
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -43,7 +44,9 @@ class _StandardOutput(io.FileIO):
 
     def write(self, data: Any) -> int:
         try:
-            return super().write(data)
+            while (n_written := super().write(data)) is None:
+                select.select([], [self], [])  # a stream that does not block
+            return n_written
         except OSError as error:
             # what is still buffered would fail again when Python ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
