@@ -280,3 +280,13 @@ def test_invalid_weights_are_named(tritree: InProcess, tmp_path: Path) -> None:
     run = tritree("compare", tmp_path / "weighted.csv", "-y", "progress", "--weights", "times")
     assert run.code == 1
     assert "the column of weights 'times' holds -1.0 in row 0" in run.error_line
+
+
+def test_damaged_store_is_named_with_the_remedy(tritree: InProcess, table: Path) -> None:
+    compare_quickly(tritree, table, "--depth", 1, "--store", "runs.sqlite")
+    data = bytearray(Path("runs.sqlite").read_bytes())
+    data[4096:8192] = bytes(4096)
+    Path("runs.sqlite").write_bytes(data)
+    error_line = tritree("compare", table, "-y", "progress", "--store", "runs.sqlite").error_line
+    assert "runs.sqlite cannot be used for results" in error_line
+    assert error_line.endswith("name another file, or remove it, and the experiment is run again")

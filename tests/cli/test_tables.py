@@ -99,6 +99,57 @@ def test_column_that_numbers_the_rows_is_noticed(tritree: InProcess) -> None:
     assert "--drop 'Unnamed: 0'" in tritree.good("fit", "t.csv", "-y", "kind").err
 
 
+def write_cells(header: str) -> None:
+    """Write a table of 60 rows with four columns."""
+    rows = [f"{i % 7},{i % 5},{i % 3},{i}" for i in range(60)]
+    Path("t.csv").write_text("\n".join([header, *rows]) + "\n")
+
+
+def names_of(tritree: InProcess, *options: str) -> list[str]:
+    return [column["name"] for column in tritree.good("missing", "t.csv", "--json", *options).json["columns"]]
+
+
+@pytest.mark.parametrize("command", ["missing t.csv", "fit t.csv -y y"])
+def test_column_without_a_name_is_noticed_unless_it_is_dropped(command: str, tritree: InProcess) -> None:
+    write_cells("a,b,,y")
+    remark = "warning: column 2 has no name; name it in the header, or leave it out with --drop 'Unnamed: 2'"
+    assert tritree.good(*command.split()).err == f"tritree: {remark}\n"
+    assert tritree.good(*command.split(), "--drop", "Unnamed: 2").err == ""
+
+
+def test_target_without_a_name_can_be_named_by_its_number(tritree: InProcess) -> None:
+    write_cells("a,b,c,")
+    assert tritree.good("fit", "t.csv", "-y", "Unnamed: 3").err == ""
+
+
+@pytest.mark.parametrize("options", ["", "--no-default-na", "--na a"])
+def test_names_that_read_as_missing_are_names(options: str, tritree: InProcess) -> None:
+    write_cells("NaN,,a,")
+    assert names_of(tritree, *options.split()) == ["NaN", "Unnamed: 1", "a", "Unnamed: 3"]
+
+
+@pytest.mark.parametrize(
+    ("header", "name"), [("a,b,a,y", "a"), ("NaN,b,NaN,y", "NaN"), ("Unnamed: 1,,b,y", "Unnamed: 1")]
+)
+def test_two_columns_with_one_name_are_refused(header: str, name: str, tritree: InProcess) -> None:
+    write_cells(header)
+    expected = f"tritree: 't.csv' has two columns named {name!r}; rename one of them"
+    assert tritree("missing", "t.csv").error_line == expected
+
+
+def test_names_that_pandas_gives_to_duplicates_are_names_of_their_own(tritree: InProcess) -> None:
+    write_cells("a.1,a,a.2,y")
+    assert names_of(tritree) == ["a.1", "a", "a.2", "y"]
+
+
+@pytest.mark.parametrize("name", ["a", ""])
+def test_two_columns_of_a_parquet_file_with_one_name_are_refused(name: str, tritree: InProcess) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table([[1, 2], [3, 4]], names=[name, name]), "t.parquet")
+    assert f"'t.parquet' has two columns named {name!r}" in tritree("missing", "t.parquet").error_line
+
+
 def test_named_index_of_a_parquet_file_is_a_column(tritree: InProcess) -> None:
     pytest.importorskip("pyarrow")
     diabetes().set_index("id").to_parquet("t.parquet")

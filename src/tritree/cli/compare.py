@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tritree.cli import options
-from tritree.cli.messages import UserError, note, print_warning, write_json, write_text
+from tritree.cli.messages import UserError, note, print_warning, printable, write_json, write_text
 from tritree.cli.options import MODEL, TREE, integer, one_of, option
-from tritree.cli.output import check_file, check_output, check_store
+from tritree.cli.output import check_file, check_output, check_store, write_errors
 from tritree.inspection.formatting import count
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def compare(
         raise UserError("--depth 0 is not for --model boosting; use 1 or more")
     check_options(given, kinds)
     check_criterion(given.get("--criterion"), data.task)
-    dataset = _dataset(source.name if table == "-" else Path(table).name, data, roles)
+    dataset = _dataset(source.name if table == "-" else printable(Path(table).name), data, roles)
     _check_folds(folds, dataset)
     for name in columns or ():
         check_column(name, list(dataset.X.columns), f"the features of {source.name}")
@@ -139,7 +139,8 @@ def compare(
     results = run_experiment(experiment, n_jobs)
     _check_results(results, rates)
     if page is not None:
-        write_report(results, page, title=f"Strategies for missing values on {dataset.name}")
+        with write_errors(str(report)):
+            write_report(results, page, title=f"Strategies for missing values on {dataset.name}")
     missing_fraction = float(dataset.X.isna().to_numpy().mean())
     comparisons = _compare(results, missing_fraction)
     about = experiment.about() | {"task": dataset.task, "weights": roles.weights, "store": experiment.store}

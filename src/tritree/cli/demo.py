@@ -2,7 +2,7 @@
 
 from tritree.cli import options
 from tritree.cli.messages import note, write_text
-from tritree.cli.output import check_folder, figure_bytes, write_file
+from tritree.cli.output import check_folder, figure_bytes, write_errors, write_file
 
 EXAMPLES = (("tritree demo", "write everything to the folder tritree-demo"),)
 
@@ -37,21 +37,23 @@ def demo(*, output: options.OutputFolder = "tritree-demo") -> None:
         f"{len(experiment.methods)} methods"
     )
     results = experiment.run(-1)
-    write_text(str(lab.compare_methods(results)))
     write_file(figure_bytes(lambda: plot_curves(results)[0], "png", 130), folder / "comparison.png")
-    lab.write_report(
-        results, folder / "report.html", title="Strategies for missing values on the diabetes data"
-    )
+    report, page, model = (folder / name for name in ("report.html", "tree.html", "diabetes.tritree"))
+    with write_errors(str(report)):
+        lab.write_report(results, report, title="Strategies for missing values on the diabetes data")
 
     amputed = lab.ampute(table.drop(columns="target"), 0.2, seed=1)
     tree = TrinaryTreeRegressor(max_depth=3).fit(amputed, table["target"])
-    tree.to_html(folder / "tree.html", rows=amputed.head(20))
-    tree.save(folder / "diabetes.tritree")
-    write_text(f"\nIn {folder}:")
+    with write_errors(str(page)):
+        tree.to_html(page, rows=amputed.head(20))
+    with write_errors(str(model)):
+        tree.save(model)
+    # last: the files are complete even if nobody reads this
+    write_text(f"{lab.compare_methods(results)}\n\nIn {folder}:")
     for name, text in (
         ("comparison.png", "the excess loss of each method against the fraction of missing values"),
         ("report.html", "all results, for a browser"),
         ("tree.html", "an interactive tree: set any field of a row to missing"),
-        ("diabetes.tritree", f"its model: tritree show {folder / 'diabetes.tritree'}"),
+        ("diabetes.tritree", f"its model: tritree show {model}"),
     ):
         write_text(f"  {name:<18} {text}")

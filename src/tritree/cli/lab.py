@@ -68,7 +68,7 @@ def paper(
     rates
         Fractions of the values to remove, separated by commas. By default 0, 0.1, and so on to 0.9.
     """
-    from tritree.cli.output import check_folder, check_store, figure_bytes, write_file
+    from tritree.cli.output import check_folder, check_store, figure_bytes, write_errors, write_file
     from tritree.cli.tables import to_records
     from tritree.lab import write_report
     from tritree.lab.experiment import RATES
@@ -102,7 +102,8 @@ def paper(
     plot = partial(plot_curves, results, reference=published, measure=MEASURES[variant])
     write_file(figure_bytes(lambda: plot()[0], "png", 130), figure)
     title = f"The paper's experiment, as {variant}"
-    write_report(results, page, title=title, reference=published, measure=MEASURES[variant])
+    with write_errors(str(page)):
+        write_report(results, page, title=title, reference=published, measure=MEASURES[variant])
     if as_json:
         tables = agreement_tables(results, variant)
         facts: dict[str, Any] = {name: to_records(table) for name, table in tables.items()}

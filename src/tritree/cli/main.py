@@ -9,14 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tritree.cli.errors import describe_error, describe_warning
-from tritree.cli.messages import (
-    OutputClosed,
-    UserError,
-    one_line,
-    prepare_streams,
-    print_error,
-    print_warning,
-)
+from tritree.cli.messages import UserError, one_line, print_error, print_warning
+from tritree.cli.streams import OutputClosed, standard_streams
 from tritree.errors import GrowthLimitError
 
 if TYPE_CHECKING:
@@ -30,19 +24,19 @@ _TRACEBACK = "TRITREE_TRACEBACK"
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the program with these arguments, or those of the process, and return its exit code."""
-    prepare_streams()
-    try:
+    with standard_streams():
         try:
-            from tritree.cli.app import make_app
-        except ImportError as error:
-            if _is_broken_package(error):
-                raise
-            print_error(f"the command line needs typer; {describe_error(error)}")
-            return _ERROR
-        with warnings_as_lines():
-            return _run(make_app(), sys.argv[1:] if args is None else list(args))
-    except KeyboardInterrupt:  # outside of a command
-        return _interrupted()
+            try:
+                from tritree.cli.app import make_app
+            except ImportError as error:
+                if _is_broken_package(error):
+                    raise
+                print_error(f"the command line needs typer; {describe_error(error)}")
+                return _ERROR
+            with warnings_as_lines():
+                return _run(make_app(), sys.argv[1:] if args is None else list(args))
+        except KeyboardInterrupt:  # outside of a command
+            return _interrupted()
 
 
 def _run(app: Any, args: list[str]) -> int:
@@ -53,6 +47,7 @@ def _run(app: Any, args: list[str]) -> int:
     usage_error: type[Exception] = typer.BadParameter.__mro__[1]
     try:
         code = app(args, prog_name="tritree", standalone_mode=False)
+        sys.stdout.flush()
         if code == _INTERRUPTED:  # Typer's way to report Ctrl-C
             return _interrupted()
         return code if isinstance(code, int) else _OK

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
 import json
-import os
+import math
 import sys
 from contextlib import contextmanager
 from functools import cache
@@ -18,37 +17,6 @@ if TYPE_CHECKING:
 
 class UserError(Exception):
     """An error that the user can fix: it is printed in one line, and the exit code is 1."""
-
-
-class OutputClosed(Exception):  # noqa: N818 - not an error: the program ends with exit code 0
-    """The reader of the standard output has closed it (``| head``)."""
-
-
-#: ASCII replacements for streams whose encoding lacks these characters.
-_ASCII = {"≥": ">=", "≤": "<=", "×": "x", "…": "...", "²": "^2", "–": "-", "—": "-"}
-_ASCII |= dict(zip("●├╰└│┊─━┄", "*|``|:--.", strict=True))
-
-
-def _replace_with_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Return the ASCII replacement of characters that a stream's encoding lacks, and where to continue."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    characters = error.object[error.start : error.end]
-    return "".join(
-        _ASCII.get(character) or character.encode("ascii", "backslashreplace").decode("ascii")
-        for character in characters
-    ), error.end
-
-
-def prepare_streams() -> None:
-    """Make the standard streams accept any text whatever their encoding, and open those that were closed."""
-    codecs.register_error("tritree", _replace_with_ascii)
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123 - open until the end
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="tritree")
 
 
 def one_line(text: object) -> str:
@@ -97,28 +65,14 @@ def progress(description: str) -> Iterator[None]:
 
 def write_text(text: str) -> None:
     """Write a result to the standard output, with the end of its line."""
-    with _write_errors():
-        print(text, flush=True)
+    print(text, flush=True)
 
 
 def write_bytes(data: bytes) -> None:
     """Write a file to the standard output."""
-    with _write_errors():
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-
-
-@contextmanager
-def _write_errors() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        # what is still buffered would make Python complain when it ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            raise OutputClosed from None
-        raise UserError(f"cannot write to the standard output: {error.strerror}") from error
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def write_json(value: Any) -> None:
@@ -127,9 +81,27 @@ def write_json(value: Any) -> None:
 
 
 def to_json(value: Any, indent: int | None = 2) -> str:
-    """Return a value as ASCII JSON without NaN."""
-    return json.dumps(value, indent=indent, allow_nan=False, default=_to_plain)
+    """Return a value as ASCII JSON, which has no NaN and no infinity: these are null."""
+    return json.dumps(_plain(value), indent=indent, allow_nan=False)
 
 
-def _to_plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else str(value)
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    if isinstance(value, str):
+        return printable(value)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {_plain(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if hasattr(value, "tolist"):  # NumPy's numbers and arrays
+        return _plain(value.tolist())
+    return printable(str(value))
+
+
+def printable(text: str) -> str:
+    """Return a text that can be encoded, with escapes for bytes of a file name that are not text."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -36,7 +36,7 @@ def missing(
         Column to leave out. May be repeated.
     """
     from tritree.cli.output import FIGURE_FORMATS, check_format, check_output, figure_bytes, write_output
-    from tritree.cli.tables import check_column, open_table
+    from tritree.cli.tables import check_column, open_table, warn_of_unnamed_columns
     from tritree.lab.missing_profile import profile_missing
 
     form = None if output is requested is None else check_format(output, requested, FIGURE_FORMATS)
@@ -47,6 +47,7 @@ def missing(
     frame = source.read()
     for name in drop or ():
         check_column(name, list(frame.columns), source.name)
+    warn_of_unnamed_columns(frame, drop or [])
     with progress("summarising missing values"):
         profile = profile_missing(frame.drop(columns=drop or []))
     if form is not None:

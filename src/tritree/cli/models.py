@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tritree
+from tritree.cli.inputs import check_readable
 from tritree.cli.messages import UserError, progress
-from tritree.cli.tables import check_readable, format_by_name, is_text, to_numbers
+from tritree.cli.tables import format_by_name, is_text, to_numbers
 from tritree.serialization import load
 from tritree.validation import BOOSTING_STRATEGIES
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import io
-import sys
+import warnings
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from pandas.io.common import get_handle
 
+from tritree.cli import inputs
 from tritree.cli.messages import UserError, one_line, progress
 from tritree.errors import list_names, shortened
 
@@ -25,15 +27,9 @@ if TYPE_CHECKING:
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
 #: Compressions by the last file extension, with pandas' names.
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
-#: Compressions by the first bytes of a stream, which has no file extension.
-_MAGIC = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bz2",
-    b"\xfd7zXZ": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"PK\x03\x04": "zip",
-}
-_PARQUET = b"PAR1"
+
+#: Name of a column that has none, by its number.
+_UNNAMED = "Unnamed: {}"
 
 _NO_PYARROW = "Parquet files need pyarrow, which is not installed: pip install pyarrow"
 
@@ -52,14 +48,14 @@ def open_table(path: str, table_format: TableFormat) -> TableSource:
     name, file = "the standard input" if path == "-" else repr(path), Path(path)
     data: Path | bytes = file
     if path == "-":
-        data = _read_stdin()
+        data = inputs.read_stdin(name, table_format.encoding)
     else:
-        check_readable(file, "table")
-        if not file.is_file():  # a pipe, such as the shell's <(...)
-            data = file.read_bytes()
+        inputs.check_readable(file, "table", may_be_pipe=True)
+        if file.is_fifo():
+            data = inputs.read_pipe(file, name, table_format.encoding)
     if isinstance(data, bytes):
-        compression = next((found for magic, found in _MAGIC.items() if data.startswith(magic)), None)
-        format_name: str | None = "parquet" if data.startswith(_PARQUET) else "csv"
+        compression = next((found for magic, found in inputs.MAGIC.items() if data.startswith(magic)), None)
+        format_name: str | None = "parquet" if data.startswith(inputs.PARQUET) else "csv"
     else:
         format_name, compression = format_by_name(file)
     format_name = table_format.read_as or format_name
@@ -70,50 +66,11 @@ def open_table(path: str, table_format: TableFormat) -> TableSource:
             f"unknown format of {name}: its name should end in {', '.join(FORMATS)}, optionally followed by "
             f"{', '.join(COMPRESSIONS)}; or name the format with --read-as csv, tsv or parquet"
         )
-    if not (data if isinstance(data, bytes) else data.stat().st_size):
+    n_bytes = len(data) if isinstance(data, bytes) else data.stat().st_size
+    if n_bytes == 0:
         raise UserError(f"{name} is empty")
+    inputs.check_size(n_bytes, name)
     return TableSource(name, data, format_name, compression, table_format)
-
-
-def _read_stdin() -> bytes:
-    if sys.stdin is None:
-        raise UserError("there is no standard input to read a table from; name a file")
-    if sys.stdin.isatty():
-        sys.stderr.write("tritree: reading a table from the terminal; end it with Ctrl-D\n")
-    return sys.stdin.buffer.read()
-
-
-def check_readable(file: Path, content: str) -> None:
-    """Raise a UserError if a file cannot be read; it names existing files with a similar name."""
-    if file.is_dir():
-        raise UserError(f"{str(file)!r} is a folder; name a {content} in it")
-    if not file.exists():
-        similar = _similar_files(file)
-        hint = f"; did you mean {list_names(similar)}?" if similar else ""
-        raise UserError(f"there is no file {str(file)!r}{hint}")
-    try:
-        file.open("rb").close()
-    except PermissionError:
-        raise UserError(f"may not read {str(file)!r}: permission denied") from None
-
-
-def _similar_files(file: Path) -> list[str]:
-    """Return files with a similar stem: the extensions alone would make all names similar."""
-    if not file.parent.is_dir():
-        return []
-    names = [found.name for found in file.parent.iterdir()]
-    stems = _close_matches(file.name.partition(".")[0], sorted({name.partition(".")[0] for name in names}))
-    similar = [name for name in names if name.partition(".")[0] in stems]
-    return [str(file.with_name(name)) for name in _close_matches(file.name, similar)]
-
-
-def _close_matches(name: str, known: Sequence[str]) -> list[str]:
-    """Return up to three known names that differ from a name by case or by a typing error, best match first."""
-    folded: dict[str, list[str]] = {}
-    for candidate in known:
-        folded.setdefault(candidate.strip().casefold(), []).append(candidate)
-    matches = difflib.get_close_matches(name.strip().casefold(), list(folded))
-    return [candidate for match in matches for candidate in folded[match]][:3]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +113,10 @@ class TableSource:
         except ImportError:
             raise UserError(_NO_PYARROW) from None
         except (OSError, ValueError) as error:  # pyarrow's errors are of these
+            with suppress(ImportError, OSError, ValueError):
+                from pyarrow import parquet
+
+                self._check_unique(parquet.read_schema(self._buffer()).names)
             raise UserError(
                 f"{self.name} is not a Parquet file, or a damaged one ({one_line(error)})"
             ) from error
@@ -171,8 +132,9 @@ class TableSource:
         is_utf_8 = self._format.encoding.lower() in ("utf-8", "utf8")
         encoding = "utf-8-sig" if is_utf_8 else self._format.encoding
         options |= {"sep": separator, "decimal": self._format.decimal, "encoding": encoding}
-        header = options | {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
-        names = [str(name) for name in self._parse(header).iloc[0]]
+        header = options | {"header": None, "nrows": 1, "dtype": str, "na_filter": False}
+        cells = self._parse(header).iloc[0]
+        names = [str(cell) or _UNNAMED.format(number) for number, cell in enumerate(cells)]
         self._check_unique(names)
         if self._format.separator is None and len(names) == 1:
             other = next((sign for sign in ";\t|," if sign != separator and sign in names[0]), None)
@@ -180,7 +142,9 @@ class TableSource:
                 raise UserError(
                     f"{self.name} has one column, {names[0]!r}; name its separator: --separator {other!r}"
                 )
-        frame = self._parse(options)
+        frame = self._parse(
+            options | {"header": 0, "names": names}
+        )  # else pandas makes up names, such as x.1
         if frame.index.nlevels > 1 or not frame.index.equals(pd.RangeIndex(len(frame))):
             raise UserError(
                 f"{self.name} has rows with more cells than the header has names ({list_names(names)}); complete the "
@@ -193,7 +157,9 @@ class TableSource:
         if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):  # later versions round correctly
             options["float_precision"] = "round_trip"
         try:
-            return pd.read_csv(self._buffer(), compression=self._compression, **options)
+            with get_handle(self._buffer(), "rb", compression=self._compression, is_text=False) as opened:
+                file = inputs.LimitedFile(opened.handle, self.name, self._format.encoding)
+                return pd.read_csv(io.BufferedReader(file), **options)
         except pd.errors.EmptyDataError:
             raise UserError(f"{self.name} is empty") from None
         except pd.errors.ParserError as error:
@@ -203,14 +169,14 @@ class TableSource:
                 f"{self.name} is not text in {self._format.encoding}; name its encoding, such as --encoding latin-1 "
                 "or utf-16"
             ) from None
-        except (ImportError, MemoryError):  # pandas names the package that a compression needs
+        except (ImportError, MemoryError, UserError):  # pandas names the package that a compression needs
             raise
         except Exception as error:  # whatever a decompressor raises
             verb = "decompress" if self._compression else "read"
             raise UserError(f"cannot {verb} {self.name}: {one_line(error)}") from error
 
     def _check_unique(self, names: list[str]) -> None:
-        twice = next((name for name, times in Counter(names).items() if name and times > 1), None)
+        twice = next((name for name, times in Counter(names).items() if times > 1), None)
         if twice is not None:
             raise UserError(f"{self.name} has two columns named {twice!r}; rename one of them")
 
@@ -219,9 +185,26 @@ def check_column(name: str, columns: Sequence[str], table: str) -> None:
     """Raise a UserError if a table has no such column; it names columns with a similar name."""
     if name in columns:
         return
-    similar = _close_matches(name, columns)
+    similar = inputs.close_matches(name, columns)
     hint = f"did you mean {list_names(similar)}?" if similar else f"it has {list_names(columns)}"
     raise UserError(f"there is no column {name!r} in {table}; {hint}")
+
+
+def warn_of_unnamed_columns(frame: Any, ignore: Sequence[str]) -> None:
+    """Warn of columns without a name in the header, except those to ignore: the name that they get is not theirs."""
+    for number, name in enumerate(frame.columns):
+        if name != _UNNAMED.format(number) or name in ignore:
+            continue
+        subject, remedy = (
+            f"column {number} has no name",
+            f"name it in the header, or leave it out with --drop {name!r}",
+        )
+        if number == 0 and (frame[name].to_numpy() == range(len(frame))).all():
+            subject, remedy = (
+                "the first column has no name and numbers the rows",
+                f"leave it out with --drop {name!r}",
+            )
+        warnings.warn(f"{subject}; {remedy}", stacklevel=2)
 
 
 def is_text(column: Any) -> bool:

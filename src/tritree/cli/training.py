@@ -11,7 +11,13 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
 from tritree.cli.messages import UserError
-from tritree.cli.tables import check_column, decimal_commas_to_numbers, is_text, to_numbers
+from tritree.cli.tables import (
+    check_column,
+    decimal_commas_to_numbers,
+    is_text,
+    to_numbers,
+    warn_of_unnamed_columns,
+)
 from tritree.errors import shortened
 from tritree.inspection.formatting import count
 
@@ -74,6 +80,7 @@ def _read_columns(source: TableSource, roles: ColumnRoles) -> Any:
         raise UserError(f"{roles.target!r} is the target; it cannot be dropped or hold the weights as well")
     for name in numeric:
         frame[name] = to_numbers(frame[name], name)
+    warn_of_unnamed_columns(frame, roles.not_features)
     _warn_of_suspicious_columns(frame.drop(columns=roles.drop or []))
     return frame.astype(dict.fromkeys(categorical, "category"))
 
@@ -83,12 +90,6 @@ def _warn_of_suspicious_columns(frame: Any) -> None:
     for name in frame.columns:
         if is_text(frame[name]) and (remedy := _remedy_for_text(frame[name])):
             warnings.warn(f"column {name!r} is read as text, but {remedy}", stacklevel=2)
-    first = next(iter(frame.columns), "")
-    if str(first).startswith("Unnamed: ") and (frame[first].to_numpy() == range(len(frame))).all():
-        warnings.warn(
-            f"the first column has no name and numbers the rows; leave it out with --drop {str(first)!r}",
-            stacklevel=2,
-        )
 
 
 def _remedy_for_text(column: Any) -> str | None:

@@ -18,6 +18,7 @@ from tritree.lab.experiment import Experiment, FailedTrialsWarning
 from tritree.lab.missing_profile import MissingProfile, profile_missing
 from tritree.lab.ranks import compare_methods, mean_ranks
 from tritree.lab.scenarios import Amputation, Scenario, in_both, in_test, shifted
+from tritree.lab.store import StoreError
 from tritree.lab.trial import Folds
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = [
     "Folds",
     "MissingProfile",
     "Scenario",
+    "StoreError",
     "ampute",
     "compare_methods",
     "in_both",

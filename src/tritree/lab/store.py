@@ -1,4 +1,7 @@
-"""SQLite store of results: every finished trial is written at once, so an interrupted experiment loses nothing."""
+"""SQLite store of results: every finished trial is written at once, so an interrupted experiment loses nothing.
+
+Results are never read from a damaged file: it is checked when it is opened.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from tritree.output_files import check_output_path
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -19,26 +24,47 @@ if TYPE_CHECKING:
 CACHE_VARIABLE = "TRITREE_CACHE"
 
 #: Version of the schema and of the descriptions in it. In format 1 trials were called cells, and the descriptions had
-#: other names of methods and their parameters, so that none of its results would be found.
-_FORMAT = 2
-_COMMON_TABLES = {"about", "folds"}  # of all formats
-# in one transaction: a crash leaves a complete schema or an empty file
-_SCHEMA = f"""
-BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS trials (key TEXT PRIMARY KEY, description TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS folds (
-    key TEXT NOT NULL REFERENCES trials (key), fold INTEGER NOT NULL, loss REAL NOT NULL, rows INTEGER NOT NULL,
-    fit_seconds REAL NOT NULL, predict_seconds REAL NOT NULL, PRIMARY KEY (key, fold)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS depths (key TEXT PRIMARY KEY, description TEXT NOT NULL, depth INTEGER NOT NULL);
-INSERT OR IGNORE INTO about VALUES ('format', '{_FORMAT}');
-COMMIT;
+#: other names of methods and their parameters, so that none of its results would be found. Format 2 had no checksum.
+_FORMAT = 3
+# a trial is one row, with all its folds or not there
+_SCHEMA = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE trials (key TEXT PRIMARY KEY, description TEXT NOT NULL, folds TEXT NOT NULL);
+CREATE TABLE depths (key TEXT PRIMARY KEY, description TEXT NOT NULL, depth INTEGER NOT NULL);
 """
+_RESULTS = ("trials", "depths")  # the tables with results
+_COMMON_TABLES = {"about", "depths"}  # of all formats
+_CHECKSUM_BITS = 128
+_LOCK_SECONDS = 30.0  # to wait for other processes, which write for a few milliseconds
+
+_RUN_AGAIN = "name another file, or remove it, and the experiment is run again"
+#: What to do about errors of SQLite.
+_REMEDIES = {
+    sqlite3.SQLITE_BUSY: "another process has locked it: wait until that has ended, or name another file",
+    sqlite3.SQLITE_CANTOPEN: "make it and its folder writable, or name another file",
+    sqlite3.SQLITE_CORRUPT: _RUN_AGAIN,
+    sqlite3.SQLITE_FULL: "make room on the disk: finished trials are kept, and the experiment continues from there",
+    sqlite3.SQLITE_READONLY: "make it and its folder writable, or name another file",
+}
 
 
 class StoreError(ValueError):
-    """A file that cannot be used to store results; the message has the reason and the remedy."""
+    """A file that cannot be used to store results.
+
+    Attributes
+    ----------
+    path : Path or None
+        The file; None if results are stored in memory.
+    problem, remedy : str
+        What is wrong with it, and what to do.
+    """
+
+    def __init__(self, path: Path | None, problem: str, remedy: str) -> None:
+        super().__init__(path, problem, remedy)
+        self.path, self.problem, self.remedy = path, problem, remedy
+
+    def __str__(self) -> str:
+        return f"{'the store' if self.path is None else self.path} {self.problem}; {self.remedy}"
 
 
 def cache_folder() -> Path:
@@ -76,52 +102,82 @@ class FoldResult:
     predict_seconds: float
 
 
+def _checksum(table: str, row: tuple[Any, ...]) -> int:
+    return int.from_bytes(hashlib.sha256(repr((table, *row)).encode()).digest()[: _CHECKSUM_BITS // 8])
+
+
 class Store:
-    """Results by the key of their trial, and tuned depths, in an SQLite file; in memory if there is no path."""
+    """Results by the key of their trial, and tuned depths, in an SQLite file; in memory if there is no path.
+
+    The file has a checksum: the sum of the checksums of all rows, which each transaction updates. Finished trials are
+    in this file alone; the journal that a killed process leaves only undoes what it had begun.
+    """
 
     def __init__(self, path: Any = None) -> None:
         self.path = None if path is None else Path(path)
-        if self.path is not None and not self.path.parent.is_dir():
-            raise StoreError(f"there is no folder {str(self.path.parent)!r} to store results in")
+        file = ":memory:"
+        if self.path is not None:
+            try:  # SQLite would wait for the other end of a named pipe
+                file = str(check_output_path(self.path, "results"))
+            except OSError as error:
+                raise StoreError(
+                    self.path, f"cannot be used for results ({error})", "name another file"
+                ) from error
+        with self._errors():
+            self._database = sqlite3.connect(file, timeout=_LOCK_SECONDS, isolation_level=None)
         try:
-            self._database = sqlite3.connect(":memory:" if self.path is None else self.path, timeout=30)
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
-        try:
-            tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
-            if tables:
-                self._check_format(tables)
-            else:
-                self._database.executescript(_SCHEMA)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = NORMAL")
-        except sqlite3.Error as error:
-            self.close()
-            raise self._unusable(error) from error
-        except StoreError:
+            with self._transaction():
+                self._create_or_check()
+            with self._errors():  # not WAL, where a file that is lost takes finished trials with it
+                self._database.execute("PRAGMA journal_mode = DELETE")
+        except BaseException:
             self.close()
             raise
 
-    def _unusable(self, error: sqlite3.Error) -> StoreError:
-        return StoreError(
-            f"{self.path} cannot be used for results ({error}); name another file, or remove it"
-        )
+    def _create_or_check(self) -> None:
+        """Create the tables in an empty file; raise a StoreError if another file is no undamaged store."""
+        tables = {str(name) for (name,) in self._rows("SELECT name FROM sqlite_master")}
+        if tables:
+            self._check_format(tables)
+        if self._rows("PRAGMA page_count") != [(0,)]:
+            [(found,), *_] = self._rows("PRAGMA integrity_check(1)")
+            if found != "ok":
+                raise self._damaged(found.splitlines()[-1])  # after a heading
+        if tables:
+            total = sum(
+                _checksum(name, row) for name in _RESULTS for row in self._rows(f"SELECT * FROM {name}")
+            )
+            if f"{total % 2**_CHECKSUM_BITS:x}" != self._about("checksum"):
+                raise self._damaged("its results are not those that were written")
+            return
+        for statement in _SCHEMA.strip().splitlines():
+            self._database.execute(statement)
+        about = [("format", str(_FORMAT)), ("checksum", "0")]
+        self._database.executemany("INSERT INTO about VALUES (?, ?)", about)
 
     def _check_format(self, tables: set[str]) -> None:
         """Raise a StoreError if the database is not a store of this format."""
-        query = "SELECT value FROM about WHERE name = 'format'"
-        version = self._database.execute(query).fetchone() if tables >= _COMMON_TABLES else None
+        version = self._about("format") if tables >= _COMMON_TABLES else None
         if version is None:
-            raise StoreError(
-                f"{self.path} is a database of something else (it has {min(tables)!r}) and was not changed; name "
-                "another file for results"
+            problem = f"is a database of something else (it has {min(tables)!r}) and was not changed"
+            raise StoreError(self.path, problem, "name another file for results")
+        if version != str(_FORMAT):
+            problem = (
+                f"holds results in format {version}, and this version of tritree uses format {_FORMAT}; it was not "
+                "changed"
             )
-        if version[0] != str(_FORMAT):
-            raise StoreError(
-                f"{self.path} holds results in format {version[0]}, and this version of tritree uses format {_FORMAT}, "
-                "with other names of methods and scenarios; the file was not changed. Name another file, and the "
-                "experiment is run again"
-            )
+            raise StoreError(self.path, problem, _RUN_AGAIN)
+
+    def _damaged(self, reason: str) -> StoreError:
+        return StoreError(self.path, f"is damaged ({reason})", _RUN_AGAIN)
+
+    def _about(self, name: str) -> str | None:
+        found = self._rows("SELECT value FROM about WHERE name = ?", name)
+        return found[0][0] if found else None
+
+    def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._errors():
+            return self._database.execute(query, values).fetchall()
 
     def __enter__(self) -> Self:
         return self
@@ -135,40 +191,50 @@ class Store:
 
     def keys(self) -> set[str]:
         """Return the keys of the finished trials."""
-        return {key for (key,) in self._database.execute("SELECT key FROM trials")}
+        return {key for (key,) in self._rows("SELECT key FROM trials")}
 
     def put(self, key: str, description: dict[str, Any], results: Iterable[FoldResult]) -> None:
-        """Store the results of a finished trial in one transaction, replacing earlier ones."""
-        text = json.dumps(description, sort_keys=True)
-        with self._transaction():
-            self._database.execute("INSERT OR REPLACE INTO trials VALUES (?, ?)", (key, text))
-            self._database.execute("DELETE FROM folds WHERE key = ?", (key,))
-            rows = [(key, *astuple(result)) for result in results]
-            self._database.executemany("INSERT INTO folds VALUES (?, ?, ?, ?, ?, ?)", rows)
+        """Store the results of a finished trial, replacing earlier ones."""
+        folds = [astuple(result) for result in results]
+        self._write("trials", key, json.dumps(description, sort_keys=True), json.dumps(folds))
 
     def get(self, key: str) -> list[FoldResult]:
         """Return the results of a trial by fold; an empty list if it is not finished."""
-        query = "SELECT fold, loss, rows, fit_seconds, predict_seconds FROM folds WHERE key = ? ORDER BY fold"
-        return [FoldResult(*row) for row in self._database.execute(query, (key,))]
+        found = self._rows("SELECT folds FROM trials WHERE key = ?", key)
+        return [FoldResult(*fold) for (folds,) in found for fold in json.loads(folds)]
 
     def put_depth(self, description: Mapping[str, Any], depth: int) -> None:
         """Store a tuned depth by the description of its tuning."""
-        row = key_of(description), json.dumps(description, sort_keys=True), depth
-        with self._transaction():
-            self._database.execute("INSERT OR REPLACE INTO depths VALUES (?, ?, ?)", row)
+        self._write("depths", key_of(description), json.dumps(description, sort_keys=True), depth)
 
     def depth(self, description: Mapping[str, Any]) -> int | None:
         """Return the tuned depth for a description, or None."""
-        query = "SELECT depth FROM depths WHERE key = ?"
-        found = self._database.execute(query, (key_of(description),)).fetchone()
-        return None if found is None else int(found[0])
+        found = self._rows("SELECT depth FROM depths WHERE key = ?", key_of(description))
+        return int(found[0][0]) if found else None
+
+    def _write(self, table: str, *row: Any) -> None:
+        """Write a row, which begins with its key, in a transaction that updates the checksum of the file."""
+        with self._transaction():
+            replaced = self._rows(f"SELECT * FROM {table} WHERE key = ?", row[0])
+            total = int(self._about("checksum") or "0", 16)
+            total += _checksum(table, row) - sum(_checksum(table, other) for other in replaced)
+            self._database.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", row)
+            checksum = f"{total % 2**_CHECKSUM_BITS:x}"
+            self._database.execute("UPDATE about SET value = ? WHERE name = 'checksum'", (checksum,))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        try:
+        with self._errors():
+            self._database.execute("BEGIN IMMEDIATE")  # fails at once in a file that cannot be written
             with self._database:
                 yield
-        except sqlite3.Error as error:
-            raise StoreError(
-                f"results cannot be written to {self.path} ({error}); what was written before is kept"
-            ) from error
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise errors of SQLite as StoreErrors."""
+        try:
+            yield
+        except (sqlite3.Error, UnicodeError) as error:  # the latter for damaged text in SQLite's own message
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details
+            remedy = _REMEDIES.get(code, "name another file, or remove it")
+            raise StoreError(self.path, f"cannot be used for results ({error})", remedy) from error
