@@ -90,24 +90,17 @@ format: .venv/.installed-dev
 
 # Separate builds, in environments that share the packages of .venv. Python itself is not instrumented, so the runtimes
 # are preloaded; leak detection is off because the interpreter keeps memory until it exits. ThreadSanitizer needs an
-# address space that is not randomised much, see setarch(8), and runs the tests marked `threads`.
+# address space that is not randomised much, see setarch(8), and runs the tests marked `threads`. pytest captures only
+# what Python prints, because it would hide the reports.
 preload = LD_PRELOAD="$(foreach name,$(1) stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))"
-ADDRESS_ENV = env $(call preload,asan ubsan) ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:log_path=$(CURDIR)/build/address/report \
-	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:log_path=$(CURDIR)/build/address/report
-THREAD_ENV = $(shell setarch -R true 2> /dev/null && echo setarch -R) env $(call preload,tsan) \
-	TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:suppressions=$(CURDIR)/tools/thread-sanitizer.supp:log_path=$(CURDIR)/build/thread/report
-
-# $(call sanitized,NAME,ENVIRONMENT,OPTIONS): run pytest, and print the reports, which pytest would hide
-define sanitized
-	rm -f build/$(1)/report.*
-	$(2) .venv-$(1)/bin/python -m pytest -n $(JOBS) $(3) $(PYTEST_ARGS) $(TESTS) || { cat build/$(1)/report.* >&2; exit 1; }
-endef
-
 sanitize: sanitize-address sanitize-thread
 sanitize-address: .venv-address/.installed
-	$(call sanitized,address,$(ADDRESS_ENV))
+	env $(call preload,asan ubsan) ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		.venv-address/bin/python -m pytest --capture=sys -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
 sanitize-thread: .venv-thread/.installed
-	$(call sanitized,thread,$(THREAD_ENV),-m threads)
+	$(shell setarch -R true 2> /dev/null && echo setarch -R) env $(call preload,tsan) \
+		TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:suppressions=$(CURDIR)/tools/thread-sanitizer.supp \
+		.venv-thread/bin/python -m pytest --capture=sys -n $(JOBS) -m threads $(PYTEST_ARGS) $(TESTS)
 .venv-address/.installed: SANITIZERS = address,undefined
 .venv-thread/.installed: SANITIZERS = thread
 .venv-address/.installed .venv-thread/.installed: .venv-%/.installed: .venv/.requirements-test $(SOURCES) $(MODULES)
