@@ -3,6 +3,7 @@ PYTHON ?= python3
 JOBS ?= 2
 TESTS ?= tests
 PYTEST_ARGS ?=
+MINUTES ?= 5
 ARGS ?=
 
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cpp/*/*.[ch]pp)
@@ -19,10 +20,11 @@ define venv
 	touch $@
 endef
 
-.PHONY: help demo test bench accuracy docs check format sanitize sanitize-address sanitize-thread test-lowest clean
+.PHONY: help demo test attack bench accuracy docs check format sanitize sanitize-address sanitize-thread test-lowest clean
 help:
 	@echo "make demo         install into .venv and run tritree demo; output in build/tritree-demo"
 	@echo "make test         install into .venv and run the tests (TESTS=FOLDER, PYTEST_ARGS=..., JOBS=2)"
+	@echo "make attack       attack the package with random models, names, interrupts and kills (MINUTES=5)"
 	@echo "make bench        compare speed and memory with other libraries; a full run updates benchmarks/README.md (ARGS=\"--quick fit-small\")"
 	@echo "make accuracy     compare accuracy with other libraries as fields go missing (ARGS=\"--quick\")"
 	@echo "make docs         build the documentation in build/site"
@@ -38,6 +40,9 @@ demo: .venv/.installed-cli
 
 test: .venv/.installed-test
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
+
+attack: .venv/.installed-test
+	$(BIN)/python -m tests.attack --minutes $(MINUTES)
 
 bench: .venv/.installed-bench
 	$(BIN)/python -m benchmarks --write-readme $(ARGS)
