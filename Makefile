@@ -3,6 +3,7 @@ PYTHON ?= python3
 JOBS ?= 2
 TESTS ?= tests
 PYTEST_ARGS ?=
+MINUTES ?= 5
 ARGS ?=
 
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cpp/*/*.[ch]pp)
@@ -19,16 +20,18 @@ define venv
 	touch $@
 endef
 
-.PHONY: help demo test bench accuracy docs check format sanitize test-lowest clean
+.PHONY: help demo test attack bench accuracy docs check format sanitize sanitize-address sanitize-thread test-lowest clean
 help:
 	@echo "make demo         install into .venv and run tritree demo; output in build/tritree-demo"
 	@echo "make test         install into .venv and run the tests (TESTS=FOLDER, PYTEST_ARGS=..., JOBS=2)"
+	@echo "make attack       attack the package with random models, names, interrupts and kills (MINUTES=5)"
 	@echo "make bench        compare speed and memory with other libraries; a full run updates benchmarks/README.md (ARGS=\"--quick fit-small\")"
 	@echo "make accuracy     compare accuracy with other libraries as fields go missing (ARGS=\"--quick\")"
 	@echo "make docs         build the documentation in build/site"
 	@echo "make check        check lint, format and types"
 	@echo "make format       format Python and C++"
-	@echo "make sanitize     run the tests with AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make sanitize     run the tests with AddressSanitizer and UndefinedBehaviorSanitizer (sanitize-address), and those"
+	@echo "                  of threads with ThreadSanitizer (sanitize-thread)"
 	@echo "make test-lowest  run the tests with the oldest allowed dependencies (Python 3.11 or 3.12)"
 	@echo "make clean        remove environments and builds"
 
@@ -37,6 +40,9 @@ demo: .venv/.installed-cli
 
 test: .venv/.installed-test
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
+
+attack: .venv/.installed-test
+	$(BIN)/python -m tests.attack --minutes $(MINUTES)
 
 bench: .venv/.installed-bench
 	$(BIN)/python -m benchmarks --write-readme $(ARGS)
@@ -71,8 +77,10 @@ format: .venv/.installed-dev
 .venv/.installed-cli: .venv/.installed
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py cli)
 	touch $@
-.venv/.installed-test: .venv/.installed
-	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py test)
+.venv/.requirements-test: .venv/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py run test)
+	touch $@
+.venv/.installed-test: .venv/.installed .venv/.requirements-test
 	touch $@
 .venv/.installed-bench: .venv/.installed
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py bench)
@@ -85,18 +93,27 @@ format: .venv/.installed-dev
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py dev)
 	touch $@
 
-# A separate build. Python itself is not instrumented, so the runtimes are preloaded; leak detection is off because the
-# interpreter keeps memory until it exits.
-SANITIZE_ENV = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TRITREE_SANITIZED=1
-sanitize: .venv-sanitize/.installed
-	$(SANITIZE_ENV) .venv-sanitize/bin/python -m pytest -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
-.venv-sanitize/.created: tools/requirements.py
-	$(call venv,.venv-sanitize)
-.venv-sanitize/.installed: .venv-sanitize/.created $(SOURCES) $(MODULES)
-	.venv-sanitize/bin/python -m pip install --quiet $$(.venv-sanitize/bin/python tools/requirements.py run test)
-	.venv-sanitize/bin/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
-		-C build-dir=build/sanitize -C cmake.define.TRITREE_SANITIZE=ON -C install.strip=false .
+# Separate builds, in environments that share the packages of .venv. Python itself is not instrumented, so the runtimes
+# are preloaded; leak detection is off because the interpreter keeps memory until it exits. ThreadSanitizer needs an
+# address space that is not randomised much, see setarch(8), and runs the tests marked `threads`. pytest captures only
+# what Python prints, because it would hide the reports.
+preload = LD_PRELOAD="$(foreach name,$(1) stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))"
+sanitize: sanitize-address sanitize-thread
+sanitize-address: .venv-address/.installed
+	env $(call preload,asan ubsan) ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		.venv-address/bin/python -m pytest --capture=sys -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
+sanitize-thread: .venv-thread/.installed
+	$(shell setarch -R true 2> /dev/null && echo setarch -R) env $(call preload,tsan) \
+		TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:suppressions=$(CURDIR)/tools/thread-sanitizer.supp \
+		.venv-thread/bin/python -m pytest --capture=sys -n $(JOBS) -m threads $(PYTEST_ARGS) $(TESTS)
+.venv-address/.installed: SANITIZERS = address,undefined
+.venv-thread/.installed: SANITIZERS = thread
+.venv-address/.installed .venv-thread/.installed: .venv-%/.installed: .venv/.requirements-test $(SOURCES) $(MODULES)
+	$(PYTHON) -m venv --without-pip .venv-$*
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+		> $$(.venv-$*/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/shared.pth
+	$(BIN)/python -m pip --python .venv-$*/bin/python install --quiet --no-build-isolation --no-deps --force-reinstall \
+		-C build-dir=build/$* -C cmake.define.TRITREE_SANITIZE=$(SANITIZERS) -C install.strip=false .
 	touch $@
 
 # A regular install with exactly the lower bounds of pyproject.toml.
@@ -109,5 +126,5 @@ test-lowest: .venv-lowest/.created
 	$(call venv,.venv-lowest)
 
 clean:
-	rm -rf .venv .venv-sanitize .venv-lowest build dist benchmarks/results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-address .venv-thread .venv-lowest build dist benchmarks/results .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,6 +18,8 @@ from tritree import (
 )
 from tritree.validation import BOOSTING_STRATEGIES
 
+pytestmark = pytest.mark.threads
+
 
 @pytest.mark.parametrize("missing", BOOSTING_STRATEGIES)
 def test_threads_and_the_order_of_rows_to_predict_change_nothing(missing: str) -> None:

@@ -333,6 +333,7 @@ def test_detached_tree_is_smaller_when_pickled(diabetes):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(tree)).predict(X), tree.predict(X))
 
 
+@pytest.mark.threads
 def test_many_threads_may_predict_at_once(diabetes):
     X, y = diabetes
     quiet = TrinaryTreeRegressor(n_jobs=1).fit(X, y)

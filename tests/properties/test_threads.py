@@ -15,6 +15,8 @@ from models import STRATEGIES, TASKS, fitted, predictions, same_bits, simulated,
 
 from tritree import _core
 
+pytestmark = pytest.mark.threads
+
 
 @pytest.mark.parametrize("n_jobs", [2, 4, 100])  # more than any test machine has, too
 @pytest.mark.parametrize("missing", STRATEGIES)
