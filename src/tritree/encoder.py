@@ -118,6 +118,9 @@ class TableEncoder:
     #: Column names of any type; None if training had an array.
     column_names: tuple[Any, ...] | None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self).copy()  # another thread may cache `is_numeric` while this is pickled
+
     @property
     def feature_names(self) -> tuple[str, ...] | None:
         """Return the column names if they are text, as scikit-learn's ``feature_names_in_``."""
