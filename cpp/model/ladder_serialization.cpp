@@ -84,7 +84,7 @@ void check_shapes(const LaddersState& state, std::size_t n_nodes) {
 }
 
 SplitInfo load_split(const LaddersState& state, std::size_t i, const BinnedColumns& binned,
-                     std::size_t& word) {
+                     const GrowthParameters& params, std::size_t& word) {
     SplitInfo split;
     split.column = state.column[i];
     require(split.column >= 0 && static_cast<std::size_t>(split.column) < binned.columns.size(),
@@ -94,26 +94,37 @@ SplitInfo load_split(const LaddersState& state, std::size_t i, const BinnedColum
             "unknown branch");
     const BinnedColumn& column = binned.columns[split.column];
     split.gain = state.gain[i];
+    split.missing_to = static_cast<Branch>(state.missing_to[i]);
+    split.larger_side = static_cast<Branch>(state.larger_side[i]);
     split.categorical = column.categorical;
     split.missing_vs_observed = state.missing_vs_observed[i] != 0;
+    require(params.may_send_missing(split.missing_to) &&
+                (!split.missing_vs_observed ||
+                 (params.may_split_on_missing() && split.missing_to == Branch::Left)),
+            "missing values sent to a branch that the strategy does not have");
     require(state.threshold_bin[i] >= 0 && state.threshold_bin[i] <= kMaxBins, "bin out of range");
-    if (!column.categorical && !split.missing_vs_observed)
-        require(state.threshold_bin[i] < column.n_bins &&
-                    column.bin_max[state.threshold_bin[i]] < state.threshold[i],
+    if (!column.categorical)
+        require(split.missing_vs_observed
+                    ? state.threshold[i] == -std::numeric_limits<double>::infinity()
+                    : state.threshold_bin[i] < column.n_bins && std::isfinite(state.threshold[i]) &&
+                          column.bin_max[state.threshold_bin[i]] < state.threshold[i],
                 "threshold does not match its bin");
     split.threshold_bin = static_cast<std::uint32_t>(state.threshold_bin[i]);
     split.threshold = state.threshold[i];
     split.left_fraction = state.left_fraction[i];
     require(split.left_fraction >= 0 && split.left_fraction <= 1 && std::isfinite(split.gain),
             "left fraction or gain out of range");
-    split.missing_to = static_cast<Branch>(state.missing_to[i]);
-    split.larger_side = static_cast<Branch>(state.larger_side[i]);
-    if (split.categorical)
+    if (split.categorical) {
         split.sets = CategorySets(take(state.sets, word, CategorySets(column.n_bins).words().size()));
+        const auto& words = split.sets.words();
+        const char* error = check_category_sets(words.data(), words.size() / 2, split.missing_vs_observed);
+        require(error == nullptr, error);
+    }
     return split;
 }
 
-Ladder load_ladder(const LaddersState& state, std::size_t i, const BinnedColumns& binned, std::size_t& word) {
+Ladder load_ladder(const LaddersState& state, std::size_t i, const BinnedColumns& binned,
+                   const GrowthParameters& params, std::size_t& word) {
     Ladder ladder;
     for (const double scale : {state.sum_scale[i], state.square_scale[i], state.weight_scale[i]})
         require(std::isfinite(scale) && scale > 0, "fixed-point scale out of range");
@@ -122,7 +133,7 @@ Ladder load_ladder(const LaddersState& state, std::size_t i, const BinnedColumns
     ladder.used_columns.assign(state.used_columns.begin() + state.used_columns_begin[i],
                                state.used_columns.begin() + state.used_columns_begin[i + 1]);
     for (std::int64_t split = state.splits_begin[i]; split < state.splits_begin[i + 1]; ++split)
-        ladder.splits.push_back(load_split(state, static_cast<std::size_t>(split), binned, word));
+        ladder.splits.push_back(load_split(state, static_cast<std::size_t>(split), binned, params, word));
     ladder.first_split_only = state.first_split_only[i] != 0;
     require(!ladder.first_split_only || ladder.splits.size() <= 1, "ladder with more than its first split");
     return ladder;
@@ -203,9 +214,6 @@ void check_ladders(LadderGrower& grower) {
             require(std::find(used.begin(), used.end(), split.column) == used.end(),
                     "column used twice on a ladder");
             used.push_back(split.column);
-            require(grower.params().may_send_missing(split.missing_to) &&
-                        (!split.missing_vs_observed || split.missing_to == Branch::Left),
-                    "missing values sent to a branch that the strategy does not have");
             grower.drop_old_rows();
             require(
                 has_rows_on_both_sides(split, grower.binned().columns[split.column], grower.rows_of(number)),
@@ -229,12 +237,13 @@ DistributionsState save_distributions(const std::vector<TargetDistribution>& dis
 }
 
 std::vector<TargetDistribution> load_distributions(const DistributionsState& state,
-                                                   const std::vector<Tree>& trees) {
+                                                   const std::vector<Tree>& trees, int n_classes) {
     std::vector<TargetDistribution> distributions(trees.size());
     if (state.edges.empty()) {
         require(state.n_nodes.empty() && state.fractions.empty(), "distributions without bins");
         return distributions;
     }
+    require(n_classes == 0, "distributions of a target of classes");
     require(state.n_nodes.size() == trees.size(), "distributions do not match the trees");
     std::size_t edge = 0, fraction = 0;
     for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -331,7 +340,8 @@ std::shared_ptr<LadderModel> load_model(const LadderModelState& state, const Gro
     for (const Tree& tree : trees) require(tree.gain.empty(), "boosted trees in a model that is not boosted");
     require(!params.estimates_variance && params.monotonic.empty(),
             "boosting parameters in a model that is not boosted");
-    std::vector<TargetDistribution> distributions = load_distributions(state.distributions, trees);
+    std::vector<TargetDistribution> distributions =
+        load_distributions(state.distributions, trees, params.n_classes);
     std::shared_ptr<const TrainingData> data;
     if (state.can_grow) {
         require(params.has_third(), "a model without third branches does not grow");
@@ -364,7 +374,8 @@ std::shared_ptr<LadderModel> load_model(const LadderModelState& state, const Gro
                 tree->grower->positions.push_back(
                     {state.ladders.position_ladder[node], state.ladders.position_rank[node]});
             for (std::int64_t n = 0; n < state.ladders.n_ladders[i]; ++n)
-                tree->grower->ladders.push_back(load_ladder(state.ladders, ladder++, *data->binned, word));
+                tree->grower->ladders.push_back(
+                    load_ladder(state.ladders, ladder++, *data->binned, params, word));
             check_positions(*tree->grower);
             tree->grower->restore_rows();
             check_ladders(*tree->grower);

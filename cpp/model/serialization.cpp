@@ -113,6 +113,8 @@ std::shared_ptr<const BackgroundRows> load_background(const BinsState& state, co
     require(state.weight.empty() || state.weight.size() == n_rows, "weights do not match the rows");
     for (const double weight : state.weight)
         require(weight >= 0 && std::isfinite(weight), "weight out of range");
+    require(state.weight.empty() || *std::max_element(state.weight.begin(), state.weight.end()) > 0,
+            "all weights are zero");
     BinnedRows rows(n_rows, mapper);
     rows.visit([&](auto* into) {
         const auto copy = [&](const auto& from) {

@@ -136,8 +136,6 @@ def _check_model(model: GrowingModel, parts: Mapping[str, Arrays], encoder: Tabl
             tree.surrogate_set_words,
             tree.sets,
         )
-        if np.isinf(tree.surrogate_threshold).any():
-            raise ModelFileError("a surrogate splits missing against observed")
     if "ladders" in parts:
         _check_candidates(parts["ladders"], encoder)
 
