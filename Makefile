@@ -3,6 +3,7 @@ PYTHON ?= python3
 JOBS ?= 2
 TESTS ?= tests
 PYTEST_ARGS ?=
+SECONDS ?= 600
 ARGS ?=
 
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cpp/*/*.[ch]pp)
@@ -19,10 +20,11 @@ define venv
 	touch $@
 endef
 
-.PHONY: help demo test bench accuracy docs check format sanitize test-lowest clean
+.PHONY: help demo test fuzz bench accuracy docs check format sanitize test-lowest clean
 help:
 	@echo "make demo         install into .venv and run tritree demo; output in build/tritree-demo"
 	@echo "make test         install into .venv and run the tests (TESTS=FOLDER, PYTEST_ARGS=..., JOBS=2)"
+	@echo "make fuzz         load and use changed model files, guided by coverage (SECONDS=600)"
 	@echo "make bench        compare speed and memory with other libraries; a full run updates benchmarks/README.md (ARGS=\"--quick fit-small\")"
 	@echo "make accuracy     compare accuracy with other libraries as fields go missing (ARGS=\"--quick\")"
 	@echo "make docs         build the documentation in build/site"
@@ -37,6 +39,9 @@ demo: .venv/.installed-cli
 
 test: .venv/.installed-test
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
+
+fuzz: .venv/.installed-test .venv/.installed-fuzz
+	$(BIN)/python tests/serialization/fuzz_target.py build/fuzz -max_total_time=$(SECONDS) -timeout=60 -rss_limit_mb=4096
 
 bench: .venv/.installed-bench
 	$(BIN)/python -m benchmarks --write-readme $(ARGS)
@@ -73,6 +78,9 @@ format: .venv/.installed-dev
 	touch $@
 .venv/.installed-test: .venv/.installed
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py test)
+	touch $@
+.venv/.installed-fuzz: .venv/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py fuzz)
 	touch $@
 .venv/.installed-bench: .venv/.installed
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py bench)

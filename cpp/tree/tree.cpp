@@ -13,6 +13,7 @@ namespace tritree {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 32;  // their indices have 32 bits
 constexpr double kProportionTolerance = 1e-6;             // of rounding in sums of class proportions
 constexpr auto kNoBranch = static_cast<std::int8_t>(Branch::None);
@@ -148,7 +149,7 @@ std::string check_splits(const SplitArrays& split, std::size_t n, std::int32_t n
             if (set_begin != -1) return "category set of a leaf";
         } else if (set_begin == -1) {
             if (!std::isfinite(split.threshold[i]) &&
-                !(split.threshold[i] == -std::numeric_limits<double>::infinity() && may_split_on_missing(i)))
+                !(split.threshold[i] == -kInfinity && may_split_on_missing(i)))
                 return "threshold is not finite";
         } else {
             const auto begin = static_cast<std::size_t>(set_begin),
@@ -201,7 +202,8 @@ std::string check_numbers(const Tree& tree, const GrowthParameters& params) {
     if (!all(tree.gain, is_nonnegative) || !all(tree.gain, is_finite)) return "gain out of range";
     if (!tree.gain.empty() && !all(tree.weight, is_finite)) return "weight is not finite";
     for (std::size_t i = 0; i < tree.low.size(); ++i)
-        if (!(tree.low[i] <= tree.high[i])) return "bounds of values out of order";
+        if (!(tree.low[i] <= tree.high[i]) || tree.low[i] == kInfinity || tree.high[i] == -kInfinity)
+            return "bounds of values out of order";
     if (params.n_classes == 0) return "";
     for (auto node = tree.value.begin(); node != tree.value.end(); node += tree.n_outputs)
         if (!std::all_of(node, node + tree.n_outputs, is_nonnegative) ||
@@ -279,10 +281,13 @@ std::string Tree::validate(const GrowthParameters& params, std::int32_t n_column
         for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
             const std::int32_t child = this->child(i, branch);
             if (child == kNone) continue;
+            // fit grows left and right branches, and growth on demand all others after them
+            const bool fitted = static_cast<std::int32_t>(i) < n_fitted && branch != Branch::Third;
             const bool may_be_ungrown = boosted ? branch == Branch::Third : params.has_third();
-            if (child == kUngrown && may_be_ungrown && !leaf) continue;
+            if (child == kUngrown && may_be_ungrown && !leaf && !fitted) continue;
             if (leaf || child <= static_cast<std::int32_t>(i) || child >= static_cast<std::int32_t>(n))
                 return "child out of range";
+            if (fitted != (child < n_fitted)) return "wrong number of fitted nodes";
             if (parents[child]++ > 0) return "node with two parents";
             if (depth[child] != depth[i] + (branch != Branch::Third))
                 return "depth does not follow from the parent";

@@ -88,6 +88,12 @@ def missing_to_surrogates(state: State) -> None:
 
 
 def candidate_with_an_empty_left_side(state: State) -> None:
+    ladders = state["ladders"]
+    later = np.setdiff1d(np.arange(len(ladders["column"])), ladders["splits_begin"])
+    change(state, "ladders", "threshold_bin", later, 0)
+
+
+def first_candidate_with_other_rows(state: State) -> None:
     change(state, "ladders", "threshold_bin", slice(None), 0)
 
 
@@ -221,6 +227,7 @@ CRAFTED: dict[Callable[[State], None], str] = {
     missing_to_both_sides: "a branch that the strategy does not have",
     missing_to_surrogates: "a branch that the strategy does not have",
     candidate_with_an_empty_left_side: "split without rows on one side",
+    first_candidate_with_other_rows: "node with other rows than its own",
     candidate_with_an_empty_right_side: "threshold does not match its bin",
     candidate_below_all_bins: "bin out of range",
     criterion_of_classes: "the criterion does not match the number of classes",

@@ -65,6 +65,16 @@ def use(model: Any, path: Path) -> None:
     )
 
 
+def is_unicode(model: Any) -> bool:
+    """Return whether the names and categories of a model can be encoded; halves of surrogate pairs cannot."""
+    labels = [label for column in model._encoder.columns for label in column.categories or column.order or ()]
+    try:
+        "".join(map(str, [*(model._encoder.column_names or ()), *labels])).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def check_predictions(model: Any, rows: Any) -> Any:
     found = predictions(model, rows)
     assert not np.isnan(found).any(), "a prediction is NaN"
@@ -83,6 +93,6 @@ def view(model: Any, rows: Any) -> None:
     model.to_text()
     model.to_dot()
     model.to_html().encode()
-    if model.missing not in ("fractional", "surrogate"):  # which ONNX cannot express
+    if model.missing not in ("fractional", "surrogate") and is_unicode(model):  # else ONNX cannot express it
         model.to_onnx()
     plt.close(model.plot().figure)
