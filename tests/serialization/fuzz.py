@@ -127,7 +127,7 @@ def fuzz(family: str, n_changes: int, folder: Path) -> dict[str, Any]:
             model = tritree.load(path)
             outcomes["loaded"] += 1
             if family != "damage":
-                use(model, folder / "again")
+                use(model, folder / "again", plot=outcomes["loaded"] % 10 == 0)
                 continue
             rows, before = expected[number % len(expected)]
             assert predictions(model, rows).tobytes() == before, "other predictions"

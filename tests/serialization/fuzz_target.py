@@ -2,9 +2,9 @@
 
     python tests/serialization/fuzz_target.py FOLDER [OPTIONS OF LIBFUZZER]
 
-The seeds are the files that ``fuzz.py`` changes. Half of the mutations keep a file well-formed, with a valid checksum, so
-that what is behind the checksum is reached. Inputs that reach new code stay in the folder, for the next run. An input that
-fails is written to the current folder; pass its name to run it again.
+The seeds are the files that ``fuzz.py`` changes. Half of the mutations keep a file well-formed, with a valid checksum:
+they reach what is behind it. Inputs that reach new code stay in the folder for the next run. An input that fails is
+written to the current folder; pass its name in addition to run it again.
 """
 
 from __future__ import annotations

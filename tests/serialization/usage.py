@@ -46,12 +46,14 @@ def rows_of(model: Any) -> Any:
     return table
 
 
-def use(model: Any, path: Path) -> None:
-    """Use a loaded model as a user may, within bounds, and save it to a path."""
+def use(model: Any, path: Path, *, plot: bool = True) -> None:
+    """Use a loaded model as a user may, within bounds, and save it to a path; plots take most of the time."""
     rows = rows_of(model)
     check_predictions(model, rows)
     model.apply(rows)
     view(model, rows)
+    if plot:
+        plt.close(model.plot().figure)
     if not model._model.core.is_detached:
         try:
             model.grow_all(model.n_nodes_ + 20)
@@ -85,7 +87,7 @@ def check_predictions(model: Any, rows: Any) -> Any:
 
 
 def view(model: Any, rows: Any) -> None:
-    """Call all views of a model."""
+    """Call all views of a model except for plots."""
     json.dumps(model.to_dict(**({"distribution": True} if model._model.is_single else {})))
     for explanation in model.explain(rows[:3]):
         str(explanation)
@@ -93,6 +95,6 @@ def view(model: Any, rows: Any) -> None:
     model.to_text()
     model.to_dot()
     model.to_html().encode()
-    if model.missing not in ("fractional", "surrogate") and is_unicode(model):  # else ONNX cannot express it
+    cannot_express = ("fractional", "surrogate")
+    if model._model.core.params["missing"] not in cannot_express and is_unicode(model):
         model.to_onnx()
-    plt.close(model.plot().figure)
