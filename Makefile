@@ -41,7 +41,8 @@ test: .venv/.installed-test
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS) $(TESTS)
 
 fuzz: .venv/.installed-test .venv/.installed-fuzz
-	$(BIN)/python tests/serialization/fuzz_target.py build/fuzz -max_total_time=$(SECONDS) -timeout=60 -rss_limit_mb=4096
+	$(BIN)/python tests/serialization/fuzz_target.py build/fuzz -artifact_prefix=build/fuzz/ \
+		-max_total_time=$(SECONDS) -timeout=60 -rss_limit_mb=4096
 
 bench: .venv/.installed-bench
 	$(BIN)/python -m benchmarks --write-readme $(ARGS)

@@ -3,8 +3,8 @@
     python tests/serialization/fuzz_target.py FOLDER [OPTIONS OF LIBFUZZER]
 
 The seeds are the files that ``fuzz.py`` changes. Half of the mutations keep a file well-formed, with a valid checksum:
-they reach what is behind it. Inputs that reach new code stay in the folder for the next run. An input that fails is
-written to the current folder; pass its name in addition to run it again.
+they reach what is behind it. Inputs that reach new code stay in the folder for the next run. To run an input again that
+has failed, pass its name as an option.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def main() -> None:
                 return
             use(model, again)
 
-        arguments = [sys.argv[0], *options, str(corpus), str(seeds)]
-        atheris.Setup(arguments, load_and_use, custom_mutator=mutate)
+        inputs = [] if any(Path(option).is_file() for option in options) else [str(corpus), str(seeds)]
+        atheris.Setup([sys.argv[0], *options, *inputs], load_and_use, custom_mutator=mutate)
         atheris.Fuzz()
 
 

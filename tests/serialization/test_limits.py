@@ -51,6 +51,14 @@ def test_header_with_many_arrays_is_refused_before_it_is_parsed(
     assert memory < 5
 
 
+def test_number_of_trees_of_format_1_does_not_lift_the_limit(tmp_path: Path) -> None:
+    description = json.dumps({"format": 1, "trees": [0] * 10_000})
+    header = {"__metadata__": {"tritree": description, "sha256": ""}, "x" * 6_000_000: {}}
+    reason, memory = refusal_and_memory(tmp_path / "model", header, b"")
+    assert "the limit is 5,020,000" in reason
+    assert memory < 5
+
+
 def test_header_with_many_metadata_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     header = {"__metadata__": {f"key {i}": "" for i in range(50_000)}}
     reason, memory = refusal_and_memory(tmp_path / "model", header, b"")

@@ -28,6 +28,7 @@ MAX_DESCRIPTION = _MAX_HEADER // 2
 #: Maximum size of the entries of arrays, in characters; in format 1, a forest has arrays of its own per tree.
 _MAX_ENTRIES = 20_000
 _MAX_ENTRIES_PER_TREE = 8_000
+_MAX_ENTRIES_OF_TREES = 5_000_000
 #: Objects and lists that a description may have in addition to one per quotation mark.
 _MAX_NESTED = 10_000
 
@@ -131,7 +132,7 @@ def read_arrays(file: BinaryIO, entries: str, n_trees: int) -> dict[str, NDArray
     """Return the arrays of a file, from its header's entries; ``n_trees`` have arrays of their own."""
     from safetensors.numpy import load as from_bytes
 
-    limit = _MAX_ENTRIES + n_trees * _MAX_ENTRIES_PER_TREE
+    limit = _MAX_ENTRIES + min(n_trees * _MAX_ENTRIES_PER_TREE, _MAX_ENTRIES_OF_TREES)
     if len(entries) > limit:
         raise ModelFileError(
             f"its list of arrays has {len(entries):,} characters, more than a model has: the limit is {limit:,}"
