@@ -4,6 +4,7 @@ JOBS ?= 2
 TESTS ?= tests
 PYTEST_ARGS ?=
 MINUTES ?= 5
+SECONDS ?= 600
 ARGS ?=
 
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cpp/*/*.[ch]pp)
@@ -20,11 +21,12 @@ define venv
 	touch $@
 endef
 
-.PHONY: help demo test attack bench accuracy docs check format sanitize sanitize-address sanitize-thread test-lowest clean
+.PHONY: help demo test attack fuzz bench accuracy docs check format sanitize sanitize-address sanitize-thread test-lowest clean
 help:
 	@echo "make demo         install into .venv and run tritree demo; output in build/tritree-demo"
 	@echo "make test         install into .venv and run the tests (TESTS=FOLDER, PYTEST_ARGS=..., JOBS=2)"
 	@echo "make attack       attack the package with random models, names, interrupts and kills (MINUTES=5)"
+	@echo "make fuzz         load and use changed model files, guided by coverage (SECONDS=600)"
 	@echo "make bench        compare speed and memory with other libraries; a full run updates benchmarks/README.md (ARGS=\"--quick fit-small\")"
 	@echo "make accuracy     compare accuracy with other libraries as fields go missing (ARGS=\"--quick\")"
 	@echo "make docs         build the documentation in build/site"
@@ -43,6 +45,10 @@ test: .venv/.installed-test
 
 attack: .venv/.installed-test
 	$(BIN)/python -m tests.attack --minutes $(MINUTES)
+
+fuzz: .venv/.installed-test .venv/.installed-fuzz
+	$(BIN)/python tests/serialization/fuzz_target.py build/fuzz -artifact_prefix=build/fuzz/ \
+		-max_total_time=$(SECONDS) -timeout=60 -rss_limit_mb=4096
 
 bench: .venv/.installed-bench
 	$(BIN)/python -m benchmarks --write-readme $(ARGS)
@@ -81,6 +87,9 @@ format: .venv/.installed-dev
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py run test)
 	touch $@
 .venv/.installed-test: .venv/.installed .venv/.requirements-test
+	touch $@
+.venv/.installed-fuzz: .venv/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py fuzz)
 	touch $@
 .venv/.installed-bench: .venv/.installed
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py bench)

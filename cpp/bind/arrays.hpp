@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -94,6 +95,8 @@ inline auto writes_to(nb::dict& into) {
 
 /// Throw KeyboardInterrupt if Ctrl-C was pressed.
 void check_signals();
+/// Return a function that does so at most every 20 ms: it may be called often, and waits for the GIL seldom.
+std::function<void()> check_signals_at_intervals();
 
 /// Return views of the user's columns of length `n_rows`, given as a sequence or as a matrix; `keep` keeps
 /// their memory alive.

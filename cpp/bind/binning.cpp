@@ -2,6 +2,9 @@
 
 #include <nanobind/stl/pair.h>
 
+#include <chrono>
+#include <functional>
+
 #include "bind/arrays.hpp"
 #include "common/parallel.hpp"
 #include "model/serialization.hpp"
@@ -11,6 +14,16 @@ namespace tritree::bind {
 void check_signals() {
     nb::gil_scoped_acquire acquire;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+std::function<void()> check_signals_at_intervals() {
+    using Clock = std::chrono::steady_clock;
+    return [last = Clock::now()]() mutable {
+        const auto now = Clock::now();
+        if (now - last < std::chrono::milliseconds(20)) return;
+        last = now;
+        check_signals();
+    };
 }
 
 namespace {

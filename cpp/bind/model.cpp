@@ -186,7 +186,7 @@ std::shared_ptr<LadderModel> ladder_from_state(const nb::dict& state) {
         for_each_ladder_array(reads_from(entry<nb::dict>(state, "ladders")), saved.ladders);
     }
     nb::gil_scoped_release release;
-    return load_model(saved, params, n_columns);
+    return load_model(saved, params, n_columns, check_signals_at_intervals());
 }
 
 // ---- boosting ----

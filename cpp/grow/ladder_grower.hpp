@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "data/binned_columns.hpp"
@@ -44,8 +45,9 @@ class LadderGrower {
     void grow(std::vector<BranchRef> branches, int n_threads, std::int64_t max_new_nodes = kNoLimit);
     /// The same for any branches that have not been grown: repeated calls grow them all.
     void grow_some(std::int64_t max_new_nodes, int n_threads);
-    /// Recompute the rows of all ladders, of a copy or of a tree read from a file.
-    void restore_rows();
+    /// Recompute the rows of all ladders grown by fit, of a copy or of a tree read from a file; throw
+    /// std::invalid_argument if nodes have other numbers of rows.
+    void restore_rows(const std::function<void()>& check_signals = {});
     /// Return whether sums over the rows of a ladder cannot overflow in its scale.
     bool fits(std::int32_t ladder) {
         return finder_.stats_builder().fits(rows_of(ladder), ladders[ladder].scale);
@@ -87,6 +89,8 @@ class LadderGrower {
     void grow_small_subtrees(std::vector<SubtreeNode>& subtree_roots, int n_threads,
                              const std::function<void()>& check_signals);
     void append_nodes(std::vector<SubtreeNode>& nodes);
+    void place_rows(std::int32_t node, std::span<std::uint32_t> rows,
+                    std::vector<std::pair<std::int32_t, std::span<std::uint32_t>>>& beside);
     bool splits_below(std::int32_t depth) const { return depth + 1 < params_.max_depth; }
     bool keeps_histograms(std::int32_t depth, std::size_t n_rows);
     /// Make room for other histograms: those of an entry are not needed after its children.

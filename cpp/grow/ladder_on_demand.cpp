@@ -388,34 +388,4 @@ void LadderGrower::drop_old_rows() {
     row_owners_.erase(row_owners_.begin(), row_owners_.begin() + static_cast<std::ptrdiff_t>(n_dropped));
 }
 
-void LadderGrower::restore_rows() {
-    all_rows_ = sampled_rows();
-    ladders[0].rows = all_rows_;
-    ladders[0].path = params_.seed;
-    // parents come before their children
-    for (std::int32_t node = 0; node < static_cast<std::int32_t>(tree.size()); ++node) {
-        const auto& [number, rank] = positions[node];
-        if (number == kNone) continue;
-        Ladder& ladder = ladders[number];
-        const bool grown_by_fit = rank == 0 && !ladder.rows.empty();
-        if (rank == 0) {
-            ladder.node = node;
-            if (!ladder.splits.empty()) unfinished_.push_back(number);
-        }
-        if (grown_by_fit && !ladder.splits.empty())
-            ladder.sizes = partition_rows(ladder.rows, binned_, ladder.splits[0], {});
-        for (const Branch branch : {Branch::Left, Branch::Right}) {
-            const std::int32_t child = tree.child(node, branch);
-            if (child < 0 || positions[child].ladder == kNone) continue;
-            Ladder& below = ladders[positions[child].ladder];
-            below.parent = {node, branch};
-            below.path = child_path(ladder.path, rank, branch);
-            if (grown_by_fit)
-                below.rows = branch == Branch::Left
-                                 ? ladder.rows.first(ladder.sizes.left)
-                                 : ladder.rows.subspan(ladder.sizes.left, ladder.sizes.right);
-        }
-    }
-}
-
 }  // namespace tritree

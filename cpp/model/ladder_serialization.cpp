@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "model/ladder_checks.hpp"
 #include "model/state_arrays.hpp"
 
 namespace tritree {
@@ -75,7 +76,7 @@ void check_shapes(const LaddersState& state, std::size_t n_nodes) {
 }
 
 SplitInfo load_split(const LaddersState& state, std::size_t i, const BinnedColumns& binned,
-                     std::size_t& word) {
+                     const GrowthParameters& params, std::size_t& word) {
     SplitInfo split;
     split.column = state.column[i];
     require(split.column >= 0 && static_cast<std::size_t>(split.column) < binned.columns.size(),
@@ -85,26 +86,37 @@ SplitInfo load_split(const LaddersState& state, std::size_t i, const BinnedColum
             "unknown branch");
     const BinnedColumn& column = binned.columns[split.column];
     split.gain = state.gain[i];
+    split.missing_to = static_cast<Branch>(state.missing_to[i]);
+    split.larger_side = static_cast<Branch>(state.larger_side[i]);
     split.categorical = column.categorical;
     split.missing_vs_observed = state.missing_vs_observed[i] != 0;
+    require(params.may_send_missing(split.missing_to) &&
+                (!split.missing_vs_observed ||
+                 (params.may_split_on_missing() && split.missing_to == Branch::Left)),
+            "missing values sent to a branch that the strategy does not have");
     require(state.threshold_bin[i] >= 0 && state.threshold_bin[i] <= kMaxBins, "bin out of range");
-    if (!column.categorical && !split.missing_vs_observed)
-        require(state.threshold_bin[i] < column.n_bins &&
-                    column.bin_max[state.threshold_bin[i]] < state.threshold[i],
+    if (!column.categorical)
+        require(split.missing_vs_observed
+                    ? state.threshold[i] == -std::numeric_limits<double>::infinity()
+                    : state.threshold_bin[i] < column.n_bins && std::isfinite(state.threshold[i]) &&
+                          column.bin_max[state.threshold_bin[i]] < state.threshold[i],
                 "threshold does not match its bin");
     split.threshold_bin = static_cast<std::uint32_t>(state.threshold_bin[i]);
     split.threshold = state.threshold[i];
     split.left_fraction = state.left_fraction[i];
     require(split.left_fraction >= 0 && split.left_fraction <= 1 && std::isfinite(split.gain),
             "left fraction or gain out of range");
-    split.missing_to = static_cast<Branch>(state.missing_to[i]);
-    split.larger_side = static_cast<Branch>(state.larger_side[i]);
-    if (split.categorical)
+    if (split.categorical) {
         split.sets = CategorySets(take(state.sets, word, CategorySets(column.n_bins).words().size()));
+        const auto& words = split.sets.words();
+        const char* error = check_category_sets(words.data(), words.size() / 2, split.missing_vs_observed);
+        require(error == nullptr, error);
+    }
     return split;
 }
 
-Ladder load_ladder(const LaddersState& state, std::size_t i, const BinnedColumns& binned, std::size_t& word) {
+Ladder load_ladder(const LaddersState& state, std::size_t i, const BinnedColumns& binned,
+                   const GrowthParameters& params, std::size_t& word) {
     Ladder ladder;
     for (const double scale : {state.sum_scale[i], state.square_scale[i], state.weight_scale[i]})
         require(std::isfinite(scale) && scale > 0, "fixed-point scale out of range");
@@ -113,96 +125,10 @@ Ladder load_ladder(const LaddersState& state, std::size_t i, const BinnedColumns
     ladder.used_columns.assign(state.used_columns.begin() + state.used_columns_begin[i],
                                state.used_columns.begin() + state.used_columns_begin[i + 1]);
     for (std::int64_t split = state.splits_begin[i]; split < state.splits_begin[i + 1]; ++split)
-        ladder.splits.push_back(load_split(state, static_cast<std::size_t>(split), binned, word));
+        ladder.splits.push_back(load_split(state, static_cast<std::size_t>(split), binned, params, word));
     ladder.first_split_only = state.first_split_only[i] != 0;
     require(!ladder.first_split_only || ladder.splits.size() <= 1, "ladder with more than its first split");
     return ladder;
-}
-
-/// Return whether a node of a tree has this split.
-bool is_split_of(const SplitInfo& split, const Tree& tree, std::size_t node) {
-    if (split.column != tree.split.column[node] ||
-        static_cast<std::int8_t>(split.missing_to) != tree.missing_to[node])
-        return false;
-    if (!split.categorical) return split.threshold == tree.split.threshold[node];
-    const auto& words = split.sets.words();
-    return !tree.split.set_begin.empty() && tree.split.set_begin[node] >= 0 &&
-           2 * static_cast<std::size_t>(tree.split.set_words[node]) == words.size() &&
-           std::equal(words.begin(), words.end(), tree.sets.begin() + tree.split.set_begin[node]);
-}
-
-/// Check the position of every node: a child is on a ladder of its own, a third branch at the next rank.
-void check_positions(const LadderGrower& grower) {
-    const Tree& tree = grower.tree;
-    const auto n_ladders = static_cast<std::int32_t>(grower.ladders.size());
-    require(grower.positions.size() == tree.size() && n_ladders > 0, "ladders do not match the trees");
-    std::int32_t n_seen = 0;  // ladders are numbered in the order of their nodes
-    for (std::size_t node = 0; node < tree.size(); ++node) {
-        const auto [ladder, rank] = grower.positions[node];
-        if (ladder == kNone && tree.is_leaf(node) && rank == 0 && node > 0) continue;
-        require(ladder >= 0 && ladder < n_ladders && rank >= 0, "ladder position out of range");
-        const auto n_splits = static_cast<std::int32_t>(grower.ladders[ladder].splits.size());
-        require(tree.is_leaf(node) ? rank >= n_splits : rank < n_splits, "split without a ladder");
-        require(rank > 0 || ladder == n_seen, "ladders out of order");
-        if (rank == 0) ++n_seen;
-        if (!tree.is_leaf(node))
-            require(is_split_of(grower.ladders[ladder].splits[rank], tree, node),
-                    "ladder does not match the split");
-        for (const std::int32_t child : {tree.left[node], tree.right[node]}) {
-            require(child != kUngrown || grower.params().max_leaf_nodes == 0,
-                    "ungrown branch of a tree that grows best first");
-            if (child < 0) continue;
-            require(grower.positions[child].rank == 0, "child out of place");
-            if (grower.positions[child].ladder < 0 || grower.positions[child].ladder >= n_ladders) continue;
-            auto used = grower.ladders[ladder].used_columns;
-            for (std::int32_t k = 0; k < rank; ++k) used.push_back(grower.ladders[ladder].splits[k].column);
-            require(grower.ladders[grower.positions[child].ladder].used_columns == used,
-                    "used columns do not match the parent");
-        }
-        const std::int32_t third = tree.third[node];
-        require(third < 0 ||
-                    (grower.positions[third].ladder == ladder && grower.positions[third].rank == rank + 1),
-                "third branch out of place");
-    }
-    require(grower.positions[0].ladder == 0 && grower.positions[0].rank == 0 &&
-                grower.ladders[0].used_columns.empty(),
-            "root out of place");
-    require(n_seen == n_ladders, "ladder without a node");
-}
-
-bool has_rows_on_both_sides(const SplitInfo& split, const BinnedColumn& column,
-                            std::span<const std::uint32_t> rows) {
-    bool left = false, right = false;
-    column.visit([&](const auto* bins) {
-        for (std::size_t i = 0; i < rows.size() && !(left && right); ++i) {
-            const Branch to = split.branch(bins[rows[i]], column.missing_bin());
-            left = left || to == Branch::Left;
-            right = right || to == Branch::Right;
-        }
-    });
-    return left && right;
-}
-
-/// Check that every split of a ladder could have been found for its rows.
-void check_ladders(LadderGrower& grower) {
-    for (std::int32_t number = 0; number < static_cast<std::int32_t>(grower.ladders.size()); ++number) {
-        const Ladder& ladder = grower.ladders[number];
-        grower.drop_old_rows();
-        require(grower.fits(number), "fixed-point scale too fine for the rows");
-        std::vector<std::int32_t> used = ladder.used_columns;
-        for (const SplitInfo& split : ladder.splits) {
-            require(std::find(used.begin(), used.end(), split.column) == used.end(),
-                    "column used twice on a ladder");
-            used.push_back(split.column);
-            require(grower.params().may_send_missing(split.missing_to) &&
-                        (!split.missing_vs_observed || split.missing_to == Branch::Left),
-                    "missing values sent to a branch that the strategy does not have");
-            grower.drop_old_rows();
-            require(
-                has_rows_on_both_sides(split, grower.binned().columns[split.column], grower.rows_of(number)),
-                "split without rows on one side");
-        }
-    }
 }
 
 // ---- distributions ----
@@ -220,12 +146,13 @@ DistributionsState save_distributions(const std::vector<TargetDistribution>& dis
 }
 
 std::vector<TargetDistribution> load_distributions(const DistributionsState& state,
-                                                   const std::vector<Tree>& trees) {
+                                                   const std::vector<Tree>& trees, int n_classes) {
     std::vector<TargetDistribution> distributions(trees.size());
     if (state.edges.empty()) {
         require(state.n_nodes.empty() && state.fractions.empty(), "distributions without bins");
         return distributions;
     }
+    require(n_classes == 0, "distributions of a target of classes");
     require(state.n_nodes.size() == trees.size(), "distributions do not match the trees");
     std::size_t edge = 0, fraction = 0;
     for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -318,12 +245,13 @@ LadderModelState save_model(const LadderModel& model, bool with_rows) {
 }
 
 std::shared_ptr<LadderModel> load_model(const LadderModelState& state, const GrowthParameters& params,
-                                        std::size_t n_columns) {
+                                        std::size_t n_columns, const CheckSignals& check_signals) {
     std::vector<Tree> trees = load_trees(state.trees, params, params.n_outputs(), n_columns);
     for (const Tree& tree : trees) require(tree.gain.empty(), "boosted trees in a model that is not boosted");
     require(!params.estimates_variance && params.monotonic.empty(),
             "boosting parameters in a model that is not boosted");
-    std::vector<TargetDistribution> distributions = load_distributions(state.distributions, trees);
+    std::vector<TargetDistribution> distributions =
+        load_distributions(state.distributions, trees, params.n_classes);
     std::shared_ptr<const TrainingData> data;
     if (state.can_grow) {
         require(params.has_third(), "a model without third branches does not grow");
@@ -356,10 +284,11 @@ std::shared_ptr<LadderModel> load_model(const LadderModelState& state, const Gro
                 tree->grower->positions.push_back(
                     {state.ladders.position_ladder[node], state.ladders.position_rank[node]});
             for (std::int64_t n = 0; n < state.ladders.n_ladders[i]; ++n)
-                tree->grower->ladders.push_back(load_ladder(state.ladders, ladder++, *data->binned, word));
+                tree->grower->ladders.push_back(
+                    load_ladder(state.ladders, ladder++, *data->binned, params, word));
             check_positions(*tree->grower);
-            tree->grower->restore_rows();
-            check_ladders(*tree->grower);
+            tree->grower->restore_rows(check_signals);
+            check_ladders(*tree->grower, check_signals);
         }
         model->add_tree(std::move(tree));
     }

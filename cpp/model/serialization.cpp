@@ -87,6 +87,22 @@ std::vector<Tree> load_trees(const TreesState& state, const GrowthParameters& pa
 
 namespace {
 
+/// Check that predictions, which are sums over trees, cannot overflow.
+void check_sums(const std::vector<Tree>& trees, const std::vector<double>& baseline) {
+    double values = 0, variances = 0;  // bounds of their magnitudes
+    const auto add_largest = [](double& sum, const std::vector<double>& terms) {
+        double largest = 0;
+        for (const double term : terms) largest = std::max(largest, std::abs(term));
+        sum += largest;
+    };
+    add_largest(values, baseline);
+    for (const Tree& tree : trees) {
+        add_largest(values, tree.value);
+        add_largest(variances, tree.variance);
+    }
+    require(std::isfinite(values) && std::isfinite(variances), "sums of values are not finite");
+}
+
 BinMapper load_mapper(const BinsState& state) {
     require(!state.n_bins.empty() && state.n_bins.size() == state.categorical.size(), "no columns");
     std::vector<ColumnBins> columns;
@@ -112,6 +128,8 @@ std::shared_ptr<const BackgroundRows> load_background(const BinsState& state, co
     require(state.weight.empty() || state.weight.size() == n_rows, "weights do not match the rows");
     for (const double weight : state.weight)
         require(weight >= 0 && std::isfinite(weight), "weight out of range");
+    require(state.weight.empty() || *std::max_element(state.weight.begin(), state.weight.end()) > 0,
+            "all weights are zero");
     BinnedRows rows(n_rows, mapper);
     rows.visit([&](auto* into) {
         const auto copy = [&](const auto& from) {
@@ -160,6 +178,7 @@ std::shared_ptr<BoostedModel> load_model(const BoostedModelState& state, const G
     auto model = std::make_shared<BoostedModel>(mapper, params, baseline);
     require(state.trees.n_nodes.size() % baseline.size() == 0, "incomplete iterations");
     std::vector<Tree> trees = load_trees(state.trees, params, 1, mapper.n_columns());
+    check_sums(trees, baseline);
     std::vector<BinnedTree> binned;
     for (std::size_t i = 0; i < trees.size(); ++i) {
         require(!trees[i].gain.empty(), "trees that are not boosted");

@@ -160,7 +160,7 @@ BoostedModelState save_model(const BoostedModel& model, bool with_rows);
 // Loading checks every index and every number, and throws std::invalid_argument with the reason.
 
 std::shared_ptr<LadderModel> load_model(const LadderModelState& state, const GrowthParameters& params,
-                                        std::size_t n_columns);
+                                        std::size_t n_columns, const CheckSignals& check_signals);
 std::shared_ptr<BoostedModel> load_model(const BoostedModelState& state, const GrowthParameters& params,
                                          std::vector<double> baseline);
 

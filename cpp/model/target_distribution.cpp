@@ -131,6 +131,10 @@ std::string TargetDistribution::validate(std::size_t n_nodes) const {
     if (!std::all_of(fractions.begin(), fractions.end(),
                      [](float fraction) { return fraction >= 0 && fraction <= 1; }))
         return "fraction out of range";
+    for (auto node = fractions.begin(); node != fractions.end(); node += kBins) {
+        const float sum = std::accumulate(node, node + kBins, 0.0f);  // 0 without weight
+        if (sum != 0 && std::abs(sum - 1) > 1e-3f) return "fractions do not add up to 1";
+    }
     return "";
 }
 

@@ -21,6 +21,12 @@ struct FixedPointScale {
     double weight_scale = 1;
 
     bool operator==(const FixedPointScale&) const = default;
+    /// Return whether a child with this scale should have it instead of that of its parent.
+    bool is_much_finer_than(const FixedPointScale& parent) const {
+        constexpr int kMinFinerBits = 10;
+        return weight_scale >= std::ldexp(parent.weight_scale, kMinFinerBits) ||
+               sum_scale >= std::ldexp(parent.sum_scale, kMinFinerBits);
+    }
 };
 
 /// Return the power of two by which magnitudes up to `largest` can be scaled so that `n` of them sum to at

@@ -6,14 +6,6 @@
 #include <numeric>
 
 namespace tritree {
-namespace {
-
-constexpr int kMinFinerBits = 10;
-
-/// Return whether a child should have a scale of its own instead of that of its parent.
-bool is_much_finer(double own, double parent) { return own >= std::ldexp(parent, kMinFinerBits); }
-
-}  // namespace
 
 const char* validate_weights(std::span<const double> weight) {
     if (!std::all_of(weight.begin(), weight.end(), [](double w) { return std::isfinite(w) && w >= 0; }))
@@ -155,9 +147,7 @@ FixedPointScale NodeStatsBuilder::scale_of(const TargetView& rows, const ValueRa
     scale.square_scale =
         scale_to_fit(largest * std::max(range.high - scale.center, scale.center - range.low), rows.size());
     scale.weight_scale = scale_to_fit(heaviest, rows.size());
-    const bool use_parent = parent != nullptr && !is_much_finer(scale.weight_scale, parent->weight_scale) &&
-                            !is_much_finer(scale.sum_scale, parent->sum_scale);
-    return use_parent ? *parent : scale;
+    return parent != nullptr && !scale.is_much_finer_than(*parent) ? *parent : scale;
 }
 
 /// Return the cell of rows in a fixed-point scale, squares included. `y_of(i)` returns the target of row i,

@@ -40,6 +40,21 @@ inline Side side_of_category(const std::uint64_t* sets, std::size_t words, std::
     return sets[words + category / 64] & bit ? Side::Right : Side::Unseen;
 }
 
+/// Return an error message if the sets of a split overlap or one is empty, else null. Missing against
+/// observed is the one split without categories on the left.
+inline const char* check_category_sets(const std::uint64_t* sets, std::size_t words,
+                                       bool may_split_on_missing) {
+    std::uint64_t left = 0, right = 0, both = 0;
+    for (std::size_t word = 0; word < words; ++word) {
+        left |= sets[word];
+        right |= sets[words + word];
+        both |= sets[word] & sets[words + word];
+    }
+    if (both != 0) return "category on both sides of a split";
+    if (right == 0 || (left == 0 && !may_split_on_missing)) return "split without categories on one side";
+    return nullptr;
+}
+
 /// The categories that go left and those that go right: a bit per category for either.
 class CategorySets {
   public:

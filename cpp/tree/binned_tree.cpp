@@ -215,12 +215,9 @@ void BinnedTree::traverse(const BinnedRows& binned, std::size_t begin, std::size
 std::string BinnedTree::validate(const Tree& tree, const BinMapper& mapper) {
     std::vector<std::int32_t> root_of(tree.size(), 0);  // of the binary subtree that a node is in
     for (std::size_t node = 0; node < tree.size(); ++node) {
-        // the nodes of a binary subtree were grown together, so they are consecutive; those grown by fit come
-        // first
+        // the nodes of a binary subtree were grown together, so they are consecutive
         const bool is_root = root_of[node] == static_cast<std::int32_t>(node);
         if (!is_root && root_of[node] != root_of[node - 1]) return "nodes out of order";
-        if ((root_of[node] == 0) != (static_cast<std::int32_t>(node) < tree.n_fitted))
-            return "nodes out of order";
         if (tree.is_leaf(node)) continue;
         const auto number = static_cast<std::size_t>(tree.split.column[node]);
         const ColumnBins& column = mapper.columns[number];

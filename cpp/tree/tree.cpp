@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include "common/uninitialized_vector.hpp"
@@ -11,6 +13,9 @@ namespace tritree {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kMaxRows = std::int64_t{1} << 32;  // their indices have 32 bits
+constexpr double kProportionTolerance = 1e-6;             // of rounding in sums of class proportions
 constexpr auto kNoBranch = static_cast<std::int8_t>(Branch::None);
 
 template <class T>
@@ -125,43 +130,85 @@ Tree with_all_arrays(Tree tree) {
 
 namespace {
 
+/// Return an error message if splits are not those of `n_columns` columns. `may_split_on_missing(i)` says
+/// whether a split may be one of missing against observed.
+template <class F>
 std::string check_splits(const SplitArrays& split, std::size_t n, std::int32_t n_columns,
-                         std::size_t n_words) {
+                         std::span<const std::uint64_t> sets, F&& may_split_on_missing) {
     const bool has_sets = !split.set_begin.empty();
     if (split.column.size() != n || split.threshold.size() != n ||
         split.set_begin.size() != (has_sets ? n : 0) || split.set_words.size() != split.set_begin.size())
         return "arrays of different lengths";
-    for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t i = 0; i < n; ++i) {
         if (split.column[i] < kNone || split.column[i] >= n_columns) return "column index out of range";
-    for (std::size_t i = 0; i < split.set_begin.size(); ++i) {
-        if (split.set_begin[i] < -1 || split.set_words[i] < 0) return "category set out of range";
-        if (split.set_begin[i] == -1 && split.set_words[i] > 0) return "category set without a position";
-        if (split.set_begin[i] < 0) continue;
-        const auto begin = static_cast<std::uint64_t>(split.set_begin[i]);
-        const std::uint64_t words = 2 * static_cast<std::uint64_t>(split.set_words[i]);
-        if (begin > n_words || words > n_words - begin) return "category set out of range";
+        const std::int64_t set_begin = has_sets ? split.set_begin[i] : -1;
+        const std::int32_t set_words = has_sets ? split.set_words[i] : 0;
+        if (set_begin < -1 || set_words < 0) return "category set out of range";
+        if (set_begin == -1 && set_words > 0) return "category set without a position";
+        if (split.column[i] == kNone) {
+            if (set_begin != -1) return "category set of a leaf";
+        } else if (set_begin == -1) {
+            if (!std::isfinite(split.threshold[i]) &&
+                !(split.threshold[i] == -kInfinity && may_split_on_missing(i)))
+                return "threshold is not finite";
+        } else {
+            const auto begin = static_cast<std::size_t>(set_begin),
+                       words = static_cast<std::size_t>(set_words);
+            if (begin > sets.size() || 2 * words > sets.size() - begin) return "category set out of range";
+            if (!std::isnan(split.threshold[i])) return "categorical split with a threshold";
+            if (const char* error = check_category_sets(sets.data() + begin, words, may_split_on_missing(i)))
+                return error;
+        }
     }
     return "";
 }
 
-std::string check_surrogates(const Tree& tree, std::int32_t n_columns, bool required) {
+std::string check_surrogates(const Tree& tree, const GrowthParameters& params, std::int32_t n_columns) {
     const auto& begin = tree.surrogate_begin;
     if (begin.empty())
-        return tree.surrogate.column.empty() && tree.surrogate_below.empty() && !required
+        return tree.surrogate.column.empty() && tree.surrogate_below.empty() &&
+                       params.missing != Strategy::Surrogate
                    ? ""
                    : "surrogates of the wrong shape";
     if (begin.size() != tree.size() + 1 || begin.front() != 0 || !std::is_sorted(begin.begin(), begin.end()))
         return "surrogates of the wrong shape";
     const auto n = static_cast<std::size_t>(begin.back());
     if (tree.surrogate_below.size() != n) return "surrogates of the wrong shape";
-    if (auto error = check_splits(tree.surrogate, n, n_columns, tree.sets.size()); !error.empty())
+    if (auto error = check_splits(tree.surrogate, n, n_columns, tree.sets, [](std::size_t) { return false; });
+        !error.empty())
         return error;
-    for (std::size_t s = 0; s < n; ++s) {
-        if (tree.surrogate.column[s] < 0) return "surrogate without a column";
-        if (tree.surrogate_below[s] != static_cast<std::int8_t>(Branch::Left) &&
-            tree.surrogate_below[s] != static_cast<std::int8_t>(Branch::Right))
-            return "surrogate with an unknown branch";
-    }
+    for (std::size_t node = 0; node < tree.size(); ++node)
+        for (std::int32_t s = begin[node]; s < begin[node + 1]; ++s) {
+            if (tree.is_leaf(node)) return "leaf with surrogates";
+            if (tree.surrogate.column[s] < 0 || tree.surrogate.column[s] == tree.split.column[node])
+                return "surrogate without a column of its own";
+            if (tree.surrogate_below[s] != static_cast<std::int8_t>(Branch::Left) &&
+                tree.surrogate_below[s] != static_cast<std::int8_t>(Branch::Right))
+                return "surrogate with an unknown branch";
+        }
+    return "";
+}
+
+/// Return an error message if a number of a node is not one that a node can have.
+std::string check_numbers(const Tree& tree, const GrowthParameters& params) {
+    const auto all = [](const std::vector<double>& array, auto&& holds) {
+        return std::all_of(array.begin(), array.end(), holds);
+    };
+    const auto is_finite = [](double x) { return std::isfinite(x); };
+    const auto is_nonnegative = [](double x) { return x >= 0; };  // false for NaN
+    if (!all(tree.value, is_finite) || !all(tree.variance, is_finite)) return "value is not finite";
+    if (!all(tree.weight, is_nonnegative) || !all(tree.loss, is_nonnegative))
+        return "weight or loss is negative or NaN";  // of huge targets and weights, they are infinite
+    if (!all(tree.gain, is_nonnegative) || !all(tree.gain, is_finite)) return "gain out of range";
+    if (!tree.gain.empty() && !all(tree.weight, is_finite)) return "weight is not finite";
+    for (std::size_t i = 0; i < tree.low.size(); ++i)
+        if (!(tree.low[i] <= tree.high[i]) || tree.low[i] == kInfinity || tree.high[i] == -kInfinity)
+            return "bounds of values out of order";
+    if (params.n_classes == 0) return "";
+    for (auto node = tree.value.begin(); node != tree.value.end(); node += tree.n_outputs)
+        if (!std::all_of(node, node + tree.n_outputs, is_nonnegative) ||
+            std::abs(std::accumulate(node, node + tree.n_outputs, 0.0) - 1) > kProportionTolerance)
+            return "class proportions do not add up to 1";
     return "";
 }
 
@@ -184,19 +231,29 @@ std::string check_arrays(const Tree& tree, const GrowthParameters& params, std::
         !has(tree.variance, boosted && params.estimates_variance) || !has(tree.low, constrained) ||
         !has(tree.high, constrained))
         return "arrays of different lengths";
-    if (auto error = check_splits(tree.split, n, n_columns, tree.sets.size()); !error.empty()) return error;
-    const bool has_surrogates = params.missing == Strategy::Surrogate;
-    if (auto error = check_surrogates(tree, n_columns, has_surrogates); !error.empty()) return error;
+    const auto may_split_on_missing = [&](std::size_t node) {
+        return params.may_split_on_missing() &&
+               tree.missing_to[node] == static_cast<std::int8_t>(Branch::Left);
+    };
+    if (auto error = check_splits(tree.split, n, n_columns, tree.sets, may_split_on_missing); !error.empty())
+        return error;
+    if (auto error = check_surrogates(tree, params, n_columns); !error.empty()) return error;
     if (boosted && !tree.surrogate_begin.empty()) return "surrogates in a boosted tree";
-    for (const auto* array : {&tree.value, &tree.variance})
-        if (!std::all_of(array->begin(), array->end(), [](double x) { return std::isfinite(x); }))
-            return "value is not finite";
-    for (const auto* array : {&tree.weight, &tree.loss})
-        if (!std::all_of(array->begin(), array->end(), [](double x) { return x >= 0; }))
-            return "weight or loss is negative or NaN";
-    if (boosted &&
-        !std::all_of(tree.weight.begin(), tree.weight.end(), [](double x) { return std::isfinite(x); }))
-        return "weight is not finite";
+    return check_numbers(tree, params);
+}
+
+/// Return an error message if the children of a node do not have some of its rows, and its third branch all
+/// of them. Third branches of boosting are fitted to other rows.
+std::string check_rows(const Tree& tree, const GrowthParameters& params, std::size_t node) {
+    const bool boosted = !tree.gain.empty();
+    const std::int64_t n = tree.rows[node];
+    if (n < (boosted ? 0 : 1) || n > kMaxRows) return "number of rows out of range";
+    const auto rows_of = [&](std::int32_t child) { return child < 0 ? 0 : tree.rows[child]; };
+    const std::int64_t left = rows_of(tree.left[node]), right = rows_of(tree.right[node]);
+    const bool shares_rows = params.missing == Strategy::Fractional;
+    if (left < 0 || left > n || right > (shares_rows ? n : n - left)) return "more rows than the parent has";
+    if (!boosted && tree.third[node] >= 0 && rows_of(tree.third[node]) != n)
+        return "third branch without all rows of its node";
     return "";
 }
 
@@ -220,20 +277,23 @@ std::string Tree::validate(const GrowthParameters& params, std::int32_t n_column
         if (!leaf && (left[i] == kNone || right[i] == kNone)) return "split without children";
         if (!left_fraction.empty() && !(left_fraction[i] >= 0 && left_fraction[i] <= 1))
             return "left fraction out of range";
-        if (rows[i] < (boosted ? 0 : 1)) return "node without rows";
         if ((third[i] != kNone) != (missing_to[i] == static_cast<std::int8_t>(Branch::Third)))
             return "third branch where none belongs";
         for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
             const std::int32_t child = this->child(i, branch);
             if (child == kNone) continue;
+            // fit grows left and right branches, and growth on demand all others after them
+            const bool fitted = static_cast<std::int32_t>(i) < n_fitted && branch != Branch::Third;
             const bool may_be_ungrown = boosted ? branch == Branch::Third : params.has_third();
-            if (child == kUngrown && may_be_ungrown && !leaf) continue;
+            if (child == kUngrown && may_be_ungrown && !leaf && !fitted) continue;
             if (leaf || child <= static_cast<std::int32_t>(i) || child >= static_cast<std::int32_t>(n))
                 return "child out of range";
+            if (fitted != (child < n_fitted)) return "wrong number of fitted nodes";
             if (parents[child]++ > 0) return "node with two parents";
             if (depth[child] != depth[i] + (branch != Branch::Third))
                 return "depth does not follow from the parent";
         }
+        if (auto error = check_rows(*this, params, i); !error.empty()) return error;
     }
     return "";
 }

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
+import stat
+import time
 from pathlib import Path
 from typing import Any
 
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file cannot be removed
+    fcntl = None  # type: ignore[assignment, unused-ignore]
+
 __all__ = ["check_output_path", "write_atomically"]
+
+_TEMPORARY_NAME = re.compile(r"\.tritree\.[0-9a-f]{16}\.tmp")
+#: Age in seconds from which the temporary file of a writer that was killed is removed.
+_ABANDONED_AGE = 3600
 
 
 def check_output_path(path: Any, content: str) -> Path:
@@ -29,11 +41,17 @@ def check_output_path(path: Any, content: str) -> Path:
 
 
 def write_atomically(path: Path, *parts: bytes | memoryview) -> None:
-    """Write a file next to its path and then rename it, so that a crash leaves the old file."""
+    """Write a file next to its path and then rename it, so that a crash leaves the old file.
+
+    Temporary files that killed writers have left in the folder are removed.
+    """
+    _remove_abandoned(path.parent)
     temporary = path.with_name(f".tritree.{secrets.token_hex(8)}.tmp")
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
+            with contextlib.suppress(OSError):  # not every file system has locks
+                _lock(handle)
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
@@ -45,3 +63,32 @@ def write_atomically(path: Path, *parts: bytes | memoryview) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
+
+
+def _lock(handle: int) -> None:
+    """Lock a file as long as its writer lives, or raise an OSError."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove temporary files of this user that are old, and whose writers were killed."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY_NAME.fullmatch(entry.name):
+                with contextlib.suppress(OSError):  # as is one that cannot be locked: its writer lives
+                    _remove_if_abandoned(entry)
+
+
+def _remove_if_abandoned(entry: os.DirEntry[str]) -> None:
+    status = entry.stat(follow_symlinks=False)
+    is_own = stat.S_ISREG(status.st_mode) and status.st_uid == getattr(os, "geteuid", lambda: 0)()
+    if not is_own or time.time() - status.st_mtime < _ABANDONED_AGE:
+        return
+    if fcntl is not None:
+        handle = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW)
+        try:
+            _lock(handle)
+        finally:
+            os.close(handle)
+    Path(entry.path).unlink()

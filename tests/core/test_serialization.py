@@ -92,6 +92,12 @@ def no_larger_side(state: State) -> None:
 
 
 def candidate_with_an_empty_left_side(state: State) -> None:
+    ladders = state["ladders"]
+    later = np.setdiff1d(np.arange(len(ladders["column"])), ladders["splits_begin"])
+    change(state, "ladders", "threshold_bin", later, 0)
+
+
+def first_candidate_with_other_rows(state: State) -> None:
     change(state, "ladders", "threshold_bin", slice(None), 0)
 
 
@@ -226,6 +232,7 @@ CRAFTED: dict[Callable[[State], None], str] = {
     missing_to_surrogates: "a branch that the strategy does not have",
     no_larger_side: "a branch that the strategy does not have",
     candidate_with_an_empty_left_side: "split without rows on one side",
+    first_candidate_with_other_rows: "node with other rows than its own",
     candidate_with_an_empty_right_side: "threshold does not match its bin",
     candidate_below_all_bins: "bin out of range",
     criterion_of_classes: "the criterion does not match the number of classes",

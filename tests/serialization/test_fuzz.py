@@ -19,10 +19,10 @@ MAX_MEMORY = 300 * 2**20
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")  # then freed memory is kept for a while
 
 
-def fuzz(family: str, folder: Path) -> dict[str, Any]:
+def fuzz(family: str, folder: Path, n_changes: int = N_CHANGES) -> dict[str, Any]:
     """Return the report of a fuzzing run in a process of its own, which may crash or hang."""
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("fuzz.py")), family, str(N_CHANGES), str(folder)],
+        [sys.executable, str(Path(__file__).with_name("fuzz.py")), family, str(n_changes), str(folder)],
         env=os.environ,
         capture_output=True,
         text=True,
@@ -45,3 +45,10 @@ def test_crafted_file_is_refused_or_can_be_used(family: str, tmp_path: Path) -> 
     report = fuzz(family, tmp_path)
     assert report["faults"] == []
     assert min(report["refused"], report["loaded"]) > N_CHANGES / 20
+
+
+@pytest.mark.parametrize(("family", "every"), [("systematic", 97), ("systematic of format 1", 293)])
+def test_hostile_change_is_refused_or_can_be_used(family: str, every: int, tmp_path: Path) -> None:
+    report = fuzz(family, tmp_path, every)
+    assert report["faults"] == []
+    assert min(report["refused"], report["loaded"]) > 50

@@ -243,7 +243,8 @@ def threshold_beyond_all_ranks(description: Description, arrays: Arrays) -> None
 
 def set_with_an_unknown_category(description: Description, arrays: Arrays) -> None:
     for name in ("trees.sets", "ladders.sets"):
-        arrays[name] = arrays[name] | np.uint64(1 << 63)
+        arrays[name] = arrays[name].copy()
+        arrays[name][::2] |= np.uint64(1 << 63)  # of the left side, which has one word
 
 
 def column_past_the_end(description: Description, arrays: Arrays) -> None:
@@ -403,7 +404,7 @@ CRAFTED: dict[Craft, str] = {
     categories_out_of_order: "'colour' are not sorted",
     categories_that_repeat: "'colour' are not sorted",
     text_among_numbers: "'shop' do not match its type",
-    nan_category: "must be text or numbers",
+    nan_category: "NaN is not JSON",
     more_categories: "categories do not match",
     numbers_split_by_categories: "categories do not match",
     categories_split_by_a_threshold: "categories do not match",

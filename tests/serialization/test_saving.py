@@ -331,7 +331,7 @@ def test_description_too_long_for_a_file_leaves_the_old_one(
 ) -> None:
     old = small()
     old.save(path)
-    monkeypatch.setattr("tritree.serialization._MAX_HEADER", 1_000)
+    monkeypatch.setattr("tritree.serialization.MAX_DESCRIPTION", 500)
     with pytest.raises(ValueError, match="more than a model file can hold; join rare categories"):
         small().save(path)
     monkeypatch.undo()

@@ -19,13 +19,14 @@ from tritree.errors import ModelFileError
 from tritree.output_files import check_output_path, write_atomically
 from tritree.serialization import format_1
 from tritree.serialization.arrays import get_state, restore_model
-from tritree.serialization.description import (
-    FORMAT_VERSION,
-    JsonObject,
-    describe,
-    first_line,
-    restore_estimator,
+from tritree.serialization.container import (
+    MAX_DESCRIPTION,
+    parse_description,
+    read_arrays,
+    read_header,
+    to_parts,
 )
+from tritree.serialization.description import FORMAT_VERSION, JsonObject, describe, restore_estimator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,39 +37,24 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT_VERSION", "load", "save"]
 
-#: Maximum size of the header that safetensors reads.
-_MAX_HEADER = 100_000_000
-
 
 def save(estimator: TrinaryEstimator, path: Any, *, training_rows: bool | None) -> None:
     """Write a fitted estimator of any family to a file; see the method ``save`` of estimators."""
-    from safetensors.numpy import save as to_bytes
-
     state, arrays = get_state(estimator._model, training_rows)
     description = json.dumps(describe(estimator) | state, allow_nan=False)
-    try:  # before an old file is replaced
-        restore_estimator(JsonObject(json.loads(description), "the description"))
-    except ModelFileError as error:
-        raise ValueError(f"this estimator cannot be saved: {error}") from None
-    if len(description) > _MAX_HEADER // 2:  # the quotes in it are escaped, which takes another character
+    if len(description) > MAX_DESCRIPTION:
         raise ValueError(
             f"the names and categories of this model take {len(description):,} characters, more than a model file can "
             "hold; join rare categories, or shorten them"
         )
+    try:  # before an old file is replaced
+        restore_estimator(JsonObject(parse_description(description), "the description"))
+    except ModelFileError as error:
+        raise ValueError(f"this estimator cannot be saved: {error}") from None
     path = check_output_path(path, "the model")
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {"tritree": description, "sha256": _checksum(description, arrays)}
-    write_atomically(path, *_with_sorted_metadata(to_bytes(arrays, metadata=metadata)))
-
-
-def _with_sorted_metadata(data: bytes) -> tuple[bytes, bytes, memoryview]:
-    """Return the parts of a file whose metadata, which safetensors writes in random order, are sorted."""
-    end = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:end])
-    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # arrays are aligned
-    return len(text).to_bytes(8, "little"), text, memoryview(data)[end:]
+    write_atomically(path, *to_parts(arrays, metadata))
 
 
 def load(path: Any) -> Any:
@@ -128,36 +114,21 @@ def load(path: Any) -> Any:
 
 def _read(path: Path) -> tuple[JsonObject, dict[str, NDArray[Any]]]:
     """Return the description and the arrays of a file, or raise a ModelFileError if they are not as written."""
-    from safetensors.numpy import load as from_bytes
-
     from tritree import __version__
 
     with path.open("rb") as file:
-        begin = file.read(8)
-        size, length = int.from_bytes(begin, "little"), os.fstat(file.fileno()).st_size
-        if size > min(length - 8, _MAX_HEADER):
-            raise ModelFileError("not a tritree model, or a truncated one")
-        header = file.read(size)
-        try:  # before the rest, which may be huge
-            metadata = json.loads(header)["__metadata__"]
-            text, checksum = metadata["tritree"], metadata["sha256"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise ModelFileError("not a tritree model, or a damaged one") from None
-        data = begin + header + file.read()
-    try:
-        arrays, entries = from_bytes(data), json.loads(text)
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever the parsers raise
-        raise ModelFileError(f"damaged ({first_line(error)})") from error
-    description = JsonObject(entries, "the description")
-    version = description.get("format", int)
-    if version not in (1, FORMAT_VERSION):
-        remedy = "upgrade tritree" if version > FORMAT_VERSION else "save the model again"
-        raise ModelFileError(
-            f"written by tritree {description.get('tritree', str)[:40]!r} in format {version}, which this version "
-            f"({__version__}) cannot read; {remedy}"
-        )
+        text, checksum, array_entries = read_header(file)
+        entries = parse_description(text)
+        description = JsonObject(entries, "the description")
+        version = description.get("format", int)
+        if version not in (1, FORMAT_VERSION):
+            remedy = "upgrade tritree" if version > FORMAT_VERSION else "save the model again"
+            raise ModelFileError(
+                f"written by tritree {description.get('tritree', str)[:40]!r} in format {version}, which this version "
+                f"({__version__}) cannot read; {remedy}"
+            )
+        n_trees = len(description.get("trees", list)) if version == 1 and "trees" in entries else 0
+        arrays = read_arrays(file, array_entries, n_trees)
     if checksum != _checksum(text, arrays):
         raise ModelFileError("damaged or altered: its contents do not match its checksum")
     if version == 1:

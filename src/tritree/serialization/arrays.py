@@ -56,7 +56,7 @@ def get_state(model: GrowingModel, training_rows: bool | None) -> tuple[dict[str
     state = model.core.state(with_rows=training_rows)  # without rows if the model is detached meanwhile
     parts = {part: entries for part, entries in state.items() if part in _LADDER_PARTS + _BOOSTING_PARTS}
     arrays = {f"{part}.{name}": array for part in parts for name, array in parts[part].items()}
-    if model.importances_ is not None and model.kind != "boosting":
+    if model.importances_ is not None and model.kind != "boosting" and np.isfinite(model.importances_).all():
         arrays["importances"] = model.importances_
     entries = {"growth_parameters": state["params"], "n_rows": state.get("n_rows")}
     if "baseline" in state:
@@ -138,8 +138,6 @@ def _check_model(model: GrowingModel, parts: Mapping[str, Arrays], encoder: Tabl
             tree.surrogate_set_words,
             tree.sets,
         )
-        if np.isinf(tree.surrogate_threshold).any():
-            raise ModelFileError("a surrogate splits missing against observed")
     if "ladders" in parts:
         _check_candidates(parts["ladders"], encoder)
 
@@ -149,6 +147,8 @@ def _check_importances(importances: Array, n_columns: int) -> None:
         raise ModelFileError("its importances are not one number per column")
     if not (np.isfinite(importances).all() and (importances >= 0).all()):
         raise ModelFileError("its importances are not finite numbers of at least 0")
+    if importances.any() and abs(importances.sum() - 1) > 1e-6:
+        raise ModelFileError("its importances do not add up to 1")
 
 
 def _check_bins(encoder: TableEncoder, bins: Arrays) -> None:

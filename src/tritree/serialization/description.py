@@ -204,13 +204,18 @@ def _restore_column(column: JsonObject, name: Any) -> ColumnEncoder:
     except ValueError:
         raise ModelFileError(f"{label} has an unknown type, {type_name[:40]!r}") from None
     categories, order = column.get_or_none("categories", list), column.get_or_none("order", list)
-    for labels in (categories or [], order or []):
+    for labels in (categories, order):
+        if labels is None:
+            continue
         _check_labels(labels, f"the categories of {label}")
         if any(not isinstance(item, str) and abs(item) >= 2**53 for item in labels):
             raise ModelFileError(f"the categories of {label} are too large to be told apart")
-    if categories is not None:
-        if any(isinstance(item, str) != (type_ is ColumnType.TEXT) for item in categories):
+        is_empty = labels is order and type_ is ColumnType.EMPTY  # then its type is not known
+        if not is_empty and any(isinstance(item, str) != (type_ is ColumnType.TEXT) for item in labels):
             raise ModelFileError(f"the categories of {label} do not match its type")
+    if order is not None and len(set(order)) != len(order):
+        raise ModelFileError(f"the categories of {label} repeat")
+    if categories is not None:
         if order is not None or categories != sorted(set(categories)):
             raise ModelFileError(f"the categories of {label} are not sorted")
     elif type_ is ColumnType.TEXT and order is None:
