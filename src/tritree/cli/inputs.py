@@ -148,7 +148,8 @@ def read_stdin(name: str, encoding: str) -> bytes:
         raise UserError("there is no standard input to read a table from; name a file")
     if sys.stdin.isatty():
         sys.stderr.write("tritree: reading a table from the terminal; end it with Ctrl-D\n")
-    return LimitedFile(sys.stdin.buffer, name, encoding).read_all()
+    # without the buffer, which would ask a terminal for a second Ctrl-D
+    return LimitedFile(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), name, encoding).read_all()
 
 
 def read_pipe(path: Path, name: str, encoding: str) -> bytes:

@@ -86,7 +86,7 @@ def standard_streams() -> Iterator[None]:
 
 def _prepared(stream: Any, file_class: type[io.FileIO], number: int) -> Any:
     """Return a stream that accepts any text, with its file of another class; ``number`` is that of a closed one."""
-    options = {}
+    options: dict[str, Any] = {}
     if stream is not None:
         buffer = getattr(stream, "buffer", None)
         if type(stream) is not io.TextIOWrapper or type(getattr(buffer, "raw", buffer)) is not io.FileIO:
@@ -95,6 +95,8 @@ def _prepared(stream: Any, file_class: type[io.FileIO], number: int) -> Any:
             return stream
         stream.flush()
         number = stream.fileno()
-        options = {name: getattr(stream, name) for name in ("encoding", "line_buffering", "write_through")}
+        # python -u writes through, to no buffer
+        by_line = stream.line_buffering or stream.write_through
+        options = {"encoding": stream.encoding, "line_buffering": by_line}
     file = io.BufferedWriter(file_class(number, "w", closefd=False))
     return io.TextIOWrapper(file, errors="tritree", **options)
