@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.errors import ColumnError
-from tritree.table import LARGEST_EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from tritree.table import RawColumn
 
 __all__ = [
+    "LARGEST_EXACT",
     "TOO_LARGE",
     "UNSUPPORTED",
     "UNSUPPORTED_TYPES",
@@ -56,6 +56,8 @@ class TypedColumn:
     is_categorical: bool
     order: tuple[Any, ...] | None
     labels: tuple[str, ...] = ()
+    #: Row and value of the first whole number that float64 has rounded; None if there is none.
+    rounded: tuple[int, int] | None = None
 
 
 #: Unsupported values by NumPy's kind of their dtype ("t" and "l" are ours), and what to do about them.
@@ -76,6 +78,8 @@ UNSUPPORTED_TYPES = {
     "dict": "V",
     **dict.fromkeys(("list", "tuple", "ndarray", "set", "frozenset", "Series"), "l"),
 }
+#: Beyond this number, float64 does not have every whole number.
+LARGEST_EXACT = 2**53
 #: How messages refer to a number that no float64 can hold; it may have thousands of digits.
 TOO_LARGE = "a number beyond 1.8e308"
 
@@ -103,8 +107,11 @@ def is_too_large(value: Any) -> bool:
 def read_column(raw: RawColumn, name: Any) -> TypedColumn:
     """Return the column with its type, or raise a ColumnError with a remedy."""
     labels = raw.labels
+    rounded = None
     if labels is None:
         type_, values = _read_values(raw.values, name, int)
+        if type_ is ColumnType.NUMERIC:
+            rounded = _find_rounded(raw.values, values)
         if type_ is ColumnType.TEXT:
             values, labels = _factorize(values)
     else:
@@ -115,7 +122,7 @@ def read_column(raw: RawColumn, name: Any) -> TypedColumn:
             # the code -1 of missing cells takes the last entry
             values = codes if type_ is ColumnType.TEXT else np.append(values, np.nan)[codes]
     texts = tuple(map(str, labels)) if labels is not None and type_ is ColumnType.TEXT else ()
-    return TypedColumn(name, type_, values, raw.is_categorical, raw.order, texts)
+    return TypedColumn(name, type_, values, raw.is_categorical, raw.order, texts, rounded)
 
 
 def _drop_unused_labels(codes: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
@@ -162,8 +169,6 @@ def _read_values(
         return ColumnType.BOOLEAN, values.astype(np.float32)
     if kind == "f" and _is_all_nan(values):
         return ColumnType.EMPTY, values
-    if kind in "iu":
-        _check_rounding(values, values, name, row_of)
     if kind in "fiu":
         return ColumnType.NUMERIC, _to_floats(values)
     if kind == "U":
@@ -185,25 +190,15 @@ def _to_floats(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.float32 if is_narrow else np.float64)
 
 
-def _check_rounding(
-    values: NDArray[Any], integers: NDArray[Any], name: Any, row_of: Callable[[int], int]
-) -> None:
-    """Raise a ColumnError if a float64 rounds one of the values, given which ``integers`` they are or are near to."""
-    if not len(integers) or not (integers.max() > LARGEST_EXACT or integers.min() < -LARGEST_EXACT):
-        return
-    for position in np.flatnonzero((integers > LARGEST_EXACT) | (integers < -LARGEST_EXACT)).tolist():
-        value = values[position]
-        value = value.item() if isinstance(value, np.generic) else value
+def _find_rounded(values: NDArray[Any], floats: NDArray[Any]) -> tuple[int, int] | None:
+    """Return the row and the value of the first whole number that differs from its float."""
+    if values.dtype.kind not in "iuO" or values.dtype.itemsize < 8 or not len(floats):
+        return None
+    for row in np.flatnonzero(np.abs(floats) >= LARGEST_EXACT).tolist():
+        value = values[row].item() if isinstance(values[row], np.generic) else values[row]
         if isinstance(value, int) and float(value) != value:
-            raise ColumnError(
-                name,
-                f"holds {value} in row {row_of(position)}, which becomes {int(float(value))}: whole numbers beyond "
-                "2**53 are rounded, and different ones become equal",
-                "turn it into text if it is an identifier or a category, or divide it",
-                can_drop=True,
-                row=row_of(position),
-                value=value,
-            )
+            return row, value
+    return None
 
 
 def _read_objects(
@@ -236,7 +231,6 @@ def _read_objects(
             row=row_of(position),
             value=listed[position],
         ) from None
-    _check_rounding(values, np.nan_to_num(numbers), name, row_of)
     return ColumnType.BOOLEAN if all(are_boolean) else ColumnType.NUMERIC, numbers
 
 

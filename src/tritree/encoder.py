@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree import _core
-from tritree.columns import ColumnType, TypedColumn, read_column
+from tritree.columns import LARGEST_EXACT, ColumnType, TypedColumn, read_column
 from tritree.errors import (
     ColumnError,
     ColumnMatchWarning,
@@ -20,7 +20,6 @@ from tritree.errors import (
     list_names,
     warn_caller,
 )
-from tritree.table import LARGEST_EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,6 +67,17 @@ class ColumnEncoder:
                 column.name,
                 "holds text, which can only be categorical",
                 "name it in categorical_features, use categorical_features='from_dtype', or turn it into numbers",
+            )
+        if column.rounded is not None:
+            row, value = column.rounded
+            raise ColumnError(
+                column.name,
+                f"holds {value} in row {row}, which becomes {int(float(value))}: whole numbers beyond 2**53 are "
+                "rounded, and different ones become equal",
+                "turn it into text if it is an identifier or a category, or divide it",
+                can_drop=True,
+                row=row,
+                value=value,
             )
         return cls(column.name, column.type)
 

@@ -9,6 +9,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.utils import check_array
 
+from tritree.columns import LARGEST_EXACT
 from tritree.errors import ColumnError, warn_caller
 
 if TYPE_CHECKING:
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LARGEST_EXACT", "RawColumn", "Table", "read_matrix", "read_table", "read_vector"]
+__all__ = ["RawColumn", "Table", "read_matrix", "read_table", "read_vector"]
 
-#: Beyond this number, float64 does not have every whole number.
-LARGEST_EXACT = 2**53
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 #: Maximum number of cells of a pandas frame that is converted to an array as a whole.
 _MAX_CONVERTED_CELLS = 4096
@@ -168,8 +167,8 @@ def _read_series(series: nw.Series[Any]) -> RawColumn:
     if isinstance(series.dtype, nw.Decimal):
         series = series.cast(nw.Float64)
     if series.dtype.is_integer() and series.null_count():  # to_numpy would round integers to floats
-        largest = max(abs(series.max() or 0), abs(series.min() or 0))
-        if largest > LARGEST_EXACT:
+        observed = series.drop_nulls()
+        if len(observed) and max(abs(observed.max()), abs(observed.min())) > LARGEST_EXACT:
             return RawColumn(np.array(series.to_list(), dtype=object), is_categorical)
     return RawColumn(np.asarray(series.to_numpy()), is_categorical)
 

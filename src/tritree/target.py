@@ -22,22 +22,16 @@ if TYPE_CHECKING:
 __all__ = [
     "apply_class_weight",
     "check_sample_weight",
+    "check_weight_limit",
     "read_classification_target",
     "read_regression_target",
 ]
 
 
-#: Largest target and weight: their squares and products are added up over the rows, and losses of boosting squared.
-MAX_TARGET, MAX_WEIGHT = 1e100, 1e30
-
 #: What is wrong with rows of a target, and what to do about it.
 _MISSING = ("is missing in row {row} (NaN or None)", "drop the rows without a target before fitting")
 _INFINITE = ("holds {value} in row {row}", "drop such rows or replace infinite values")
 _TOO_LARGE = ("holds {value} in row {row}", "drop such rows or replace it by a smaller number")
-_BEYOND_LIMIT = (
-    f"holds {{value}} in row {{row}}, and the largest number allowed is {MAX_TARGET:g}",
-    "give it in another unit, or drop such rows",
-)
 _BYTES = ("holds bytes ({value} in row {row})", "decode them to text")
 #: What to do about values of types that no target can have, by their kind.
 _REMEDIES = {
@@ -48,8 +42,10 @@ _REMEDIES = {
 }
 
 
-def read_regression_target(y: Any, n_rows: int, estimator_name: str) -> NDArray[np.float64]:
-    """Return the target of a regression, or raise a TargetError."""
+def read_regression_target(
+    y: Any, n_rows: int, estimator_name: str, largest: float = np.inf
+) -> NDArray[np.float64]:
+    """Return the target of a regression, or raise a TargetError; ``largest`` is the largest number allowed."""
     values = _read(y, n_rows, estimator_name)
     classifier = estimator_name.replace("Regressor", "Classifier")
     requirement = "must hold numbers to be learned by a regression"
@@ -69,7 +65,10 @@ def read_regression_target(y: Any, n_rows: int, estimator_name: str) -> NDArray[
         raise TargetError(f"{requirement} ({error})", f"use {classifier} for classes") from None
     _check_rows(numbers, np.isnan(numbers), *_MISSING)
     _check_rows(numbers, np.isinf(numbers), *_INFINITE)
-    _check_rows(numbers, np.abs(numbers) > MAX_TARGET, *_BEYOND_LIMIT)
+    problem = (
+        f"holds {{value}} in row {{row}}, and the largest number that {estimator_name} allows is {largest:g}"
+    )
+    _check_rows(numbers, np.abs(numbers) > largest, problem, "give it in another unit, or drop such rows")
     return numbers
 
 
@@ -177,16 +176,23 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] 
     is_valid = np.isfinite(weights) & (weights >= 0)
     remedy = "weights must be finite and not negative"
     _check_rows(weights, ~is_valid, "holds {value} in row {row}", remedy, SampleWeightError)
-    _check_weight_limit(weights, "sample_weight")
     if not weights.any():
         raise SampleWeightError("is zero in every row", "at least one row must have a positive weight")
     return weights
 
 
-def _check_weight_limit(weights: NDArray[np.float64], what: str) -> None:
-    problem = f"is {{value}} in row {{row}}, and the largest weight allowed is {MAX_WEIGHT:g}"
+def check_weight_limit(
+    weights: NDArray[np.float64], subject: str, largest: float, estimator_name: str
+) -> None:
+    """Raise a SampleWeightError if a weight exceeds the largest one allowed, or the sum of all is infinite."""
+    problem = (
+        f"is {{value}} in row {{row}}, and the largest weight that {estimator_name} allows is {largest:g}"
+    )
     remedy = "divide all weights by a common factor"
-    _check_rows(weights, weights > MAX_WEIGHT, problem, remedy, partial(SampleWeightError, subject=what))
+    _check_rows(weights, weights > largest, problem, remedy, partial(SampleWeightError, subject=subject))
+    with np.errstate(over="ignore"):
+        if np.isinf(weights.sum()):
+            raise SampleWeightError("adds up to more than 1.8e308", remedy, subject=subject)
 
 
 def apply_class_weight(
@@ -198,9 +204,9 @@ def apply_class_weight(
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
             is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, complex)
-            if not is_number or not 0 <= value <= MAX_WEIGHT:
+            if not is_number or not 0 <= value < np.inf:
                 raise ValueError(
-                    f"class_weight gives {label!r} the weight {value!r}; weights must be from 0 to {MAX_WEIGHT:g}"
+                    f"class_weight gives {label!r} the weight {value!r}; weights must be finite and not negative"
                 )
         known = classes.tolist()
         unknown = [label for label in class_weight if label not in known]
@@ -216,8 +222,8 @@ def apply_class_weight(
         raise ValueError("class_weight gives every class of y the weight 0; at least one must be positive")
     if weight is None:
         return weight_of_class
-    product = weight_of_class * weight
-    _check_weight_limit(product, "class_weight times sample_weight")
+    with np.errstate(over="ignore"):  # `check_weight_limit` refuses infinite products
+        product = weight_of_class * weight
     if not product.any():
         raise ValueError(
             "class_weight and sample_weight together give every row the weight 0; at least one must be positive"

@@ -199,7 +199,7 @@ _PARAMETERS: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("loss", "boosting classifier", OneOf(("log_loss",))),
     ("quantile", "boosting regressor", Number(0, 1)),
     ("n_estimators", "forest", Integer(1)),
-    ("learning_rate", "boosting", Number(1e-12, 100)),
+    ("learning_rate", "boosting", Number(0, 100, exclusive_low=True)),
     ("max_iter", "boosting", Integer(1)),
     ("max_depth", "tree forest", Integer(0, none="no limit")),
     ("max_depth", "boosting", Integer(1, none="no limit")),

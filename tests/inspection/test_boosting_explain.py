@@ -72,8 +72,8 @@ def test_terms_add_up_whatever_the_numbers(powers: list[int], seed: int, max_ite
     model = TrinaryBoostingRegressor(
         max_iter=max_iter, max_depth=3, min_samples_leaf=2, learning_rate=0.4, random_state=0
     )
-    if not 1e-140 < np.abs(y).max() < 1e140:
-        with pytest.raises(ValueError, match="for loss='squared_error'; give it in another unit"):
+    if not 1e-100 <= np.abs(y).max() <= 1e100:
+        with pytest.raises(ValueError, match="give it in another unit"):
             model.fit(X, y)
         y /= np.abs(y).max()
     model.fit(X, y)

@@ -17,6 +17,7 @@ from tritree.table import read_matrix, read_table
 from tritree.target import (
     apply_class_weight,
     check_sample_weight,
+    check_weight_limit,
 )
 from tritree.validation import (
     MAY_CHANGE_AFTER_FIT,
@@ -59,6 +60,9 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     _allowed: ClassVar[Mapping[str, Callable[[str, Any], None]]]
     #: Arguments that `fit` has in other libraries, and what to do instead.
     _argument_hints: ClassVar[Mapping[str, str]] = {}
+    #: Largest target of regression, and largest weight: what is added up or multiplied must stay finite.
+    _max_target: ClassVar[float] = np.inf
+    _max_weight: ClassVar[float] = np.inf
     #: The attributes among the scores of a fit that are always there.
     _default_scores: ClassVar[dict[str, Any]] = {}
 
@@ -157,9 +161,9 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         X : table of shape (n_rows, n_columns)
             A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads.
         y : array-like of shape (n_rows,)
-            The target: numbers up to 1e100 in regression, class labels of one type in classification.
+            The target: finite numbers in regression, class labels of one type in classification.
         sample_weight : array-like of shape (n_rows,), default=None
-            Sample weights, at most 1e30. If None, all samples have equal weight. Weights below about 1e-12 of the
+            Sample weights. If None, all samples have equal weight. Weights below about 1e-12 of the
             largest count as zero. They do not change which rows a forest draws.
         **unknown : dict
             Nothing else is accepted.
@@ -209,10 +213,14 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         self, classes: NDArray[Any] | None, target: NDArray[Any], sample_weight: Any
     ) -> NDArray[np.float64] | None:
         """Return the sample weights times the class weights; None if all rows have equal weight."""
-        weight = check_sample_weight(sample_weight, len(target))
-        if classes is None:
-            return weight
-        return apply_class_weight(self.class_weight, classes, classes[target.astype(np.intp)], weight)
+        weight, subject = check_sample_weight(sample_weight, len(target)), "sample_weight"
+        if classes is not None and self.class_weight is not None:
+            subject = "class_weight" if weight is None else "class_weight times sample_weight"
+            labels = classes[target.astype(np.intp)]
+            weight = apply_class_weight(self.class_weight, classes, labels, weight)
+        if weight is not None:
+            check_weight_limit(weight, subject, self._max_weight, type(self).__name__)
+        return weight
 
     def _bin(self, rows: EncodedRows, encoder: TableEncoder, n_threads: int) -> _core.BinnedColumns:
         max_bins = MAX_CATEGORIES if self.max_bins is None else int(self.max_bins)

@@ -54,6 +54,9 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
     """Base of both boosting estimators; the subclass chooses the loss."""
 
     _argument_hints = _ARGUMENT_HINTS
+    # sums of weighted gradients are squared
+    _max_target = 1e100
+    _max_weight = 1e30
     _default_scores: ClassVar = {"validation_scores_": None, "train_scores_": None, "best_iteration_": None}
 
     def _make_loss(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
@@ -78,9 +81,9 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         X : table of shape (n_rows, n_columns)
             A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads.
         y : array-like of shape (n_rows,)
-            The target: finite numbers in regression, class labels of one type in classification.
+            The target: numbers up to 1e100 in regression, class labels of one type in classification.
         sample_weight : array-like of shape (n_rows,), default=None
-            Sample weights. If None, all samples have equal weight.
+            Sample weights, at most 1e30. If None, all samples have equal weight.
         X_val : table of shape (n_validation_rows, n_columns), default=None
             Validation rows, for early stopping and ``validation_scores_``.
         y_val : array-like of shape (n_validation_rows,), default=None

@@ -11,7 +11,7 @@ from tritree.estimators.base_boosting import BaseBoosting
 from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.losses import classification_loss, regression_loss
 from tritree.estimators.tasks import TrinaryClassifier, TrinaryRegressor
-from tritree.target import MAX_TARGET, read_classification_target
+from tritree.target import read_classification_target
 from tritree.validation import allowed_values
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         - "fractional": a row is sent both ways, weighted by the fractions of the observed rows on either side, and
           predictions are averaged.
     learning_rate : float, default=0.1
-        Learning rate: shrinks the contribution of each tree. From 1e-12 to 100, and usually from 0.01 to 1.
+        Learning rate: shrinks the contribution of each tree. At most 100, usually from 0.01 to 1.
     max_iter : int, default=100
         Maximum number of boosting iterations.
     max_depth : int or None, default=6
@@ -251,7 +251,7 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
             )
         if n_rows and self.loss in ("squared_error", "poisson"):
             row, largest = int(np.abs(target).argmax()), float(np.abs(target).max())
-            if 0 < largest < 1 / MAX_TARGET:  # its square is zero
+            if 0 < largest < 1 / self._max_target:  # its square is zero
                 raise TargetError(
                     f"holds {target[row]:g} in row {row}, the largest in size, which is too small for "
                     f"loss={self.loss!r}",
@@ -284,7 +284,7 @@ class TrinaryBoostingClassifier(TrinaryClassifier, BaseBoosting):
     missing : {"trinary_mia", "trinary", "mia", "majority", "fractional"}, default="trinary_mia"
         Strategy for missing values.
     learning_rate : float, default=0.1
-        Learning rate: shrinks the contribution of each tree. From 1e-12 to 100, and usually from 0.01 to 1.
+        Learning rate: shrinks the contribution of each tree. At most 100, usually from 0.01 to 1.
     max_iter : int, default=100
         Maximum number of boosting iterations.
     max_depth : int or None, default=6

@@ -32,6 +32,8 @@ __all__ = ["TrinaryForestClassifier", "TrinaryForestRegressor"]
 class BaseForest(ForestViews, TrinaryEstimator):
     """Base of both forests."""
 
+    _max_target = 1e300  # predictions of the trees are added up
+
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._validate_params()
         fitted = self._state_to_continue("n_estimators", "trees")

@@ -19,7 +19,7 @@ class TrinaryRegressor(RegressorMixin):  # type: ignore[misc]
     """Methods of the regressors."""
 
     def _read_target(self, y: Any, n_rows: int) -> tuple[None, NDArray[np.float64]]:
-        return None, read_regression_target(y, n_rows, type(self).__name__)
+        return None, read_regression_target(y, n_rows, type(self).__name__, self._max_target)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of rows.
