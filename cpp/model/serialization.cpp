@@ -87,8 +87,10 @@ std::vector<Tree> load_trees(const TreesState& state, const GrowthParameters& pa
 
 namespace {
 
-/// Check that predictions, which are sums over trees, cannot overflow.
-void check_sums(const std::vector<Tree>& trees, const std::vector<double>& baseline) {
+/// Check that predictions, which are sums over trees, and the variance that third branches estimate of them
+/// cannot overflow.
+void check_sums(const std::vector<Tree>& trees, const std::vector<double>& baseline,
+                const GrowthParameters& params) {
     double values = 0, variances = 0;  // bounds of their magnitudes
     const auto add_largest = [](double& sum, const std::vector<double>& terms) {
         double largest = 0;
@@ -100,7 +102,10 @@ void check_sums(const std::vector<Tree>& trees, const std::vector<double>& basel
         add_largest(values, tree.value);
         add_largest(variances, tree.variance);
     }
-    require(std::isfinite(values) && std::isfinite(variances), "sums of values are not finite");
+    constexpr double kMaxScore = 1e100;  // log-odds and logarithms, whose variance is estimated, are far less
+    require(
+        std::isfinite(variances) && (params.estimates_variance ? values < kMaxScore : std::isfinite(values)),
+        "sums of values are not finite");
 }
 
 BinMapper load_mapper(const BinsState& state) {
@@ -178,7 +183,7 @@ std::shared_ptr<BoostedModel> load_model(const BoostedModelState& state, const G
     auto model = std::make_shared<BoostedModel>(mapper, params, baseline);
     require(state.trees.n_nodes.size() % baseline.size() == 0, "incomplete iterations");
     std::vector<Tree> trees = load_trees(state.trees, params, 1, mapper.n_columns());
-    check_sums(trees, baseline);
+    check_sums(trees, baseline, params);
     std::vector<BinnedTree> binned;
     for (std::size_t i = 0; i < trees.size(); ++i) {
         require(!trees[i].gain.empty(), "trees that are not boosted");

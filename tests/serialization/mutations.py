@@ -207,7 +207,7 @@ def edit_array(arrays: Arrays, rng: Random) -> None:
                 case 3:
                     arrays[name] = rng.permutation(array)
         case _:
-            if len(array):
+            if len(array) and array.dtype != bool:  # which an earlier change has made of it
                 arrays[name] = edit_entries(array, rng)
 
 

@@ -25,6 +25,8 @@ def model(kind: str) -> Any:
     match kind:
         case "boosting":
             return tritree.TrinaryBoostingRegressor(max_iter=2, monotonic_cst={"number": 1}, **few).fit(X, y)
+        case "boosting classifier":
+            return tritree.TrinaryBoostingClassifier(max_iter=2, **few).fit(X, y)
         case "weighted boosting":
             return tritree.TrinaryBoostingRegressor(max_iter=2, **few).fit(X, y, sample_weight=np.arange(80))
         case "forest":
@@ -133,6 +135,7 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
     "bounds out of order": ("boosting", swapped_bounds, "bounds of values out of order"),
     "infinite lower bound": ("boosting", put("trees.low", 0, np.inf), "bounds of values out of order"),
     "infinite sums": ("boosting", values_near_the_largest, "sums of values are not finite"),
+    "scores whose variance overflows": ("boosting classifier", put("trees.value", 0, 1e200), "not finite"),
     "no weights": ("weighted boosting", all_weights_zero, "all weights are zero"),
     "fractions above 1": ("without rows", put("distributions.fractions", 0, 1.0), "fractions do not add up"),
     "importances above 1": ("without rows", put("importances", 0, 2.0), "importances do not add up to 1"),

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
-from serialization.samples import half_grown, mixed
+from serialization.samples import description_and_arrays, half_grown, mixed, write_file
 from serialization.test_refusal import header_of, refusal
 
 import tritree
@@ -57,6 +58,20 @@ def test_number_of_trees_of_format_1_does_not_lift_the_limit(tmp_path: Path) -> 
     reason, memory = refusal_and_memory(tmp_path / "model", header, b"")
     assert "the limit is 5,020,000" in reason
     assert memory < 5
+
+
+def test_number_of_nodes_of_format_1_is_checked_before_memory_is_taken(tmp_path: Path) -> None:
+    stored = Path(__file__).with_name("stored") / "format1_boosting_regressor.tritree"
+    description, arrays = description_and_arrays(stored.read_bytes())
+    arrays["trees.n_nodes"] = np.array([50_000_000, *arrays["trees.n_nodes"][1:]], np.int32)
+    tracemalloc.start()
+    try:
+        reason = refusal(write_file(tmp_path / "model", description, arrays))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "do not match its description" in reason
+    assert peak < 10_000_000
 
 
 def test_header_with_many_metadata_is_refused_before_it_is_parsed(tmp_path: Path) -> None:

@@ -215,13 +215,14 @@ def _upgrade_boosting(
     plan["estimates_variance"] = plan.pop("measures_doubt")
     if plan.keys() != _BOOSTING_KEYS:
         raise ModelFileError("its growth parameters are incomplete")
-    for name, dtype in (("column", np.uint16), ("set", np.int64), ("n_words", np.int32)):
+    dtypes = {"n_nodes": np.int32, "column": np.uint16, "set": np.int64, "n_words": np.int32}
+    for name, dtype in dtypes.items():
         if trees[name].dtype != dtype:
             raise ModelFileError(f"array 'trees.{name}' has the wrong dtype")
     n_nodes, set_begin = trees["n_nodes"].astype(np.int64), trees.pop("set")
-    first = np.repeat(np.cumsum(n_nodes) - n_nodes, n_nodes)  # node of the same tree
     per_node = ("column", "begin", "missing_to", "left", "right", "third")
-    _check_lengths([len(first), len(set_begin), *(len(trees[name]) for name in per_node)])
+    _check_lengths([int(n_nodes.sum()), len(set_begin), *(len(trees[name]) for name in per_node)])
+    first = np.repeat(np.cumsum(n_nodes) - n_nodes, n_nodes)  # node of the same tree
     is_leaf, goes_third = trees["missing_to"] == _NO_CHILD, trees["missing_to"] == _THIRD
     column, is_categorical = trees["column"].astype(np.int32), rows["categorical"].astype(bool)
     has_sets = ~is_leaf & is_categorical[column]
