@@ -78,7 +78,7 @@ def _column(rng: Random, n: int) -> Any:
         lambda: rng.normal(size=n).astype(np.float32),
         lambda: rng.choice([-1.0, 1.0], n) * 10 ** rng.uniform(-300, 300, n),
         lambda: rng.choice(extreme, n),
-        lambda: rng.integers(-(2**62), 2**62, n),
+        lambda: rng.integers(-(2**53), 2**53, n),
         lambda: np.full(n, 0.5),
         lambda: np.full(n, np.nan),
         lambda: rng.random(n) < 0.5,

@@ -68,13 +68,16 @@ def sum_to_onnx(
     ``classes``, "logit" or "softmax".
     """
     graph = _Graph()
-    raw, variance = _add_sums(graph, *graph.add_trees(trees), baseline)
+    leaf, values = graph.add_trees(trees)
+    has_variance = any(of_tree[:, 1].any() for of_tree in values)
+    raw, variance = _add_sums(graph, leaf, values, baseline)
     if link == "log":
         half = graph.add("Mul", [variance, graph.constant("half", 0.5)], "half the variance")
         raw = graph.add("Exp", [graph.add("Add", [raw, half], "adjusted sum")], "prediction of one column")
     if classes is None:
         return graph.regression(raw)
-    raw = _add_adjusted(graph, raw, variance, is_centred=link == "softmax")
+    if has_variance:  # else predictions use the sums as they are, and centring large ones would lose digits
+        raw = _add_adjusted(graph, raw, variance, is_centred=link == "softmax")
     if link == "softmax":
         return graph.classification(classes, graph.add("Softmax", [raw], "probabilities", axis=1))
     second = graph.add("Sigmoid", [raw], "probability of the second class")
