@@ -23,7 +23,7 @@ from pathlib import Path
 Attack = Callable[[int, Path], None]
 
 #: The modules of the attacks; the functions in their ``ATTACKS`` are known by their names.
-_MODULES = ("identities", "interrupts", "kills", "names")
+_MODULES = ("identities", "interrupts", "kills", "names", "refits")
 _SEEDS_PER_PROCESS = 10  # importing tritree takes longer than most attacks
 _SECONDS_PER_SEED = 60  # an attack that takes longer hangs
 

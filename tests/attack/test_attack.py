@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,13 +26,25 @@ N_SEEDS = {
     "names_in_files": 3,
     "names_that_are_no_text": 3,
     "names_in_the_program": 2,
+    "interrupted_fit": 3,
+    "fit_interrupted_at_a_line": 9,
+    "fit_beside_other_threads": 3,
+    "detach_beside_other_threads": 3,
 }
+#: The attacks that ThreadSanitizer runs, too.
+OF_THREADS = ("fit_beside_other_threads", "detach_beside_other_threads")
+
+
+def cases() -> Iterator[Any]:
+    """Yield the name and the seed of each case."""
+    for name, n_seeds in N_SEEDS.items():
+        marks = pytest.mark.threads if name in OF_THREADS else ()
+        for seed in range(n_seeds):
+            yield pytest.param(name, seed, marks=marks)
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("name", "seed"), [(name, seed) for name, n_seeds in N_SEEDS.items() for seed in range(n_seeds)]
-)
+@pytest.mark.parametrize(("name", "seed"), cases())
 def test_attack_finds_nothing(name: str, seed: int, tmp_path: Path) -> None:
     attacks()[name](seed, tmp_path)  # to repeat it: python -m tests.attack NAME --seed N
 
