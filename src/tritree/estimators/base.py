@@ -445,8 +445,9 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             Path of the file; an existing file is replaced.
         training_rows : bool or None, default=None
             Whether to save the binned training rows, from which third branches grow after loading. If None, they are
-            saved if there is something left to grow. Without them the file is smaller and discloses no row, but an
-            ungrown third branch predicts the value of the node above it: call `grow_for` or `grow_all` before.
+            saved if there is something left to grow. Without them the file is smaller and holds no row (the value of
+            a leaf with few rows still tells their target), but an ungrown third branch predicts the value of the node
+            above it: call `grow_for` or `grow_all` before.
 
         Examples
         --------

@@ -60,8 +60,8 @@ def save(estimator: TrinaryEstimator, path: Any, *, training_rows: bool | None) 
 def load(path: Any) -> Any:
     """Return the estimator that ``save`` has written to a file.
 
-    Loading runs no code from the file. A file that is damaged, altered, made by hand or written by a newer version of
-    tritree is refused.
+    Loading runs no code from the file. A file that is damaged, inconsistent or written by a newer version of tritree is
+    refused.
 
     Parameters
     ----------
