@@ -64,6 +64,8 @@ Booster::Booster(const TableView& table, std::vector<double> raw, Loss loss,
     require(table.columns.size() == model_->n_columns(), "wrong number of columns");
     require(table.n_rows == loss_.n_rows() && raw.size() == loss_.n_rows() * model_->n_outputs(),
             "columns, target and weights of different lengths");
+    require(std::all_of(raw.begin(), raw.end(), [](double value) { return std::isfinite(value); }),
+            "raw predictions are not finite");
     raw_ = std::move(raw);
     rows_ = bin_rows(table, model_->mapper(), n_threads_);
     rows_.unseen_to_missing(model_->mapper());

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ class TypedColumn:
     order: tuple[Any, ...] | None
     labels: tuple[str, ...] = ()
     #: Row and value of the first whole number that float64 has rounded; None if there is none.
-    rounded: tuple[int, int] | None = None
+    rounded: tuple[int, Any] | None = None
 
 
 #: Unsupported values by NumPy's kind of their dtype ("t" and "l" are ours), and what to do about them.
@@ -118,7 +119,13 @@ def read_column(raw: RawColumn, name: Any) -> TypedColumn:
         codes, labels = _drop_unused_labels(raw.values, labels)
         type_, values = ColumnType.EMPTY, codes
         if len(labels):
-            type_, values = _read_values(labels, name, lambda position: int(np.argmax(codes == position)))
+
+            def row_of(position: int) -> int:
+                return int(np.argmax(codes == position))
+
+            type_, values = _read_values(labels, name, row_of)
+            if type_ is ColumnType.NUMERIC and (found := _find_rounded(labels, values)) is not None:
+                rounded = row_of(found[0]), found[1]
             # the code -1 of missing cells takes the last entry
             values = codes if type_ is ColumnType.TEXT else np.append(values, np.nan)[codes]
     texts = tuple(map(str, labels)) if labels is not None and type_ is ColumnType.TEXT else ()
@@ -190,15 +197,23 @@ def _to_floats(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.float32 if is_narrow else np.float64)
 
 
-def _find_rounded(values: NDArray[Any], floats: NDArray[Any]) -> tuple[int, int] | None:
-    """Return the row and the value of the first whole number that differs from its float."""
-    if values.dtype.kind not in "iuO" or values.dtype.itemsize < 8 or not len(floats):
+def _find_rounded(values: NDArray[Any], floats: NDArray[Any]) -> tuple[int, Any] | None:
+    """Return the position and the value of the first number that is too large to be equal to its float."""
+    if values.dtype.kind not in "iuO" or values.dtype.itemsize < 8:
         return None
-    for row in np.flatnonzero(np.abs(floats) >= LARGEST_EXACT).tolist():
-        value = values[row].item() if isinstance(values[row], np.generic) else values[row]
-        if isinstance(value, int) and float(value) != value:
-            return row, value
-    return None
+    large = np.flatnonzero(np.abs(floats) >= LARGEST_EXACT)
+    if values.dtype.kind == "O":
+        differ = (i for i in large if isinstance(values[i], int | Decimal) and float(values[i]) != values[i])
+        return next(((int(i), values[i]) for i in differ), None)
+    numbers, found = values[large], floats[large]
+    fits = np.abs(found) < 2.0 ** (
+        63 if values.dtype.kind == "i" else 64
+    )  # else it is no integer of the dtype
+    is_rounded = np.where(fits, found, 0).astype(values.dtype) != numbers
+    if not is_rounded.any():
+        return None
+    position = int(large[np.argmax(is_rounded)])
+    return position, values[position].item()
 
 
 def _read_objects(

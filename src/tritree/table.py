@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.utils import check_array
 
-from tritree.columns import LARGEST_EXACT
+from tritree.columns import LARGEST_EXACT, is_missing
 from tritree.errors import ColumnError, warn_caller
 
 if TYPE_CHECKING:
@@ -144,11 +144,15 @@ def _read_frame(frame: nw.DataFrame[Any]) -> Table:
             f"column names are of several types ({', '.join(types)}); make all of them text, for example with "
             "X.columns = X.columns.astype(str)"
         )
-    if any(name != name for name in names):
+    if any(map(_is_missing_name, names)):
         raise TypeError(
-            "a column name is NaN; give every column a name, or pass X.to_numpy() to go by position"
+            "a column name is missing (NaN or None); give every column a name, or pass X.to_numpy() to go by position"
         )
     return Table(len(frame), len(series), names, lambda j: _read_series(series[j]))
+
+
+def _is_missing_name(name: Any) -> bool:
+    return any(map(_is_missing_name, name)) if isinstance(name, tuple) else is_missing(name)
 
 
 def _read_series(series: nw.Series[Any]) -> RawColumn:
@@ -164,12 +168,15 @@ def _read_series(series: nw.Series[Any]) -> RawColumn:
             column = _factorize_pyarrow(series.to_native(), is_categorical)
         if column is not None:
             return column
-    if isinstance(series.dtype, nw.Decimal):
-        series = series.cast(nw.Float64)
-    if series.dtype.is_integer() and series.null_count():  # to_numpy would round integers to floats
+    is_decimal = isinstance(series.dtype, nw.Decimal)
+    if is_decimal or (
+        series.dtype.is_integer() and series.null_count()
+    ):  # to_numpy would make floats of them
         observed = series.drop_nulls()
         if len(observed) and max(abs(observed.max()), abs(observed.min())) > LARGEST_EXACT:
             return RawColumn(np.array(series.to_list(), dtype=object), is_categorical)
+    if is_decimal:
+        series = series.cast(nw.Float64)
     return RawColumn(np.asarray(series.to_numpy()), is_categorical)
 
 

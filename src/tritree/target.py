@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def read_regression_target(
     _check_rows(numbers, np.isnan(numbers), *_MISSING)
     _check_rows(numbers, np.isinf(numbers), *_INFINITE)
     problem = (
-        f"holds {{value}} in row {{row}}, and the largest number that {estimator_name} allows is {largest:g}"
+        f"holds {{value}} in row {{row}}; targets of {estimator_name} must not exceed {largest:g} in size"
     )
     _check_rows(numbers, np.abs(numbers) > largest, problem, "give it in another unit, or drop such rows")
     return numbers
@@ -185,9 +186,7 @@ def check_weight_limit(
     weights: NDArray[np.float64], subject: str, largest: float, estimator_name: str
 ) -> None:
     """Raise a SampleWeightError if a weight exceeds the largest one allowed, or the sum of all is infinite."""
-    problem = (
-        f"is {{value}} in row {{row}}, and the largest weight that {estimator_name} allows is {largest:g}"
-    )
+    problem = f"is {{value}} in row {{row}}; weights of {estimator_name} must not exceed {largest:g}"
     remedy = "divide all weights by a common factor"
     _check_rows(weights, weights > largest, problem, remedy, partial(SampleWeightError, subject=subject))
     with np.errstate(over="ignore"):
@@ -203,7 +202,7 @@ def apply_class_weight(
         return weight
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
-            is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, complex)
+            is_number = isinstance(value, Real) and not is_too_large(value)
             if not is_number or not 0 <= value < np.inf:
                 raise ValueError(
                     f"class_weight gives {label!r} the weight {value!r}; weights must be finite and not negative"

@@ -105,7 +105,7 @@ def test_targets_whose_squares_overflow_are_refused(loss: str) -> None:
     X, y = DIABETES
     small = f"y holds 3.46e.* too small for loss='{loss}'; give it in another unit"
     large = (
-        "y holds 1.51e.* in row 0, and the largest number that .* allows is 1e\\+100; give it in another unit"
+        "y holds 1.51e.* in row 0; targets of .* must not exceed 1e\\+100 in size; give it in another unit"
     )
     for scale, message in ((1e-200, small), (1e200, large)):
         with pytest.raises(ValueError, match=message):

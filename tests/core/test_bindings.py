@@ -141,6 +141,7 @@ REFUSED = {
     "boosting weights of infinity": lambda: booster(weight=np.full(200, INF)),
     "boosting weights of another length": lambda: booster(weight=np.ones(9)),
     "raw predictions of another length": lambda: resume(raw=np.zeros(9)),
+    "raw predictions of infinity": lambda: resume(raw=np.full(200, INF)),
     "too few columns to continue with": lambda: resume(COLUMNS[:2]),
     "path of a row that is not there": lambda: (
         tree().tree(0).decision_paths(COLUMNS, 200, array(200, dtype=np.int64))

@@ -95,6 +95,23 @@ def test_refit_in_the_middle_of_save_does_not_change_the_file(
     assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
 
 
+@pytest.mark.parametrize("family", ESTIMATORS)
+def test_parameters_changed_during_a_fit_do_not_matter(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = fitted(family, 0)
+    X, y, _ = table(0)
+    model = ESTIMATORS[family][0](**SIZES[family], random_state=0)
+    fit_encoder = TableEncoder.fit.__func__
+
+    def change_then_fit(cls: Any, *args: Any) -> Any:
+        model.set_params(missing="mia", max_depth=1)
+        return fit_encoder(cls, *args)
+
+    monkeypatch.setattr(TableEncoder, "fit", classmethod(change_then_fit))
+    model.fit(X, y)
+    assert np.array_equal(model.predict(ROWS), expected.predict(ROWS))
+    assert model._fit_params["missing"] == expected.missing
+
+
 def test_trees_of_an_ensemble_are_those_of_the_fit_that_they_were_taken_from() -> None:
     for family in ("forest", "boosting"):
         model = fitted(family, 0)
@@ -113,6 +130,7 @@ def test_warm_start_does_not_change_the_trees_that_others_predict_with() -> None
     assert len(list(model.staged_predict(X))) == 6
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("task", [0, 1])
 @pytest.mark.parametrize("family", ESTIMATORS)
 def test_predictions_while_another_thread_refits_are_those_of_one_fit(family: str, task: int) -> None:
@@ -134,6 +152,7 @@ def test_predictions_while_another_thread_refits_are_those_of_one_fit(family: st
     assert all(prediction in expected for prediction in found)
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("family", ESTIMATORS)
 def test_files_and_pickles_made_while_another_thread_detaches_are_whole(family: str, tmp_path: Path) -> None:
     path, expected = tmp_path / "model", fitted(family, 0)

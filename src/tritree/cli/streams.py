@@ -60,9 +60,10 @@ class _StandardError(io.FileIO):
 
     def write(self, data: Any) -> int:
         try:
-            return super().write(data)
+            written = super().write(data)
         except OSError:
-            return len(data)
+            written = None
+        return len(data) if written is None else written  # a message that cannot be written is lost
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -30,7 +31,7 @@ from tritree.validation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,11 +61,11 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     _allowed: ClassVar[Mapping[str, Callable[[str, Any], None]]]
     #: Arguments that `fit` has in other libraries, and what to do instead.
     _argument_hints: ClassVar[Mapping[str, str]] = {}
-    #: Largest target of regression, and largest weight: what is added up or multiplied must stay finite.
+    #: Largest target of regression, and largest weight, of which all sums stay finite.
     _max_target: ClassVar[float] = np.inf
     _max_weight: ClassVar[float] = np.inf
-    #: The attributes among the scores of a fit that are always there.
-    _default_scores: ClassVar[dict[str, Any]] = {}
+    #: Attributes of the fitted state that are always there.
+    _default_attributes: ClassVar[dict[str, Any]] = {}
 
     _fitted_state: FittedState
 
@@ -174,7 +175,19 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         self._refuse_arguments(unknown)
-        return self._fit(X, y, sample_weight)
+        with self._fitting() as work:
+            work._fit(X, y, sample_weight)
+        return self
+
+    @contextmanager
+    def _fitting(self) -> Iterator[Self]:
+        """Return a snapshot to fit, whose parameters nobody changes, and take over its fitted state, also of Ctrl-C."""
+        work, before = self._snapshot(), vars(self).get("_fitted_state")
+        try:
+            yield work
+        finally:
+            if (fitted := vars(work).get("_fitted_state")) is not None and fitted is not before:
+                self._fitted_state = fitted
 
     def _refuse_arguments(self, unknown: Mapping[str, Any]) -> None:
         """Raise a TypeError that names the first of the unknown arguments of `fit`, if there are any."""
@@ -182,7 +195,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             hint = f"; {self._argument_hints[name]}" if name in self._argument_hints else ""
             raise TypeError(f"{type(self).__name__}.fit() got an unexpected keyword argument {name!r}{hint}")
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         raise NotImplementedError
 
     def _read_target(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
@@ -232,11 +245,11 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         model: GrowingModel,
         encoder: TableEncoder,
         classes: NDArray[Any] | None,
-        **scores: Any,
+        **attributes: Any,
     ) -> None:
         """Replace the fitted state; called last, so that a fit that fails changes nothing."""
-        scores = self._default_scores | scores
-        self._fitted_state = FittedState(model, encoder, classes, self._params(), scores)
+        attributes = self._default_attributes | attributes
+        self._fitted_state = FittedState(model, encoder, classes, self._params(), attributes)
 
     # ---- prediction
 

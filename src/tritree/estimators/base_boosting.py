@@ -20,7 +20,7 @@ from tritree.estimators.early_stopping import (
     check_finite,
     split_validation,
 )
-from tritree.estimators.fitted_state import FittedState, score_attribute
+from tritree.estimators.fitted_state import FittedState, fitted_attribute
 from tritree.estimators.growing_model import GrowingModel, boosting_parameters
 from tritree.estimators.losses import exact_sum
 from tritree.progress import bar
@@ -57,7 +57,11 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
     # sums of weighted gradients are squared
     _max_target = 1e100
     _max_weight = 1e30
-    _default_scores: ClassVar = {"validation_scores_": None, "train_scores_": None, "best_iteration_": None}
+    _default_attributes: ClassVar = {
+        "validation_scores_": None,
+        "train_scores_": None,
+        "best_iteration_": None,
+    }
 
     def _make_loss(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
         raise NotImplementedError
@@ -100,6 +104,21 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             The fitted estimator.
         """
         self._check_arguments(X_val, y_val, sample_weight_val, unknown)
+        with self._fitting() as work:
+            work._fit_iterations(self, X, y, sample_weight, X_val, y_val, sample_weight_val)
+        return self
+
+    def _fit_iterations(
+        self,
+        estimator: BaseBoosting,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_val: Any,
+        y_val: Any,
+        sample_weight_val: Any,
+    ) -> None:
+        """Fit a snapshot of an estimator, whose callbacks are called."""
         self._validate_params()
         n_threads = count_threads(self.n_jobs)
         before = self._state_to_continue("max_iter", "iterations")
@@ -133,8 +152,8 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                     column_errors(encoder),
                 ):
                     scores.check(model, n_threads)
-        fitted = FittedState(model, encoder, classes, self._params(), self._default_scores)
-        callbacks = FitCallbacks(self, self.max_iter, X, y, lambda: {"_fitted_state": fitted})
+        fitted = FittedState(model, encoder, classes, self._params(), self._default_attributes)
+        callbacks = FitCallbacks(estimator, self.max_iter, X, y, lambda: {"_fitted_state": fitted})
         best = None
         try:
             best = self._boost(lambda: callbacks.run(booster.boost), booster, model, rows, scores, n_threads)
@@ -143,7 +162,6 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                 attributes = {} if scores is None else scores.attributes()
                 self._set_fitted(model, encoder, classes, **attributes, best_iteration_=best)
         callbacks.end()
-        return self
 
     def _check_arguments(
         self, X_val: Any, y_val: Any, sample_weight_val: Any, unknown: Mapping[str, Any]
@@ -155,13 +173,13 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         if X_val is None and sample_weight_val is not None:
             raise ValueError("sample_weight_val requires X_val and y_val")
 
-    validation_scores_ = score_attribute(
+    validation_scores_ = fitted_attribute(
         "validation_scores_", "Negative mean loss of the validation rows after each iteration, or None."
     )
-    train_scores_ = score_attribute(
+    train_scores_ = fitted_attribute(
         "train_scores_", "Negative mean loss of the training rows after each iteration, or None."
     )
-    best_iteration_ = score_attribute(
+    best_iteration_ = fitted_attribute(
         "best_iteration_", "The iteration with the best validation score; None without validation rows."
     )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tritree.encoder import TableEncoder
     from tritree.estimators.growing_model import GrowingModel
 
-__all__ = ["FittedState", "on_snapshot", "score_attribute"]
+__all__ = ["FittedState", "fitted_attribute", "on_snapshot"]
 
 E = TypeVar("E")
 P = ParamSpec("P")
@@ -31,8 +31,8 @@ class FittedState:
     classes: NDArray[Any] | None
     #: The parameters of the estimator in `fit`; they may have been changed since.
     params: Mapping[str, Any]
-    #: Attributes of the estimator that model files do not hold, by name: out-of-bag and validation scores.
-    scores: Mapping[str, Any]
+    #: Attributes of the estimator that model files do not hold, by name: those of out-of-bag and validation scores.
+    attributes: Mapping[str, Any]
 
 
 def on_snapshot(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
@@ -45,12 +45,12 @@ def on_snapshot(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[
     return run
 
 
-def score_attribute(name: str, doc: str) -> property:
-    """Return a property for one of the scores of the fit; it raises an AttributeError if there is none."""
+def fitted_attribute(name: str, doc: str) -> property:
+    """Return a property for an attribute of the fitted state; it raises an AttributeError if there is none."""
 
     def get(self: Any) -> Any:
         try:
-            return self._fitted.scores[name]
+            return self._fitted.attributes[name]
         except KeyError:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}") from None
 

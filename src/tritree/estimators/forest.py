@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
@@ -11,7 +11,7 @@ from tritree import _core
 from tritree.errors import warn_caller
 from tritree.estimators.base import TrinaryEstimator, check_same_classes
 from tritree.estimators.bootstrap import BootstrapSamples, predict_out_of_bag
-from tritree.estimators.fitted_state import score_attribute
+from tritree.estimators.fitted_state import fitted_attribute
 from tritree.estimators.forest_views import ForestViews
 from tritree.estimators.growing_model import GrowingModel, growth_parameters
 from tritree.estimators.tasks import TrinaryClassifier, TrinaryRegressor
@@ -34,7 +34,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
 
     _max_target = 1e300  # predictions of the trees are added up
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._validate_params()
         fitted = self._state_to_continue("n_estimators", "trees")
         encoder, classes, rows = self._read_rows(
@@ -77,7 +77,6 @@ class BaseForest(ForestViews, TrinaryEstimator):
                 self._set_trees(core, encoder, classes, scores)
             raise
         self._set_trees(core, encoder, classes, scores)
-        return self
 
     def _set_trees(
         self,
@@ -100,7 +99,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
         """Return the out-of-bag attributes; rows without a prediction are NaN."""
         raise NotImplementedError
 
-    oob_score_ = score_attribute("oob_score_", "Score on out-of-bag predictions: R², or the accuracy.")
+    oob_score_ = fitted_attribute("oob_score_", "Score on out-of-bag predictions: R², or the accuracy.")
 
     @property
     def n_trees_(self) -> int:
@@ -294,7 +293,7 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         score = float(r2_score(target[found], values[found, 0]))
         return {"oob_score_": score, "oob_prediction_": values[:, 0]}
 
-    oob_prediction_ = score_attribute("oob_prediction_", "Out-of-bag predictions of the training rows.")
+    oob_prediction_ = fitted_attribute("oob_prediction_", "Out-of-bag predictions of the training rows.")
 
 
 class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
@@ -459,6 +458,6 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         score = float(accuracy_score(target[found], values[found].argmax(axis=1)))
         return {"oob_score_": score, "oob_decision_function_": values}
 
-    oob_decision_function_ = score_attribute(
+    oob_decision_function_ = fitted_attribute(
         "oob_decision_function_", "Out-of-bag class probabilities of the training rows."
     )

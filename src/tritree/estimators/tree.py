@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from tritree import _core
 from tritree.estimators.base import TrinaryEstimator
@@ -28,7 +28,7 @@ __all__ = ["TrinaryTreeClassifier", "TrinaryTreeRegressor"]
 class BaseTree(TreeViews, TrinaryEstimator):
     """Base of both trees."""
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._validate_params()
         encoder, classes, rows = self._read_rows(X, y, sample_weight)
         n_columns, n_threads = len(encoder.columns), count_threads(self.n_jobs)
@@ -42,7 +42,6 @@ class BaseTree(TreeViews, TrinaryEstimator):
         if self.missing not in STRATEGIES_WITH_THIRD_BRANCH:
             core.detach()  # nothing grows after the fit
         self._set_fitted(GrowingModel(core, "tree"), encoder, classes)
-        return self
 
     def _core_options(self) -> dict[str, Any]:
         """Return growth parameters of the core that take precedence over those of the estimator.

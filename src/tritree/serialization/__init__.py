@@ -116,6 +116,8 @@ def _read(path: Path) -> tuple[JsonObject, dict[str, NDArray[Any]]]:
     """Return the description and the arrays of a file, or raise a ModelFileError if they are not as written."""
     from tritree import __version__
 
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe may never end
+        raise ModelFileError("not a file, but a pipe, a socket or a device")
     with path.open("rb") as file:
         text, checksum, array_entries = read_header(file)
         entries = parse_description(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tritree.columns import ColumnType
+from tritree.columns import LARGEST_EXACT, ColumnType
 from tritree.encoder import ColumnEncoder, TableEncoder
 from tritree.errors import ModelFileError, name_column
 
@@ -208,7 +208,7 @@ def _restore_column(column: JsonObject, name: Any) -> ColumnEncoder:
         if labels is None:
             continue
         _check_labels(labels, f"the categories of {label}")
-        if any(not isinstance(item, str) and abs(item) >= 2**53 for item in labels):
+        if any(not isinstance(item, str) and abs(item) >= LARGEST_EXACT for item in labels):
             raise ModelFileError(f"the categories of {label} are too large to be told apart")
         is_empty = labels is order and type_ is ColumnType.EMPTY  # then its type is not known
         if not is_empty and any(isinstance(item, str) != (type_ is ColumnType.TEXT) for item in labels):
