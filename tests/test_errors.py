@@ -14,8 +14,9 @@ from tritree import errors
 from tritree.errors import (
     ColumnError,
     ColumnMatchWarning,
+    DateTextWarning,
     GrowthLimitError,
-    HighCardinalityWarning,
+    IdentifierWarning,
     ModelFileError,
     ParameterError,
     SampleWeightError,
@@ -40,7 +41,8 @@ EXAMPLES = [
     ModelFileError("damaged", "model.tritree"),
     ColumnMatchWarning(absent=["a"]),
     ColumnMatchWarning(ignored=["b"]),
-    HighCardinalityWarning("id", 240, 240),
+    IdentifierWarning("id", 240, 240),
+    DateTextWarning("joined", "day/month/year"),
     UngrownBranchWarning("detached", 1),
     UngrownBranchWarning("node_limit", 4),
     UngrownBranchWarning("export", destination="file"),
@@ -89,7 +91,7 @@ def test_column_of_an_array_is_its_position() -> None:
 
 
 def test_dropping_the_column_is_the_last_remedy() -> None:
-    table = pd.DataFrame({"joined": pd.to_datetime(["2020-01-01", "2021-01-01"])})
+    table = pd.DataFrame({"joined": [[2020], [2021]]})
     with pytest.raises(ColumnError, match=r", or drop it$") as caught:
         tritree.TrinaryTreeRegressor().fit(table, [1.0, 2.0])
     assert caught.value.can_drop

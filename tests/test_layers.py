@@ -14,7 +14,18 @@ ROOT = Path(__file__).parents[1]
 CORE = ("common", "data", "split", "tree", "grow", "model", "bind")
 #: Modules and packages of Python, upstream first.
 PYTHON = (
-    *("errors", "_core", "output_files", "progress", "columns", "table", "target", "encoder", "validation"),
+    *(
+        "errors",
+        "_core",
+        "output_files",
+        "progress",
+        "dates",
+        "columns",
+        "table",
+        "target",
+        "encoder",
+        "validation",
+    ),
     *("inspection", "estimators", "serialization", "lab", "cli"),
 )
 

@@ -1,8 +1,9 @@
-"""Type of a column, inferred from its values: numeric, boolean, text or empty."""
+"""Type of a column, inferred from its values: numbers, booleans, dates and times, text or nothing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from numbers import Real
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tritree.dates import from_array, from_object
 from tritree.errors import ColumnError
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST_EXACT",
+    "TIME_TYPES",
     "TOO_LARGE",
     "UNSUPPORTED",
     "UNSUPPORTED_TYPES",
@@ -38,16 +41,21 @@ class ColumnType(Enum):
     NUMERIC = "numbers"
     BOOLEAN = "booleans"
     TEXT = "text"
+    DATE = "dates"
+    DURATION = "durations"
+    TIME = "times of day"
     #: No value is observed.
     EMPTY = "nothing"
+    #: Text that is different in almost every row, which is not learned from.
+    IDENTIFIER = "identifiers"
 
 
 @dataclass(frozen=True, slots=True)
 class TypedColumn:
     """A column whose observed values all have one type.
 
-    Numeric and boolean ``values`` are float64 or float32, NaN where missing. Those of text are int32 positions in
-    ``labels``, -1 where missing; every label occurs.
+    Numeric and boolean ``values`` are float64 or float32, NaN where missing. So are dates and times, in microseconds.
+    Those of text are int32 positions in ``labels``, -1 where missing; every label occurs.
     """
 
     #: Name, or position in a table without names.
@@ -57,9 +65,21 @@ class TypedColumn:
     is_categorical: bool
     order: tuple[Any, ...] | None
     labels: tuple[str, ...] = ()
+    #: Time zone of dates; None if they have none.
+    time_zone: str | None = None
+    #: Whether the values are integers, none of them missing.
+    is_integer: bool = False
     #: Row and value of the first whole number that float64 has rounded; None if there is none.
     rounded: tuple[int, Any] | None = None
 
+
+#: Types of dates and times, by their classes.
+_TIME_TYPES: dict[ColumnType, tuple[type, ...]] = {
+    ColumnType.DATE: (date, np.datetime64),
+    ColumnType.DURATION: (timedelta, np.timedelta64),
+    ColumnType.TIME: (time,),
+}
+TIME_TYPES = frozenset(_TIME_TYPES)
 
 #: Unsupported values by NumPy's kind of their dtype ("t" and "l" are ours), and what to do about them.
 UNSUPPORTED = {
@@ -72,7 +92,7 @@ UNSUPPORTED = {
 }
 #: The kinds above by the name of a Python type.
 UNSUPPORTED_TYPES = {
-    **dict.fromkeys(("datetime", "date", "datetime64", "Timestamp", "Period"), "M"),
+    **dict.fromkeys(("datetime", "date", "datetime64", "Timestamp"), "M"),
     **dict.fromkeys(("timedelta", "timedelta64", "Timedelta"), "m"),
     "time": "t",
     "bytes": "S",
@@ -129,7 +149,12 @@ def read_column(raw: RawColumn, name: Any) -> TypedColumn:
             # the code -1 of missing cells takes the last entry
             values = codes if type_ is ColumnType.TEXT else np.append(values, np.nan)[codes]
     texts = tuple(map(str, labels)) if labels is not None and type_ is ColumnType.TEXT else ()
-    return TypedColumn(name, type_, values, raw.is_categorical, raw.order, texts, rounded)
+    time_zone, is_integer = raw.time_zone, raw.labels is None and raw.values.dtype.kind in "iu"
+    if type_ is ColumnType.DATE and raw.values.dtype.kind == "O":
+        time_zone = _common_time_zone(raw.values, name)
+    return TypedColumn(
+        name, type_, values, raw.is_categorical, raw.order, texts, time_zone, is_integer, rounded
+    )
 
 
 def _drop_unused_labels(codes: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
@@ -166,6 +191,8 @@ def _read_values(
         raise ColumnError(name, "holds arrays", "spread it over columns of numbers", can_drop=True)
     if kind in "Mm" and np.isnat(values).all():
         return ColumnType.EMPTY, values
+    if kind in "Mm":
+        return ColumnType.DATE if kind == "M" else ColumnType.DURATION, from_array(values)
     if kind in UNSUPPORTED:
         raise _unsupported(name, kind)
     if kind == "c":
@@ -231,6 +258,11 @@ def _read_objects(
         return ColumnType.EMPTY, values
     if all(issubclass(t, str) for t in observed_types):
         return ColumnType.TEXT, values
+    for type_, classes in _TIME_TYPES.items():
+        if all(issubclass(t, classes) for t in observed_types):
+            return type_, np.array(
+                [np.nan if is_missing(value) else from_object(value)[0] for value in listed]
+            )
     are_boolean = [issubclass(t, (bool, np.bool_)) for t in observed_types]
     are_numbers = all(issubclass(t, Real) or t.__name__ == "Decimal" for t in observed_types)
     if not all(are_boolean) and (any(are_boolean) or not are_numbers):
@@ -247,6 +279,14 @@ def _read_objects(
             value=listed[position],
         ) from None
     return ColumnType.BOOLEAN if all(are_boolean) else ColumnType.NUMERIC, numbers
+
+
+def _common_time_zone(values: NDArray[Any], name: Any) -> str | None:
+    """Return "UTC" if dates have a time zone, None if none has; raise a ColumnError if only some have."""
+    have_zone = {from_object(value)[1] for value in values.tolist() if not is_missing(value)}
+    if len(have_zone) > 1:
+        raise ColumnError(name, "mixes dates with and without a time zone", "give all of them one, or none")
+    return "UTC" if have_zone == {True} else None
 
 
 def _is_float(t: type) -> bool:
@@ -266,6 +306,10 @@ def _unsupported_objects(
     if len(types) == 1:
         if names[0] in UNSUPPORTED_TYPES:
             return _unsupported(name, UNSUPPORTED_TYPES[names[0]])
+        if names[0] == "Period":
+            return ColumnError(
+                name, "holds periods", "turn them into dates with .dt.to_timestamp()", can_drop=True
+            )
         if names[0] == "Interval":
             remedy = "number them, for example with pd.cut(..., labels=False), or turn them into text"
             return ColumnError(name, "holds intervals", remedy)

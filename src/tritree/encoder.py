@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tritree import _core
-from tritree.columns import LARGEST_EXACT, ColumnType, TypedColumn, read_column
+from tritree.columns import LARGEST_EXACT, TIME_TYPES, ColumnType, TypedColumn, read_column
+from tritree.dates import (
+    DATE_PARTS,
+    TimeFormat,
+    find_text_format,
+    from_text,
+    has_zone,
+    part_of,
+    resolution_of,
+)
 from tritree.errors import (
     ColumnError,
     ColumnMatchWarning,
-    HighCardinalityWarning,
+    DateTextWarning,
+    IdentifierWarning,
     ParameterError,
     UnknownCategoryError,
     list_names,
@@ -28,15 +39,26 @@ if TYPE_CHECKING:
 
     from tritree.table import Table
 
-__all__ = ["MAX_CATEGORIES", "ColumnEncoder", "TableEncoder", "column_errors"]
+__all__ = ["MAX_CATEGORIES", "ColumnEncoder", "EncoderOptions", "TableEncoder", "column_errors"]
 
 #: Maximum number of categories of a column.
 MAX_CATEGORIES = 65_534
 
 #: Codes of cells without a known category.
 MISSING, UNKNOWN = -1, -2
-# a text column with more categories than this, and nearly as many as rows, gets a warning
-_MANY_CATEGORIES = 50
+# a text column with more values than this, and fewer than two rows per value, is taken for an identifier
+_FEW_CATEGORIES = 20
+_ID_NAME = re.compile(r"(^|[_\W])([iI][dD]|[kK]ey|uuid|UUID|guid)($|[_\W])|[a-z]I[dD]$")
+
+
+@dataclass(frozen=True)
+class EncoderOptions:
+    """The parameters of estimators that concern the columns of the training table."""
+
+    categorical_features: Any = "from_dtype"
+    parse_dates: bool = True
+    date_parts: Any = None
+    drop_identifiers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +72,34 @@ class ColumnEncoder:
     categories: tuple[Any, ...] | None = None
     #: The ordered categories, lowest first. Such a column is numeric: its values are encoded as positions in here.
     order: tuple[Any, ...] | None = None
+    #: How dates, durations and times of day are read and written; None for other types.
+    time: TimeFormat | None = None
+    #: The part of dates that is encoded, such as "month"; None for the values themselves.
+    part: str | None = None
 
     @classmethod
-    def fit(cls, column: TypedColumn, is_categorical: bool | None) -> ColumnEncoder:
+    def fit(cls, column: TypedColumn, is_categorical: bool | None, options: EncoderOptions) -> ColumnEncoder:
         """Return the encoder of a training column; if ``is_categorical`` is None, the column's type decides."""
+        if column.type in TIME_TYPES:
+            resolution = resolution_of(column.values)
+            return cls(
+                column.name, column.type, time=TimeFormat(column.type.value, resolution, column.time_zone)
+            )
+        is_text = column.type is ColumnType.TEXT and not column.is_categorical and column.order is None
+        if (
+            options.parse_dates
+            and is_text
+            and not is_categorical
+            and (found := _find_dates(column)) is not None
+        ):
+            warn_caller(DateTextWarning(column.name, str(found.text)))
+            return cls(column.name, ColumnType(found.kind), time=found)
         if is_categorical is None:
             if column.order is not None:
                 return cls(column.name, column.type, order=_check_order(column))
+            if options.drop_identifiers and (n_observed := _n_rows_of_identifier(column)):
+                warn_caller(IdentifierWarning(column.name, len(column.labels), n_observed))
+                return cls(column.name, ColumnType.IDENTIFIER)
             is_categorical = column.type in (ColumnType.TEXT, ColumnType.BOOLEAN) or column.is_categorical
         if column.type is ColumnType.EMPTY:
             return cls(column.name, column.type)
@@ -79,12 +122,29 @@ class ColumnEncoder:
                 row=row,
                 value=value,
             )
+        _warn_of_integer_identifier(column)
         return cls(column.name, column.type)
+
+    @property
+    def feature_name(self) -> Any:
+        """The name that views show: that of the column, or of a part of it such as "sold.month"."""
+        return self.name if self.part is None else f"{self.name}.{self.part}"
+
+    def parts(self, names: Sequence[str], *, required: bool) -> list[ColumnEncoder]:
+        """Return the encoders of parts of a column of dates; if ``required``, other columns raise a ColumnError."""
+        if self.type is ColumnType.DATE:
+            return [replace(self, part=name) for name in names]
+        if required and names:
+            raise ColumnError(self.name, f"holds {self.type.value}, no dates", "leave it out of date_parts")
+        return []
 
     def encode(self, column: TypedColumn, *, refuse_unknown: bool = False) -> _core.Column | None:
         """Return the values as the core takes them; None if no value is observed."""
-        if column.type is ColumnType.EMPTY or self.type is ColumnType.EMPTY:
+        if column.type is ColumnType.EMPTY or self.type in (ColumnType.EMPTY, ColumnType.IDENTIFIER):
             return None
+        if self.time is not None:
+            values = self._to_numbers(column, self.time)
+            return values if self.part is None else part_of(self.part, values, self.time.time_zone)
         if self.order is None:
             self._check_type(column)
         known = self.categories if self.order is None else self.order
@@ -106,47 +166,89 @@ class ColumnEncoder:
             )
         return codes if self.order is None else np.where(codes == MISSING, np.nan, codes)
 
+    def _to_numbers(self, column: TypedColumn, format_: TimeFormat) -> NDArray[np.float64]:
+        """Return dates, durations or times of a column to predict, which may be text, in microseconds."""
+        if column.type is not ColumnType.TEXT:
+            if column.type is not self.type:
+                raise self._changed_type(column)
+            if (column.time_zone is None) != (format_.time_zone is None):
+                now, then = ("a", "none") if format_.time_zone is None else ("no", "one")
+                problem = f"holds dates with {now} time zone now and had {then} in training"
+                raise ColumnError(self.name, problem, "convert it as in training, or fit again")
+            return column.values
+        numbers = np.array([format_.parse(label) for label in column.labels])
+        if np.isnan(numbers).all():
+            problem = f"holds text that is no {format_.kind.removesuffix('s')}, such as {column.labels[0]!r}"
+            remedy = f"write it as {format_.text}, as in training" if format_.text else "write it in ISO 8601"
+            raise ColumnError(self.name, problem, remedy)
+        found: NDArray[np.float64] = np.append(numbers, np.nan)[column.values]
+        return found
+
     def value(self, column: TypedColumn, row: int) -> Any:
-        """Return the value in a row of a column to predict, in its original type."""
+        """Return the value in a row of a column to predict, in its original type; dates and times as text."""
+        if self.time is not None:
+            number = self._to_numbers(column, self.time)[row : row + 1]
+            if self.part is not None:
+                return float(part_of(self.part, number, self.time.time_zone)[0])
+            return self.time.write(float(number[0]))
         value = column.values[row]
         if column.type is ColumnType.TEXT:
             return column.labels[value]
         return float(value) if self.categories is None else _to_category(value, column.type)
 
     def _check_type(self, column: TypedColumn) -> None:
-        if (column.type is ColumnType.TEXT) != (self.type is ColumnType.TEXT):
-            now, then = column.type.value, self.type.value
-            problem = f"holds {now} now and held {then} in training"
-            raise ColumnError(self.name, problem, f"turn it back into {then}, or fit again")
+        if (column.type is ColumnType.TEXT) != (self.type is ColumnType.TEXT) or column.type in TIME_TYPES:
+            raise self._changed_type(column)
+
+    def _changed_type(self, column: TypedColumn) -> ColumnError:
+        now, then = column.type.value, self.type.value
+        problem = f"holds {now} now and held {then} in training"
+        return ColumnError(self.name, problem, f"turn it back into {then}, or fit again")
 
 
 @dataclass(frozen=True)
 class TableEncoder:
     """Encoder of tables, fitted to the training table."""
 
+    #: An encoder per column of the table, followed by those of its parts if it holds dates.
     columns: tuple[ColumnEncoder, ...]
     #: Column names of any type; None if training had an array.
     column_names: tuple[Any, ...] | None
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self).copy()  # another thread may cache `is_numeric` while this is pickled
+        return vars(self).copy()  # another thread may cache a property while this is pickled
 
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Return the column names if they are text, as scikit-learn's ``feature_names_in_``."""
+    @cached_property
+    def n_inputs(self) -> int:
+        """Number of columns of the table."""
+        return sum(column.part is None for column in self.columns)
+
+    @cached_property
+    def input_names(self) -> tuple[str, ...] | None:
+        """The column names of the table if they are text, as scikit-learn's ``feature_names_in_``."""
         return self.column_names if self.column_names and isinstance(self.column_names[0], str) else None
 
+    @cached_property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the columns that the core gets, parts of dates included; None if they are not text."""
+        if self.input_names is None:
+            return None
+        return tuple(str(column.feature_name) for column in self.columns)
+
     @classmethod
-    def fit(cls, table: Table, categorical_features: Any) -> tuple[TableEncoder, list[_core.Column]]:
+    def fit(cls, table: Table, options: EncoderOptions) -> tuple[TableEncoder, list[_core.Column]]:
         """Return the encoder of a training table, and its encoded columns."""
-        categorical = _find_categorical(categorical_features, table)
+        categorical = _find_categorical(options.categorical_features, table)
+        parts = _find_parts(options.date_parts, table)
         encoders, encoded = [], []
         for position in range(table.n_columns):
             column = read_column(table.column(position), table.name(position))
-            encoder = ColumnEncoder.fit(column, None if categorical is None else position in categorical)
-            encoders.append(encoder)
-            values = encoder.encode(column)
-            encoded.append(np.full(table.n_rows, np.nan, dtype=np.float32) if values is None else values)
+            own = ColumnEncoder.fit(column, None if categorical is None else position in categorical, options)
+            own_parts = own.parts(parts.get(position, ()), required=isinstance(options.date_parts, dict))
+            for encoder in (own, *own_parts):
+                encoders.append(encoder)
+                values = encoder.encode(column)
+                encoded.append(np.full(table.n_rows, np.nan, dtype=np.float32) if values is None else values)
         names = None if table.column_names is None else tuple(table.column_names)
         return cls(tuple(encoders), names), encoded
 
@@ -172,32 +274,35 @@ class TableEncoder:
 
     def match(self, table: Table, estimator_name: str) -> Iterator[tuple[ColumnEncoder, TypedColumn | None]]:
         """Yield the encoder of each training column with the column of a table to predict; None if it is absent."""
-        for encoder, position in zip(self.columns, self._positions(table, estimator_name), strict=True):
-            column = None if position is None else read_column(table.column(position), encoder.name)
+        positions, column = iter(self._positions(table, estimator_name)), None
+        for encoder in self.columns:
+            if encoder.part is None:
+                position = next(positions)
+                column = None if position is None else read_column(table.column(position), encoder.name)
             yield encoder, column
 
     def _positions(self, table: Table, estimator_name: str) -> Sequence[int | None]:
         """Return the position in the table of each training column; None if it is absent."""
         if self.column_names is not None and table.column_names is not None:
-            if (self.feature_names is None) == (table.feature_names is None):
+            if (self.input_names is None) == (table.feature_names is None):
                 return _match_names(self.column_names, table.column_names)
             # files turn names that are numbers into text
             known, names = list(map(str, self.column_names)), list(map(str, table.column_names))
             if set(known) & set(names):
                 return _match_names(known, names)
         # messages from here on are scikit-learn's
-        if table.n_columns != len(self.columns):
+        if table.n_columns != self.n_inputs:
             raise ValueError(
-                f"X has {table.n_columns} features, but {estimator_name} is expecting {len(self.columns)} features as "
+                f"X has {table.n_columns} features, but {estimator_name} is expecting {self.n_inputs} features as "
                 "input."
             )
-        if self.feature_names is not None:
+        if self.input_names is not None:
             warn_caller(
                 f"X does not have valid feature names, but {estimator_name} was fitted with feature names"
             )
         elif table.feature_names is not None:
             warn_caller(f"X has feature names, but {estimator_name} was fitted without feature names")
-        return range(len(self.columns))
+        return range(self.n_inputs)
 
 
 def _match_names(known: Sequence[Any], names: Sequence[Any]) -> list[int | None]:
@@ -235,10 +340,59 @@ def _find_categories(column: TypedColumn) -> tuple[Any, ...]:
             "join rare categories",
             can_drop=True,
         )
-    n_observed = int(np.count_nonzero(column.values >= 0))
-    if column.type is ColumnType.TEXT and len(categories) > max(_MANY_CATEGORIES, 0.9 * n_observed):
-        warn_caller(HighCardinalityWarning(column.name, len(categories), n_observed))
     return categories
+
+
+def _find_dates(column: TypedColumn) -> TimeFormat | None:
+    """Return the format of a text column that holds dates or times of day; None if it does not."""
+    counts = np.bincount(column.values[column.values >= 0], minlength=len(column.labels))
+    if (name := find_text_format(column.labels, counts)) is None:
+        return None
+    numbers = np.array([from_text(label, name) for label in column.labels])
+    kind = ColumnType.TIME if name == "time of day" else ColumnType.DATE
+    time_zone = "UTC" if any(map(has_zone, column.labels[:100])) and kind is ColumnType.DATE else None
+    return TimeFormat(kind.value, resolution_of(numbers), time_zone, name)
+
+
+def _n_rows_of_identifier(column: TypedColumn) -> int:
+    """Return the number of observed rows of a text column with fewer than two rows per value on average; else 0."""
+    if column.type is not ColumnType.TEXT or column.is_categorical:
+        return 0
+    n_observed = int(np.count_nonzero(column.values >= 0))
+    return n_observed if len(column.labels) > max(_FEW_CATEGORIES, n_observed / 2) else 0
+
+
+def _warn_of_integer_identifier(column: TypedColumn) -> None:
+    """Warn if whole numbers are different in every row, or in almost every row and sorted, as identifiers are."""
+    values = column.values
+    if not column.is_integer or (n_rows := len(values)) <= _FEW_CATEGORIES:
+        return
+    steps = np.diff(values)
+    is_sorted = bool((steps >= 0).all() or (steps <= 0).all())
+    if is_sorted:
+        n_values = int(np.count_nonzero(steps)) + 1
+    elif values.max() - values.min() < 2 * n_rows or _ID_NAME.search(str(column.name)):
+        n_values = len(np.unique(values))
+    else:
+        return
+    if n_values == n_rows or (is_sorted and n_values >= 0.95 * n_rows):
+        warn_caller(IdentifierWarning(column.name, n_values, n_rows, is_dropped=False))
+
+
+def _find_parts(date_parts: Any, table: Table) -> dict[int, tuple[str, ...]]:
+    """Return the parts of dates to add, by the position of their column."""
+    if date_parts is None:
+        return {}
+    if isinstance(date_parts, dict):
+        return {_find_position(column, table): _check_parts(parts) for column, parts in date_parts.items()}
+    return dict.fromkeys(range(table.n_columns), _check_parts(date_parts))
+
+
+def _check_parts(parts: Any) -> tuple[str, ...]:
+    listed = (parts,) if isinstance(parts, str) else tuple(parts)
+    if not listed or any(part not in DATE_PARTS for part in listed) or len(set(listed)) < len(listed):
+        raise ParameterError("date_parts", f"a list of some of {', '.join(map(repr, DATE_PARTS))}", parts)
+    return listed
 
 
 def _to_category(value: Any, type_: ColumnType) -> bool | int | float:

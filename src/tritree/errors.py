@@ -16,8 +16,9 @@ __all__ = [
     "ColumnError",
     "ColumnMatchWarning",
     "DataError",
+    "DateTextWarning",
     "GrowthLimitError",
-    "HighCardinalityWarning",
+    "IdentifierWarning",
     "ModelFileError",
     "ParameterError",
     "SampleWeightError",
@@ -261,26 +262,61 @@ class ColumnMatchWarning(_FactsWarning):
 
 
 @dataclass(eq=False, repr=False)
-class HighCardinalityWarning(_FactsWarning):
-    """A text column with nearly as many categories as rows: it probably identifies the rows.
+class IdentifierWarning(_FactsWarning):
+    """A column that probably identifies the rows, from which nothing can be learned.
 
     Attributes
     ----------
     column : object
         Name of the column, its position if the table has no names.
-    n_categories, n_rows : int
-        Numbers of categories, and of rows in which the column is observed.
+    n_values, n_rows : int
+        Numbers of distinct values, and of rows in which the column is observed.
+    is_dropped : bool
+        Whether the column was left out. Text is; whole numbers are not.
     """
 
     column: Any
-    n_categories: int
+    n_values: int
     n_rows: int
+    is_dropped: bool = True
+
+    @property
+    def problem(self) -> str:
+        """What was found, and what was done about it."""
+        found = f"{name_column(self.column)} has {self.n_values:,} different values in {self.n_rows:,} rows, so it "
+        return found + ("is left out as an identifier" if self.is_dropped else "looks like an identifier")
 
     def __str__(self) -> str:
-        return (
-            f"{name_column(self.column)} has {self.n_categories:,} categories in {self.n_rows:,} rows, so it probably "
-            "identifies the rows; drop it, or parse it if it holds numbers or dates"
-        )
+        if self.is_dropped:
+            return (
+                f"{self.problem}; set drop_identifiers=False, or name it in categorical_features, to use it"
+            )
+        return f"{self.problem}; drop it if it is one"
+
+
+@dataclass(eq=False, repr=False)
+class DateTextWarning(_FactsWarning):
+    """A text column that is read as dates or times of day.
+
+    Attributes
+    ----------
+    column : object
+        Name of the column, its position if the table has no names.
+    text_format : str
+        How the text is read, such as "day/month/year".
+    """
+
+    column: Any
+    text_format: str
+
+    @property
+    def problem(self) -> str:
+        """What was found, and what was done about it."""
+        kind = "times of day" if self.text_format == "time of day" else f"dates ({self.text_format})"
+        return f"the text in {name_column(self.column)} is read as {kind}"
+
+    def __str__(self) -> str:
+        return f"{self.problem}; set parse_dates=False to treat it as categories"
 
 
 @dataclass(eq=False, repr=False)

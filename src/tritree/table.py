@@ -36,6 +36,8 @@ class RawColumn:
     order: tuple[Any, ...] | None = None
     #: The labels that codes stand for; None if ``values`` holds values. Labels may be unused, or missing values.
     labels: NDArray[Any] | None = None
+    #: Time zone of dates, which are in UTC; None if they have none.
+    time_zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,11 @@ def _read_series(series: nw.Series[Any]) -> RawColumn:
             column = _factorize_pyarrow(series.to_native(), is_categorical)
         if column is not None:
             return column
+    if isinstance(series.dtype, nw.Time):  # NumPy has no such dtype
+        return RawColumn(np.array(series.to_list(), dtype=object))
+    if isinstance(series.dtype, nw.Datetime) and (time_zone := series.dtype.time_zone) is not None:
+        in_utc = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return RawColumn(np.asarray(in_utc.to_numpy()), time_zone=str(time_zone))
     is_decimal = isinstance(series.dtype, nw.Decimal)
     if is_decimal or (
         series.dtype.is_integer() and series.null_count()

@@ -215,6 +215,9 @@ _PARAMETERS: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("max_bins", "tree forest", Integer(2, MAX_CATEGORIES, none="every distinct value")),
     ("max_bins", "boosting", Integer(2, MAX_CATEGORIES)),
     ("categorical_features", "tree forest boosting", _checked_in_fit),
+    ("parse_dates", "tree forest boosting", _boolean),
+    ("date_parts", "tree forest boosting", _checked_in_fit),
+    ("drop_identifiers", "tree forest boosting", _boolean),
     ("unknown_category", "tree forest boosting", OneOf(UNKNOWN_CATEGORY_OPTIONS)),
     ("split_on_missing", "tree forest boosting", _boolean),
     ("max_surrogates", "tree forest", Integer(0)),
@@ -348,7 +351,8 @@ def monotonic_directions(monotonic_cst: Any, encoder: TableEncoder) -> list[int]
     """Return per column 1 if predictions must not fall with it, -1 if they must not rise, else 0; [] if all are 0."""
     if monotonic_cst is None:
         return []
-    names = [name_column(column.name) for column in encoder.columns]
+    inputs = [column for column in encoder.columns if column.part is None]
+    names = [name_column(column.name) for column in inputs]
     if hasattr(monotonic_cst, "items"):
         if encoder.column_names is None:
             raise ValueError(
@@ -374,11 +378,12 @@ def monotonic_directions(monotonic_cst: Any, encoder: TableEncoder) -> list[int]
             raise ValueError(
                 f"monotonic_cst has {len(values)} entries, X has {len(names)} columns; give one for each"
             )
-    found = []
-    for name, column, value in zip(names, encoder.columns, values, strict=True):
+    found = {}
+    for name, column, value in zip(names, inputs, values, strict=True):
         if isinstance(value, (list, dict)) or value not in _DIRECTIONS:
             raise ParameterError(f"monotonic_cst of {name}", "1, -1 or 0", value)
         if _DIRECTIONS[value] and column.categories is not None and column.order is None:
             raise ValueError(f"monotonic_cst constrains {name}, whose categories have no order; set it to 0")
-        found.append(_DIRECTIONS[value])
-    return found if any(found) else []
+        found[column.name] = _DIRECTIONS[value]
+    directions = [found[column.name] if column.part is None else 0 for column in encoder.columns]
+    return directions if any(directions) else []

@@ -112,9 +112,14 @@ def test_warning_of_an_export_without_third_branches_suggests_rows(destination: 
 
 
 def test_warning_of_an_identifier_suggests_to_drop_it() -> None:
-    text = describe_warning(errors.HighCardinalityWarning("id", 400, 442))
-    assert "column 'id' has 400 categories in 442 rows" in text
-    assert "--drop" in text
+    text = describe_warning(errors.IdentifierWarning("id", 400, 442))
+    assert "column 'id' has 400 different values in 442 rows, so it is left out" in text
+    assert "--keep-identifiers" in text
+    assert "--drop" in describe_warning(errors.IdentifierWarning("id", 442, 442, is_dropped=False))
+
+
+def test_notice_of_text_dates_says_how_to_switch_it_off() -> None:
+    assert "--no-parse-dates" in describe_warning(errors.DateTextWarning("joined", "day/month/year"))
 
 
 def test_no_module_searches_the_text_of_errors() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -41,6 +42,7 @@ def test_every_parameter_reaches_the_estimator(tritree: InProcess, classes: Path
             "error",
         ),
         *("--no-split-on-missing", "--max-surrogates", 2, "--n-jobs", 1),
+        *("--no-parse-dates", "--keep-identifiers", "--date-parts", "month,hour"),
     )
     assert library.load("m.tritree").get_params() == {
         "missing": "surrogate",
@@ -50,6 +52,9 @@ def test_every_parameter_reaches_the_estimator(tritree: InProcess, classes: Path
         "min_samples_leaf": 7,
         "max_bins": 50,
         "unknown_category": "error",
+        "parse_dates": False,
+        "date_parts": ["month", "hour"],
+        "drop_identifiers": False,
         "split_on_missing": False,
         "max_surrogates": 2,
         "n_jobs": 1,
@@ -67,6 +72,14 @@ def test_defaults_equal_those_of_the_estimators(tritree: InProcess, table: Path,
     assert library.load("flowers.tritree").get_params() == library.TrinaryTreeClassifier().get_params()
 
 
+def test_large_integer_classes_are_predicted_exactly(tritree: InProcess) -> None:
+    labels = [2**60 + 1, 2**60 + 2]
+    pd.DataFrame({"y": labels * 30, "x": [0, 1] * 30}).to_csv("t.csv", index=False)
+    tritree.good("fit", "t.csv", "-y", "y", "-o", "m.tritree")
+    predicted = json.loads(tritree.good("predict", "m.tritree", "t.csv", "--json").out)
+    assert [row["prediction"] for row in predicted[:2]] == labels
+
+
 def test_choices_equal_those_of_the_library() -> None:
     def choices(name: str) -> set[str]:
         literal = get_type_hints(Parameters)[name]
@@ -78,7 +91,7 @@ def test_choices_equal_those_of_the_library() -> None:
     kinds = (library.TrinaryTreeRegressor, library.TrinaryTreeClassifier)
     criteria = {criterion for kind in kinds for criterion in kind._allowed["criterion"].options}
     assert choices("criterion") == criteria
-    renamed = {"missing", "categorical_features", "split_on_missing"}
+    renamed = {"missing", "categorical_features", "split_on_missing", "parse_dates", "drop_identifiers"}
     python_only = {"max_features", "random_state"}
     settings = set(inspect.signature(library.TrinaryTreeRegressor).parameters)
     assert settings - renamed - python_only <= set(inspect.signature(Parameters).parameters)

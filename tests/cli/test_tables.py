@@ -156,13 +156,13 @@ def test_named_index_of_a_parquet_file_is_a_column(tritree: InProcess) -> None:
     assert tritree.good("missing", "t.parquet", "--json").json["columns"][0]["name"] == "id"
 
 
-def test_dates_in_a_parquet_file_are_refused_with_a_remedy(tritree: InProcess) -> None:
+def test_dates_in_a_parquet_file_are_features_but_no_target(tritree: InProcess) -> None:
     pytest.importorskip("pyarrow")
-    frame = diabetes().assign(day=pd.Timestamp("2024-05-01"))
-    frame.to_parquet("t.parquet")
-    error_line = tritree("fit", "t.parquet", "-y", "progress").error_line
-    assert "column 'day' holds dates" in error_line
-    assert error_line.endswith("or drop it with --drop")
+    frame = diabetes()
+    days = pd.date_range("2024-05-01", periods=len(frame))
+    frame.assign(day=days, progress=days >= "2024-07-01").to_parquet("t.parquet")
+    tritree.good("fit", "t.parquet", "-y", "progress", "-o", "m.tritree")
+    assert "day < 2024-07-01 " in tritree.good("show", "m.tritree").out
     error_line = tritree("fit", "t.parquet", "-y", "day").error_line
     assert error_line.startswith("tritree: the target 'day' holds dates")
 

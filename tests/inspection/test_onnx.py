@@ -70,7 +70,7 @@ def mixed_frame(n: int = 240, *, missing_rate: float, seed: int = 0) -> pd.DataF
             "tied": rng.integers(0, 4, size=n) / 2,
             "single": rng.normal(size=n).astype(np.float32),
             "colour": rng.choice(COLOURS, size=n).astype(object),
-            "street": [f"street {k}" for k in rng.integers(0, 200, size=n)],
+            "street": [f"street {k}" for k in rng.integers(0, 110, size=n)],
             "code": rng.choice(CODES, size=n),
             "flag": rng.random(n) < 0.5,
             "size": rng.choice(SIZES, size=n).astype(object),

@@ -178,7 +178,7 @@ def test_many_categories_are_shortened():
 def test_numbers_of_more_categories_have_separators():
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame({"name": [f"{i:05}" for i in range(4000)]})
-    tree = TrinaryTreeRegressor(max_depth=1).fit(X, np.arange(4000.0))
+    tree = TrinaryTreeRegressor(max_depth=1, drop_identifiers=False).fit(X, np.arange(4000.0))
     assert "… 1,994 more}" in drawn(tree)[1]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 
+import narwhals as nw
 import numpy as np
 import pytest
 from hypothesis import given
@@ -433,11 +434,18 @@ def test_mar_needs_a_complete_column_that_varies():
         ampute(frame, 0.5, "mar", columns=["number"])
 
 
-def test_dates_are_refused_only_in_amputed_columns():
-    frame = make_mixed().assign(joined=pd.date_range("2020", periods=N))
-    with pytest.raises(ColumnError, match="column 'joined' holds dates"):
+def test_lists_are_refused_only_in_amputed_columns():
+    frame = make_mixed().assign(tags=[[1]] * N)
+    with pytest.raises(ColumnError, match="column 'tags' holds lists"):
         ampute(frame, 0.5)
     assert ampute(frame, 0.5, columns=["number"])["number"].isna().sum() == 200
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_dates_go_missing_like_numbers(make):
+    days = pd.date_range("2020", periods=N).to_pydatetime().tolist()
+    amputed = ampute(make({"joined": days, "x": list(range(N))}), 0.5, columns=["joined"])
+    assert sum(pd.isna(day) for day in nw.from_native(amputed, eager_only=True)["joined"].to_list()) == N // 2
 
 
 def test_equal_column_names_are_refused():

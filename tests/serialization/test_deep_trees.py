@@ -31,7 +31,7 @@ def deep_table(n_rows: int) -> tuple[pd.DataFrame, Any]:
     return table, 3.0 ** (number - n_rows / 2)
 
 
-@pytest.mark.filterwarnings("ignore::tritree.HighCardinalityWarning")
+@pytest.mark.filterwarnings("ignore::tritree.IdentifierWarning")
 @pytest.mark.parametrize("missing", ["trinary", "trinary_mia"])
 def test_deep_tree_grows_as_before_it_was_saved(missing: str, tmp_path: Path) -> None:
     X, y = deep_table(250)

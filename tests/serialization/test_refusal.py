@@ -265,7 +265,7 @@ def columns_that_are_null(description: Description, arrays: Arrays) -> None:
 
 
 def unknown_column_type(description: Description, arrays: Arrays) -> None:
-    description["columns"][0]["content"] = "dates"
+    description["columns"][0]["content"] = "colours"
 
 
 def names_that_repeat(description: Description, arrays: Arrays) -> None:
@@ -397,7 +397,7 @@ CRAFTED: dict[Craft, str] = {
     fewer_columns: "do not match the columns|column index out of range",
     no_columns: "no columns",
     columns_that_are_null: "not a JSON object",
-    unknown_column_type: "'dates'",
+    unknown_column_type: "'colours'",
     names_that_repeat: "column names do not match",
     names_of_lists: "must be text or numbers",
     text_and_number_names: "column names do not match",

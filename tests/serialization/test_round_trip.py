@@ -208,11 +208,13 @@ def test_loaded_model_predicts_tables_of_another_library(path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (pd.MultiIndex.from_tuples([("a", 1), ("a", 2)]), "column names"),
+        (
+            pd.MultiIndex.from_tuples([("a", 1), ("a", 2)]),
+            r"column names must be text or numbers, not \['a', 1\]",
+        ),
         (pd.to_datetime(["2020-01-01", "2020-01-02"]), "Timestamp"),
-        (pd.Index([None, 1], dtype=object), "column names"),
     ],
-    ids=["tuples", "dates", "none"],
+    ids=["tuples", "dates"],
 )
 def test_names_that_json_cannot_hold_are_refused_when_saving(names: Any, message: str, path: Path) -> None:
     X, y = simulated(100, 2)

@@ -11,7 +11,7 @@ import pytest
 from table.frames import FRAMES, WITHOUT_NAMES, N, Y, as_pandas, as_polars, as_pyarrow
 
 from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor
-from tritree.encoder import TableEncoder
+from tritree.encoder import EncoderOptions, TableEncoder
 from tritree.table import read_table
 
 pd = pytest.importorskip("pandas")
@@ -102,14 +102,14 @@ def test_boolean_array_is_categorical_and_takes_missing_later() -> None:
     "array", [np.zeros((5, 2)), np.zeros((5, 2), np.float32), np.zeros((10, 4))[::2, ::2]]
 )
 def test_float_columns_are_not_copied(array: Any) -> None:
-    _, columns = TableEncoder.fit(read_table(array), "from_dtype")
+    _, columns = TableEncoder.fit(read_table(array), EncoderOptions())
     assert all(np.shares_memory(column, array) for column in columns)
 
 
 @pytest.mark.parametrize("library", [pd, pl])
 def test_float_columns_of_frames_are_not_copied(library: Any) -> None:
     frame = library.DataFrame({"a": np.arange(5.0), "b": np.arange(5.0)})
-    _, columns = TableEncoder.fit(read_table(frame), "from_dtype")
+    _, columns = TableEncoder.fit(read_table(frame), EncoderOptions())
     assert np.shares_memory(columns[0], frame["a"].to_numpy())
 
 

@@ -409,13 +409,11 @@ def test_numeric_column_names_match_their_text() -> None:
 
 
 def test_text_column_that_identifies_rows_gets_a_warning() -> None:
-    with pytest.warns(
-        UserWarning, match="'id' has 240 categories in 240 rows, so it probably identifies the rows"
-    ):
+    with pytest.warns(UserWarning, match="'id' has 240 different values in 240 rows, so it is left out"):
         fit_tree(pd.DataFrame({"id": [f"P{i}" for i in range(N)], "x": np.arange(N, dtype=float)}))
 
 
 def test_name_of_thousands_of_characters_is_shortened_in_messages() -> None:
     with pytest.raises(ColumnError) as caught:
-        fit_tree(pd.DataFrame({"n" * 10_000: pd.to_datetime(["2024-01-01"] * N)}))
+        fit_tree(pd.DataFrame({"n" * 10_000: [b"bytes"] * N}))
     assert len(str(caught.value)) < 300

@@ -77,7 +77,9 @@ def test_error_shows_a_boolean_as_such() -> None:
 
 def test_error_about_a_column_with_many_categories_shows_some_of_them() -> None:
     seen = [f"c{i:03}" for i in range(100)]
-    model = fit_tree(pd.DataFrame({"a": seen}), np.arange(100), unknown_category="error")
+    model = fit_tree(
+        pd.DataFrame({"a": seen}), np.arange(100), unknown_category="error", drop_identifiers=False
+    )
     with pytest.raises(ColumnError, match=r"which had 'c000', .*'c009' and 90 more\)"):
         model.predict(pd.DataFrame({"a": ["other"]}))
 

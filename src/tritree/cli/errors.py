@@ -9,14 +9,14 @@ from tritree.cli.messages import UserError
 from tritree.errors import (
     ColumnError,
     DataError,
+    DateTextWarning,
     GrowthLimitError,
-    HighCardinalityWarning,
+    IdentifierWarning,
     ParameterError,
     SampleWeightError,
     TargetError,
     UngrownBranchWarning,
     UnknownCategoryError,
-    name_column,
 )
 
 if TYPE_CHECKING:
@@ -99,11 +99,15 @@ _CAUSES = {
 
 def describe_warning(warning: Warning) -> str:
     """Return the text of a warning, with options of the command line as its remedy."""
-    if isinstance(warning, HighCardinalityWarning):
-        return (
-            f"{name_column(warning.column)} has {warning.n_categories:,} categories in {warning.n_rows:,} rows, so it "
-            "probably identifies the rows; leave it out with --drop, or parse it if it holds numbers or dates"
+    if isinstance(warning, IdentifierWarning):
+        remedy = (
+            "use it with --keep-identifiers"
+            if warning.is_dropped
+            else "if it is one, leave it out with --drop"
         )
+        return f"{warning.problem}; {remedy}"
+    if isinstance(warning, DateTextWarning):
+        return f"{warning.problem}; treat it as categories with --no-parse-dates"
     if not isinstance(warning, UngrownBranchWarning):
         return str(warning)
     if warning.cause == "export":

@@ -46,6 +46,12 @@ class Parameters:
         Maximum number of bins of a numeric column; none for one per distinct value.
     unknown_category
         How prediction treats categories not seen in training: no_information or error.
+    no_parse_dates
+        Treat text columns of dates as categories.
+    date_parts
+        Parts of dates to add as columns, such as month,weekday: year, month, day, weekday, dayofyear, hour or minute.
+    keep_identifiers
+        Learn from text columns that are different in almost every row, such as names.
     no_split_on_missing
         Do not let mia and trinary_mia split missing from observed.
     max_surrogates
@@ -72,6 +78,9 @@ class Parameters:
     unknown_category: Annotated[Literal["no_information", "error"], option("HANDLING", panel=TREE)] = (
         "no_information"
     )
+    no_parse_dates: Annotated[bool, flag("--no-parse-dates", TREE)] = False
+    date_parts: options.DateParts = None
+    keep_identifiers: Annotated[bool, flag("--keep-identifiers", TREE)] = False
     no_split_on_missing: Annotated[bool, flag("--no-split-on-missing", TREE)] = False
     max_surrogates: Annotated[int, integer(0, panel=TREE)] = 5
     n_jobs: options.NJobs = None

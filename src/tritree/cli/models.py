@@ -26,6 +26,9 @@ OPTIONS = {
     "max_leaf_nodes": "--max-leaf-nodes",
     "min_samples_leaf": "--min-samples-leaf",
     "max_bins": "--max-bins",
+    "parse_dates": "--no-parse-dates",
+    "date_parts": "--date-parts",
+    "drop_identifiers": "--keep-identifiers",
     "split_on_missing": "--no-split-on-missing",
     "unknown_category": "--unknown-category",
     "max_surrogates": "--max-surrogates",
@@ -79,8 +82,12 @@ def make_estimator(kind: str, task: str, given: Mapping[str, Any]) -> Any:
     check_criterion(given.get("--criterion"), task)
     names = _parameters(kind)
     parameters = {names[option]: value for option, value in given.items()}
-    if "split_on_missing" in parameters:
-        parameters["split_on_missing"] = not parameters["split_on_missing"]
+    for name in parameters.keys() & {
+        "drop_identifiers",
+        "parse_dates",
+        "split_on_missing",
+    }:  # flags switch them off
+        parameters[name] = not parameters[name]
     if kind != "tree":
         parameters["random_state"] = 0  # the same table and options give the same model
     return _estimator_class(kind, task)(**parameters)

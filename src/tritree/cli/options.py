@@ -67,6 +67,13 @@ def _parse_fractions(text: str) -> Any:
     return _checked(numbers, all(0 <= number <= 1 for number in numbers))
 
 
+def _parse_date_parts(text: str) -> Any:
+    from tritree.dates import DATE_PARTS  # imports NumPy, which --help does without
+
+    parts = text.split(",")
+    return _checked(parts, all(part in DATE_PARTS for part in parts))
+
+
 def _parse_character(text: str) -> Any:
     character = {"\\t": "\t", "tab": "\t"}.get(text, text)
     return _checked(character, len(character) == 1)
@@ -80,8 +87,10 @@ def _parse_encoding(name: str) -> str:
 _fractions = parser(
     "a list of fractions between 0 and 1, such as 0.1,0.3; 30 percent is 0.3 or 30%", _parse_fractions
 )
+_date_parts = parser("a list of parts of dates, such as month,hour", _parse_date_parts)
 _learning_rate = parser(
-    "a number above 0, such as 0.1", lambda text: _checked(float(text), 0 < float(text) <= 10)
+    "a number above 0 and at most 100, such as 0.1",
+    lambda text: _checked(float(text), 0 < float(text) <= 100),
 )
 _n_jobs = parser("a number of threads; -1 is for all cores", lambda text: _checked(int(text), int(text) != 0))
 _character = parser("one character, such as ',' or ';'", _parse_character)
@@ -105,6 +114,7 @@ Criterion = Annotated[
 MinSamplesLeaf = Annotated[int | None, integer(1, panel=TREE, show_default="20; 5 for a forest")]
 UnknownCategory = Annotated[Literal["no_information", "error"] | None, option("HANDLING")]
 Columns = Annotated[list[str] | None, option("COLUMN")]
+DateParts = Annotated[Any, option("PARTS", panel=TREE, parser=_date_parts)]
 Fractions = Annotated[Any, option("FRACTIONS", parser=_fractions)]
 
 #: The help texts of options that several commands have.

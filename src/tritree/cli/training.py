@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
+from pandas.api.types import infer_dtype, is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from tritree.cli.messages import UserError
 from tritree.cli.tables import (
@@ -167,6 +167,8 @@ def _to_classes(values: Any, name: str) -> Any:
     if not _is_numeric(values):
         labels = values.to_numpy(dtype=object)
         return labels.astype(bool) if infer_dtype(values, skipna=True) == "boolean" else labels
+    if is_integer_dtype(values.dtype):
+        return np.array(values.tolist())  # floats would round large ones
     numbers = values.to_numpy(dtype=float)
     whole = numbers % 1 == 0
     if not whole.all():

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
-from tritree.encoder import MAX_CATEGORIES, TableEncoder, column_errors
+from tritree.encoder import MAX_CATEGORIES, EncoderOptions, TableEncoder, column_errors
 from tritree.errors import ParameterError, UngrownBranchWarning, warn_caller
 from tritree.estimators.fitted_state import FittedState, on_snapshot
 from tritree.table import read_matrix, read_table
@@ -110,12 +110,12 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     @property
     def n_features_in_(self) -> int:
         """Number of columns seen in `fit`."""
-        return len(self._fitted.encoder.columns)
+        return self._fitted.encoder.n_inputs
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
         """Names of the columns seen in `fit`; only if the table has column names."""
-        if (names := self._fitted.encoder.feature_names) is None:
+        if (names := self._fitted.encoder.input_names) is None:
             raise AttributeError("the table of fit had no column names")
         return np.asarray(names, dtype=object)
 
@@ -155,7 +155,8 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **unknown: Any) -> Self:
         """Fit the estimator to a training table.
 
-        Branches are grown as far as a binary tree would have them; third branches grow on demand.
+        Branches are grown as far as a binary tree would have them; third branches grow on demand. Ctrl-C keeps the
+        trees that a forest has so far; a single tree stays as it was.
 
         Parameters
         ----------
@@ -212,7 +213,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         table = read_table(X)
         columns: Sequence[Any]
         if encoder is None:
-            encoder, columns = TableEncoder.fit(table, self.categorical_features)
+            encoder, columns = TableEncoder.fit(table, self._encoder_options())
         else:
             columns = encoder.encode(table, type(self).__name__)
         classes, target = self._read_target(y, table.n_rows)
@@ -220,6 +221,11 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             encoder,
             classes,
             EncodedRows(columns, target, self._read_weights(classes, target, sample_weight)),
+        )
+
+    def _encoder_options(self) -> EncoderOptions:
+        return EncoderOptions(
+            self.categorical_features, bool(self.parse_dates), self.date_parts, bool(self.drop_identifiers)
         )
 
     def _read_weights(

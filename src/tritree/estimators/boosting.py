@@ -83,6 +83,12 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
         The categorical columns. "from_dtype": text, categorical and boolean columns, except ordered categories, which
         are numeric in their order. None: no column. Otherwise a list of names or positions, or a boolean mask.
+    parse_dates : bool, default=True
+        Whether text columns of dates are read as dates; see `TrinaryTreeRegressor`.
+    date_parts : list of str, dict or None, default=None
+        Parts of dates to add as columns; see `TrinaryTreeRegressor`.
+    drop_identifiers : bool, default=True
+        Whether text columns that identify rows are left out; see `TrinaryTreeRegressor`.
     unknown_category : {"no_information", "error"}, default="no_information"
         How `predict` treats categories that were not seen in training. "no_information": the row takes the third
         branch, both branches or else the larger side, depending on the strategy; unlike a missing value, an unknown
@@ -193,6 +199,9 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         max_features: Any = 0.3,
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
+        parse_dates: bool = True,
+        date_parts: Any = None,
+        drop_identifiers: bool = True,
         unknown_category: str = "no_information",
         monotonic_cst: Any = None,
         early_stopping: Any = "auto",
@@ -222,6 +231,9 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         self.max_features = max_features
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.parse_dates = parse_dates
+        self.date_parts = date_parts
+        self.drop_identifiers = drop_identifiers
         self.unknown_category = unknown_category
         self.monotonic_cst = monotonic_cst
         self.early_stopping = early_stopping
@@ -310,8 +322,9 @@ class TrinaryBoostingClassifier(TrinaryClassifier, BaseBoosting):
     n_jobs : int or None, default=None
         None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
         process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.
-    subsample, max_features, max_bins, categorical_features, unknown_category, validation_fraction, \
-n_iter_no_change, tol, background_rows, third_rows, third_depth_extra, max_third_nodes, warm_start, verbose
+    subsample, max_features, max_bins, categorical_features, parse_dates, date_parts, drop_identifiers, \
+unknown_category, validation_fraction, n_iter_no_change, tol, \
+background_rows, third_rows, third_depth_extra, max_third_nodes, warm_start, verbose
         See `TrinaryBoostingRegressor`.
 
     Attributes
@@ -355,6 +368,9 @@ n_nodes_, n_grown_, n_ungrown_hits_, n_features_in_, feature_names_in_
         max_features: Any = 0.3,
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
+        parse_dates: bool = True,
+        date_parts: Any = None,
+        drop_identifiers: bool = True,
         unknown_category: str = "no_information",
         monotonic_cst: Any = None,
         class_weight: Any = None,
@@ -384,6 +400,9 @@ n_nodes_, n_grown_, n_ungrown_hits_, n_features_in_, feature_names_in_
         self.max_features = max_features
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.parse_dates = parse_dates
+        self.date_parts = date_parts
+        self.drop_identifiers = drop_identifiers
         self.unknown_category = unknown_category
         self.monotonic_cst = monotonic_cst
         self.class_weight = class_weight

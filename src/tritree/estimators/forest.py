@@ -177,6 +177,12 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         every distinct value is a bin, up to 65,534 per column.
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
         The categorical columns; see `TrinaryTreeRegressor`.
+    parse_dates : bool, default=True
+        Whether text columns of dates are read as dates; see `TrinaryTreeRegressor`.
+    date_parts : list of str, dict or None, default=None
+        Parts of dates to add as columns; see `TrinaryTreeRegressor`.
+    drop_identifiers : bool, default=True
+        Whether text columns that identify rows are left out; see `TrinaryTreeRegressor`.
     unknown_category : {"no_information", "error"}, default="no_information"
         How `predict` treats categories that were not seen in training; see `TrinaryTreeRegressor`.
     split_on_missing : bool, default=True
@@ -258,6 +264,9 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         oob_score: bool = False,
         max_bins: int | None = 255,
         categorical_features: Any = "from_dtype",
+        parse_dates: bool = True,
+        date_parts: Any = None,
+        drop_identifiers: bool = True,
         unknown_category: str = "no_information",
         split_on_missing: bool = True,
         max_surrogates: int = 5,
@@ -279,6 +288,9 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         self.oob_score = oob_score
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.parse_dates = parse_dates
+        self.date_parts = date_parts
+        self.drop_identifiers = drop_identifiers
         self.unknown_category = unknown_category
         self.split_on_missing = split_on_missing
         self.max_surrogates = max_surrogates
@@ -341,6 +353,12 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         every distinct value is a bin, up to 65,534 per column.
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
         The categorical columns; see `TrinaryTreeRegressor`.
+    parse_dates : bool, default=True
+        Whether text columns of dates are read as dates; see `TrinaryTreeRegressor`.
+    date_parts : list of str, dict or None, default=None
+        Parts of dates to add as columns; see `TrinaryTreeRegressor`.
+    drop_identifiers : bool, default=True
+        Whether text columns that identify rows are left out; see `TrinaryTreeRegressor`.
     unknown_category : {"no_information", "error"}, default="no_information"
         How `predict` treats categories that were not seen in training; see `TrinaryTreeRegressor`.
     split_on_missing : bool, default=True
@@ -422,6 +440,9 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         class_weight: Any = None,
         max_bins: int | None = 255,
         categorical_features: Any = "from_dtype",
+        parse_dates: bool = True,
+        date_parts: Any = None,
+        drop_identifiers: bool = True,
         unknown_category: str = "no_information",
         split_on_missing: bool = True,
         max_surrogates: int = 5,
@@ -444,6 +465,9 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         self.class_weight = class_weight
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.parse_dates = parse_dates
+        self.date_parts = date_parts
+        self.drop_identifiers = drop_identifiers
         self.unknown_category = unknown_category
         self.split_on_missing = split_on_missing
         self.max_surrogates = max_surrogates

@@ -101,6 +101,15 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
         The categorical columns. "from_dtype": text, categorical and boolean columns, except ordered categories, which
         are numeric in their order. None: no column. Otherwise a list of names or positions, or a boolean mask.
+    parse_dates : bool, default=True
+        Whether a text column is read as dates if at least 99 % of its cells are dates, or times of day, of one format.
+        Columns with a dtype of dates, durations or times are always numeric, in their order.
+    date_parts : list of str, dict or None, default=None
+        Parts of dates to add as columns of their own: "year", "month", "day", "weekday" (0 is Monday), "dayofyear",
+        "hour", "minute". A list is for all columns of dates, a dict has the list of each column.
+    drop_identifiers : bool, default=True
+        Whether text columns with fewer than two rows per value on average are left out, with an `IdentifierWarning`:
+        they identify rows, and nothing can be learned from them. Columns named in ``categorical_features`` are kept.
     unknown_category : {"no_information", "error"}, default="no_information"
         How `predict` treats categories that were not seen in training. "no_information": the row takes the third
         branch, both branches, the surrogate or else the larger side, depending on the strategy; unlike a missing value,
@@ -170,6 +179,9 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
         max_features: Any = None,
         max_bins: int | None = None,
         categorical_features: Any = "from_dtype",
+        parse_dates: bool = True,
+        date_parts: Any = None,
+        drop_identifiers: bool = True,
         unknown_category: str = "no_information",
         split_on_missing: bool = True,
         max_surrogates: int = 5,
@@ -184,6 +196,9 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
         self.max_features = max_features
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.parse_dates = parse_dates
+        self.date_parts = date_parts
+        self.drop_identifiers = drop_identifiers
         self.unknown_category = unknown_category
         self.split_on_missing = split_on_missing
         self.max_surrogates = max_surrogates
@@ -234,6 +249,15 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
         The categorical columns. "from_dtype": text, categorical and boolean columns, except ordered categories, which
         are numeric in their order. None: no column. Otherwise a list of names or positions, or a boolean mask.
+    parse_dates : bool, default=True
+        Whether a text column is read as dates if at least 99 % of its cells are dates, or times of day, of one format.
+        Columns with a dtype of dates, durations or times are always numeric, in their order.
+    date_parts : list of str, dict or None, default=None
+        Parts of dates to add as columns of their own: "year", "month", "day", "weekday" (0 is Monday), "dayofyear",
+        "hour", "minute". A list is for all columns of dates, a dict has the list of each column.
+    drop_identifiers : bool, default=True
+        Whether text columns with fewer than two rows per value on average are left out, with an `IdentifierWarning`:
+        they identify rows, and nothing can be learned from them. Columns named in ``categorical_features`` are kept.
     unknown_category : {"no_information", "error"}, default="no_information"
         How `predict` treats categories that were not seen in training. "no_information": the row takes the third
         branch, both branches, the surrogate or else the larger side, depending on the strategy; unlike a missing value,
@@ -298,6 +322,9 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
         class_weight: Any = None,
         max_bins: int | None = None,
         categorical_features: Any = "from_dtype",
+        parse_dates: bool = True,
+        date_parts: Any = None,
+        drop_identifiers: bool = True,
         unknown_category: str = "no_information",
         split_on_missing: bool = True,
         max_surrogates: int = 5,
@@ -313,6 +340,9 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
         self.class_weight = class_weight
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.parse_dates = parse_dates
+        self.date_parts = date_parts
+        self.drop_identifiers = drop_identifiers
         self.unknown_category = unknown_category
         self.split_on_missing = split_on_missing
         self.max_surrogates = max_surrogates

@@ -115,7 +115,7 @@ class TreeText:
         for node in self._nodes:
             if node["split"] is not None:
                 for split in (node["split"], *node["split"]["surrogates"]):
-                    if split["rule"] == "threshold":
+                    if split["rule"] == "threshold" and "threshold_text" not in split:
                         by_column.setdefault(split["column"], set()).add(split["threshold"])
         self._thresholds = ThresholdFormat(by_column, int(digits))
         nodes = [self._nodes[number] for number in shown]
@@ -182,7 +182,9 @@ class TreeText:
         if split["rule"] == "missing":
             return ("missing", "observed") if split["missing_to"] == "left" else ("observed", "missing")
         if split["rule"] == "threshold":
-            threshold = self._thresholds.text(split["column"], split["threshold"])
+            threshold = split.get("threshold_text") or self._thresholds.text(
+                split["column"], split["threshold"]
+            )
             return f"< {threshold}", f"≥ {threshold}"
         if split["rule"] == "order":
             last, first = (as_label(split[s][i], _WIDEST_SET) for s, i in (("left", -1), ("right", 0)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tritree.columns import ColumnType
+from tritree.dates import TimeFormat
 from tritree.inspection.tree_arrays import UNGROWN, Branch
 
 if TYPE_CHECKING:
@@ -35,8 +38,9 @@ def describe_tree(
     ``nodes`` is a list indexed by node number. A node has ``depth``, ``rows``, ``weight``, ``loss``, ``value`` (a
     list: the mean, or the class probabilities) and ``split``, which is None in a leaf. A split has
 
-    - ``column`` and ``name``; ``rule`` is "threshold" (with ``threshold``; left is below it), "order" (ordered
-      categories: ``left`` and ``right`` list them), "categories" (``left`` and ``right`` list those seen in the node)
+    - ``column`` and ``name``; ``rule`` is "threshold" (with ``threshold``; left is below it; of dates, durations and
+      times in microseconds, and ``threshold_text`` has it as text), "order" (ordered categories: ``left`` and
+      ``right`` list them), "categories" (``left`` and ``right`` list those seen in the node)
       or "missing" (missing against observed: missing goes to ``missing_to``, observed to the other side);
     - ``missing_to``, how missing values are handled: "left", "right", "third", "both" or "surrogates";
       ``missing_branch`` and ``unseen_branch``, where missing values and unseen categories go, in the same words;
@@ -98,10 +102,17 @@ def add_distribution(
 def _describe_column(name: str, learned: ColumnEncoder) -> dict[str, Any]:
     return {
         "name": name,
-        "kind": "numeric" if learned.categories is None else "categorical",
+        "kind": _kind(learned),
         "categories": None if learned.categories is None else list(learned.categories),
         "order": None if learned.order is None else [_plain(label) for label in learned.order],
+        "time": None if learned.time is None or learned.part is not None else asdict(learned.time),
     }
+
+
+def _kind(learned: ColumnEncoder) -> str:
+    if learned.type is ColumnType.IDENTIFIER:
+        return "identifier"
+    return "numeric" if learned.categories is None else "categorical"
 
 
 def _describe_splits(tree: TreeArrays, columns: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
@@ -151,7 +162,10 @@ def _describe_rule(
             return rule | {"rule": "missing"}
         return rule | {"rule": "categories", "left": left, "right": right}
     if known["order"] is None:
-        return rule | {"rule": "threshold", "threshold": threshold}
+        rule |= {"rule": "threshold", "threshold": threshold}
+        if known["time"] is not None:
+            rule["threshold_text"] = TimeFormat(**known["time"]).write_threshold(threshold)
+        return rule
     order, first_right = known["order"], int(np.ceil(threshold))
     sides = {"left": order[:first_right], "right": order[first_right:]}
     return rule | {"rule": "order", "threshold": threshold} | sides

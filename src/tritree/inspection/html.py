@@ -35,6 +35,7 @@ _SCRIPTS = (
     "traversal",
     "layout",
     "drawing",
+    "times",
     "panel",
     "folding",
     "card",
@@ -150,6 +151,8 @@ class _Column:
         is_ordered = column["order"] is not None
         self.labels = column["order"] if is_ordered else column["categories"]
         self.kind = "order" if is_ordered else "numeric" if self.labels is None else "categories"
+        #: How dates and times are written; None for other columns.
+        self.time = column["time"]
         self._places = {label: place for place, label in enumerate(self.labels or ())}
         self.typical: float | None = None
         self._span: list[float] | None = None
@@ -171,14 +174,20 @@ class _Column:
         thresholds = sorted({split["threshold"] for split in splits})
         middle = thresholds[len(thresholds) // 2]
         margin = _margin(thresholds)
-        self.typical = _rounded(middle, margin) if self.labels is None else int(middle)
+        self.typical = self._rounded(middle, margin) if self.labels is None else int(middle)
         low, high = thresholds[0] - margin, thresholds[-1] + margin
-        if thresholds[0] >= 0:
+        if thresholds[0] >= 0 and self.time is None:
             low = max(low, 0.0)  # counts and measurements are rarely negative
         seen = [cell.number for cell in cells if cell.number is not None]
         low, high = min([low, *seen]), max([high, *seen])
         if self.labels is None and isfinite(low) and isfinite(high):
-            self._span = [_rounded(low, margin), _rounded(high, margin)]
+            self._span = [self._rounded(low, margin), self._rounded(high, margin)]
+
+    def _rounded(self, value: float, margin: float) -> float:
+        """Return a value to start from with few digits, or in the unit of the training values."""
+        if self.time is None:
+            return _rounded(value, margin)
+        return float(round(value / self.time["resolution"]) * self.time["resolution"])
 
     def described(self) -> dict[str, Any]:
         """Return the column as the page reads it; ``range`` is that of a slider."""
@@ -186,6 +195,7 @@ class _Column:
             "name": self.name,
             "shown": as_name(self.name),
             "kind": self.kind,
+            "time": self.time,
             "labels": None if self.labels is None else [str(label) for label in self.labels],
             "range": self._span,
             "typical": self.typical,

@@ -161,7 +161,8 @@ class _Graph:
             kind, missing = (
                 (TensorProto.STRING, repr(column.missing)) if column.is_text else (TensorProto.DOUBLE, "NaN")
             )
-            inputs.append(self._input(name, kind, 1, f"{missing} is missing"))
+            unit = "" if column.time is None else f"{column.time['kind']} in microseconds, "
+            inputs.append(self._input(name, kind, 1, f"{unit}{missing} is missing"))
         numbers = [self._add_number(column, name) for column, name in zip(columns, inputs, strict=True)]
         return self.add("Concat", numbers, "X", axis=1)
 
@@ -176,7 +177,7 @@ class _Graph:
             domain="ai.onnx.ml",
             keys_strings=[*column.labels, column.missing],
             values_floats=[*map(float, range(len(column.labels))), math.nan],
-            default_float=math.nan if column.order else _UNSEEN,
+            default_float=_UNSEEN if column.categories else math.nan,
         )
         return self.add("Cast", [found], f"{name} as a number", to=TensorProto.DOUBLE)
 

@@ -40,6 +40,8 @@ class Column:
     kind: str
     categories: list[Any] | None
     order: list[Any] | None
+    #: How dates and times, which are microseconds, are written; None for other columns.
+    time: dict[str, Any] | None
 
     @cached_property
     def labels(self) -> list[Any]:
@@ -49,7 +51,7 @@ class Column:
     @cached_property
     def is_text(self) -> bool:
         """Whether the input is text, which is looked up among the labels."""
-        return bool(self.labels) and isinstance(self.labels[0], str)
+        return self.kind == "identifier" or (bool(self.labels) and isinstance(self.labels[0], str))
 
     @cached_property
     def missing(self) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tritree.columns import ColumnType
 from tritree.encoder import MISSING as NO_CATEGORY
 from tritree.table import read_table
 from tritree.validation import UNKNOWN_CATEGORY_OPTIONS, check_choice
@@ -66,6 +69,12 @@ def _cells(
     learned: ColumnEncoder, column: TypedColumn | None, values: NDArray[Any] | None, n_rows: int
 ) -> list[Cell]:
     """Return the cells of a column, given its values as the core takes them."""
+    if column is not None and learned.type is ColumnType.IDENTIFIER and column.type is not ColumnType.EMPTY:
+        is_missing = column.values < 0 if column.type is ColumnType.TEXT else np.isnan(column.values)
+        return [
+            Cell(MISSING) if missing else Cell(OBSERVED, learned.value(column, row))
+            for row, missing in enumerate(is_missing.tolist())
+        ]
     if column is None or values is None:
         return [Cell(ABSENT if column is None else MISSING)] * n_rows
     cells = []

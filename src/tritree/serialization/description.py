@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import asdict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tritree.columns import LARGEST_EXACT, ColumnType
+from tritree.columns import LARGEST_EXACT, TIME_TYPES, ColumnType
+from tritree.dates import DATE_PARTS, RESOLUTIONS, TEXT_FORMATS, TimeFormat
 from tritree.encoder import ColumnEncoder, TableEncoder
 from tritree.errors import ModelFileError, name_column
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tritree.estimators.base import TrinaryEstimator
@@ -70,6 +74,7 @@ def describe(estimator: TrinaryEstimator) -> dict[str, Any]:
                 "content": column.type.value,
                 "categories": _to_json(column.categories, name_column(column.name)),
                 "order": _to_json(column.order, name_column(column.name)),
+                **({} if column.time is None else {"time": asdict(column.time), "part": column.part}),
             }
             for column in encoder.columns
         ],
@@ -184,16 +189,22 @@ def _restore_encoder(description: JsonObject) -> TableEncoder:
     columns, names = description.get("columns", list), description.get_or_none("names", list)
     if not columns:
         raise ModelFileError("it has no columns")
+    inputs = [not isinstance(column, dict) or column.get("part") is None for column in columns]
+    if not inputs[0]:
+        raise ModelFileError("a part of dates has no column")
     if names is not None:
         _check_labels(names, "the column names")
         are_of_one_type = len({isinstance(name, str) for name in names}) == 1
-        if len(names) != len(columns) or len(set(names)) != len(names) or not are_of_one_type:
+        if len(names) != sum(inputs) or len(set(names)) != len(names) or not are_of_one_type:
             raise ModelFileError("its column names do not match its columns")
-    keys = range(len(columns)) if names is None else names
-    encoders = [
-        _restore_column(JsonObject(column, name_column(name)), name)
-        for name, column in zip(keys, columns, strict=True)
-    ]
+    keys: Sequence[Any] = range(sum(inputs)) if names is None else names
+    encoders: list[ColumnEncoder] = []
+    # the columns of parts follow the one that they are parts of
+    for column, position in zip(columns, np.cumsum(inputs) - 1, strict=True):
+        name = keys[position]
+        encoders.append(_restore_column(JsonObject(column, name_column(name)), name))
+        if encoders[-1].part is not None and encoders[-1].time != encoders[-2].time:
+            raise ModelFileError(f"the parts of {name_column(name)} do not match it")
     return TableEncoder(tuple(encoders), None if names is None else tuple(names))
 
 
@@ -220,12 +231,35 @@ def _restore_column(column: JsonObject, name: Any) -> ColumnEncoder:
             raise ModelFileError(f"the categories of {label} are not sorted")
     elif type_ is ColumnType.TEXT and order is None:
         raise ModelFileError(f"{label} holds text, but has no categories")
+    time, part = _restore_time(column, type_, label)
     return ColumnEncoder(
         name,
         type_,
         None if categories is None else tuple(categories),
         None if order is None else tuple(order),
+        time,
+        part,
     )
+
+
+def _restore_time(column: JsonObject, type_: ColumnType, label: str) -> tuple[TimeFormat | None, str | None]:
+    """Return how dates and times of a column are read and written, and the part that is encoded."""
+    if (type_ in TIME_TYPES) != ("time" in column.entries):
+        raise ModelFileError(f"the type of {label} does not match its entries")
+    if type_ not in TIME_TYPES:
+        return None, None
+    entries = column.get_object("time")
+    time_zone, text = entries.get_or_none("time_zone", str), entries.get_or_none("text", str)
+    part, resolution = column.get_or_none("part", str), entries.get("resolution", int)
+    if (
+        entries.get("kind", str) != type_.value
+        or not 1 <= resolution <= RESOLUTIONS[0]
+        or (text is not None and text not in TEXT_FORMATS)
+        or (part is not None and (part not in DATE_PARTS or type_ is not ColumnType.DATE))
+        or (time_zone is not None and len(time_zone) > 100)
+    ):
+        raise ModelFileError(f"the dates of {label} have an unknown format")
+    return TimeFormat(type_.value, resolution, time_zone, text), part
 
 
 def _check_labels(labels: list[Any], what: str) -> None:
@@ -233,7 +267,7 @@ def _check_labels(labels: list[Any], what: str) -> None:
     for label in labels:
         is_number = isinstance(label, (int, float)) and abs(label) <= 2**64  # false for NaN
         if not (isinstance(label, (str, bool)) or is_number):
-            raise ModelFileError(f"{what} must be text or numbers")
+            raise ModelFileError(f"{what} must be text or numbers, not {str(label)[:40]}")
 
 
 def _restore_classes(description: JsonObject) -> NDArray[Any] | None:

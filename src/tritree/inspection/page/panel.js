@@ -52,13 +52,14 @@ class Panel {
 
   makeCell(j) {
     const column = this.tree.columns[j], id = `cell-${j}`;
-    const name = html("label", { className: "name", for: id, textContent: column.name, title: column.name });
-    const input = column.labels ? this.makeSelect(j, id) : html("input", { id, type: "number", step: "any", autocomplete: "off" });
+    const entry = entryOf(column), label = entry.unit ? `${column.name} (${entry.unit})` : column.name;
+    const name = html("label", { className: "name", for: id, textContent: label, title: label });
+    const input = column.labels ? this.makeSelect(j, id) : html("input", { id, autocomplete: "off", ...entry.properties });
     const missing = html("button", { type: "button", textContent: "missing", "aria-pressed": "false", "aria-label": `${column.name} is missing` });
-    const parts = { cell: html("div", { className: "cell" }, name, input, missing), name, input, missing };
+    const parts = { cell: html("div", { className: "cell" }, name, input, missing), name, input, missing, entry };
     parts.cell.dataset.column = j;
     // an incomplete number, such as "-" or "1e", is neither a value nor missing
-    const read = () => (input.validity.badInput ? NaN : input.value === "" ? null : Number(input.value));
+    const read = () => (input.validity.badInput ? NaN : input.value === "" ? null : entry.toNumber(input.value));
     input.addEventListener("input", () => this.change(j, read()));
     if (column.labels) input.addEventListener("change", () => this.change(j, read())); // some tools fire no other event
     input.addEventListener("blur", () => this.showCell(j));
@@ -72,7 +73,9 @@ class Panel {
       const step = max / 200 - min / 200;
       const digits = Math.min(17, Math.ceil(Math.log10(Math.max(-min, max) / step)) + 1); // enough to distinguish steps
       parts.slider = html("input", { type: "range", min, max, step, "aria-label": `${column.name}, slider` });
-      parts.slider.addEventListener("input", () => this.change(j, Number(Number(parts.slider.value).toPrecision(digits))));
+      const unit = column.time?.resolution;
+      const round = (value) => (unit ? Math.round(value / unit) * unit : Number(value.toPrecision(digits)));
+      parts.slider.addEventListener("input", () => this.change(j, round(Number(parts.slider.value))));
       parts.cell.append(parts.slider);
     }
     this.cells.set(j, parts);
@@ -111,12 +114,12 @@ class Panel {
   }
 
   showCell(j) {
-    const { cell, input, missing, slider } = this.cells.get(j), value = this.row[j];
+    const { cell, input, missing, slider, entry } = this.cells.get(j), value = this.row[j];
     cell.classList.toggle("missing", value === null);
     missing.setAttribute("aria-pressed", value === null);
-    const text = value === null ? "" : String(value);
+    const text = value === null ? "" : entry.toText(value);
     // keep what is being typed: "1." and "1.0" are the same number
-    if (text === "" || input.value === "" || Number(input.value) !== value) input.value = text;
+    if (text === "" || input.value === "" || entry.toNumber(input.value) !== value) input.value = text;
     if (slider) slider.value = value ?? this.tree.columns[j].typical;
   }
 
@@ -221,7 +224,9 @@ class Panel {
   }
 
   shown(j) {
-    const { labels } = this.tree.columns[j];
-    return labels ? labels[this.row[j]] ?? "(not seen in training)" : String(Number(this.row[j].toPrecision(Number.isInteger(this.row[j]) ? 17 : 8)));
+    const column = this.tree.columns[j], value = this.row[j];
+    if (column.labels) return column.labels[value] ?? "(not seen in training)";
+    if (column.time) return `${entryOf(column).toText(value).replace("T", " ")}${column.time.kind === "durations" ? ` ${entryOf(column).unit}` : ""}`;
+    return String(Number(value.toPrecision(Number.isInteger(value) ? 17 : 8)));
   }
 }
