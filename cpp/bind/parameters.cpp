@@ -80,7 +80,8 @@ void bind_parameters(nb::module_& m) {
     nb::class_<GrowthParameters>(m, "GrowthParameters")
         .def("__init__", [](GrowthParameters* self, const nb::kwargs& fields) {
             new (self) GrowthParameters(params_from_dict(fields, true));
-        });
+        })
+        .def("to_dict", &params_to_dict);
 }
 
 }  // namespace tritree::bind

@@ -65,6 +65,7 @@ class GrowthParameters:
         third_rows: int = 1000,
         estimates_variance: bool = False,
     ) -> None: ...
+    def to_dict(self) -> dict[str, Any]: ...
 
 @final
 class Tree:

@@ -268,6 +268,10 @@ def unknown_column_type(description: Description, arrays: Arrays) -> None:
     description["columns"][0]["content"] = "colours"
 
 
+def parameters_that_the_trees_were_not_grown_by(description: Description, arrays: Arrays) -> None:
+    description["parameters"]["min_samples_leaf"] += 1
+
+
 def names_that_repeat(description: Description, arrays: Arrays) -> None:
     description["names"][1] = description["names"][0]
 
@@ -398,6 +402,7 @@ CRAFTED: dict[Craft, str] = {
     no_columns: "no columns",
     columns_that_are_null: "not a JSON object",
     unknown_column_type: "'colours'",
+    parameters_that_the_trees_were_not_grown_by: "min_samples_leaf of its trees is",
     names_that_repeat: "column names do not match",
     names_of_lists: "must be text or numbers",
     text_and_number_names: "column names do not match",

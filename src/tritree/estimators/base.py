@@ -199,6 +199,12 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         raise NotImplementedError
 
+    def _growth_parameters(
+        self, encoder: TableEncoder, classes: NDArray[Any] | None, seed: int = 0
+    ) -> _core.GrowthParameters:
+        """Return how the core grows the trees."""
+        raise NotImplementedError
+
     def _read_target(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         """Return the classes (None in regression), and the target as numbers."""
         raise NotImplementedError

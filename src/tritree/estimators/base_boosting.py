@@ -143,8 +143,9 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                 fraction = self.validation_fraction
                 rows, validation = split_validation(rows, fraction, seed, stratify=classes is not None)
                 scores = ValidationScores(loss, validation)
+            parameters = self._growth_parameters(encoder, classes, seed)
             model, booster = self._start(
-                rows, loss, encoder, seed, None if before is None else before.model, n_threads
+                rows, loss, encoder, parameters, None if before is None else before.model, n_threads
             )
             if scores is not None:
                 with (
@@ -188,7 +189,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         rows: EncodedRows,
         loss: Loss,
         encoder: TableEncoder,
-        seed: int,
+        parameters: _core.GrowthParameters,
         model: GrowingModel | None,
         n_threads: int,
     ) -> tuple[GrowingModel, _core.Booster]:
@@ -207,11 +208,16 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             raw = np.ascontiguousarray(sums.T).ravel()
             return model, _core.Booster.resume(rows.columns, raw, model.core, *options, n_threads)
         binned = self._bin(rows, encoder, n_threads)
-        parameters = boosting_parameters(self, encoder, seed, nonlinear_link=loss.adjust is not None)
         core = _core.BoostedModel(binned, parameters, loss.initial(rows.y, rows.weight).tolist())
         if self.missing in STRATEGIES_WITH_THIRD_BRANCH:
             core.keep_background(binned, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
         return GrowingModel(core, "boosting"), _core.Booster(binned, core, *options, n_threads)
+
+    def _growth_parameters(
+        self, encoder: TableEncoder, classes: NDArray[Any] | None, seed: int = 0
+    ) -> _core.GrowthParameters:
+        loss = self._make_loss(self._params(), classes)
+        return boosting_parameters(self, encoder, seed, nonlinear_link=loss.adjust is not None)
 
     def _boost(
         self,

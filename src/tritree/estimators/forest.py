@@ -48,13 +48,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
             if core.n_trees == self.n_estimators:
                 warn_caller("warm_start adds no trees, since n_estimators has not been increased")
         else:
-            parameters = growth_parameters(
-                self,
-                len(encoder.columns),
-                0 if classes is None else len(classes),
-                max_third_nodes=min(int(self.max_third_nodes), 2**62),
-                keep_best_split_only=True,
-            )
+            parameters = self._growth_parameters(encoder, classes)
             core = _core.LadderModel(binned, rows.y, rows.weight, parameters)
         first = core.n_trees
         seeds = as_random_state(self.random_state).randint(1, 2**31 - 1, size=int(self.n_estimators))
@@ -77,6 +71,20 @@ class BaseForest(ForestViews, TrinaryEstimator):
                 self._set_trees(core, encoder, classes, scores)
             raise
         self._set_trees(core, encoder, classes, scores)
+
+    def _growth_parameters(
+        self,
+        encoder: TableEncoder,
+        classes: NDArray[Any] | None,
+        seed: int = 0,  # noqa: ARG002
+    ) -> _core.GrowthParameters:
+        return growth_parameters(
+            self,
+            len(encoder.columns),
+            0 if classes is None else len(classes),
+            max_third_nodes=min(int(self.max_third_nodes), 2**62),
+            keep_best_split_only=True,
+        )
 
     def _set_trees(
         self,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tritree.encoder import TableEncoder
+
 
 __all__ = ["TrinaryTreeClassifier", "TrinaryTreeRegressor"]
 
@@ -33,15 +35,22 @@ class BaseTree(TreeViews, TrinaryEstimator):
         encoder, classes, rows = self._read_rows(X, y, sample_weight)
         n_columns, n_threads = len(encoder.columns), count_threads(self.n_jobs)
         draws_columns = column_fraction(self.max_features, n_columns) < 1
-        parameters = growth_parameters(
-            self, n_columns, 0 if classes is None else len(classes), **self._core_options()
-        )
+        parameters = self._growth_parameters(encoder, classes)
         seed = int(as_random_state(self.random_state).randint(1, 2**31 - 1)) if draws_columns else 0
         core = _core.LadderModel(self._bin(rows, encoder, n_threads), rows.y, rows.weight, parameters)
         core.add_trees([seed], None, n_threads)
         if self.missing not in STRATEGIES_WITH_THIRD_BRANCH:
             core.detach()  # nothing grows after the fit
         self._set_fitted(GrowingModel(core, "tree"), encoder, classes)
+
+    def _growth_parameters(
+        self,
+        encoder: TableEncoder,
+        classes: NDArray[Any] | None,
+        seed: int = 0,  # noqa: ARG002
+    ) -> _core.GrowthParameters:
+        n_classes = 0 if classes is None else len(classes)
+        return growth_parameters(self, len(encoder.columns), n_classes, **self._core_options())
 
     def _core_options(self) -> dict[str, Any]:
         """Return growth parameters of the core that take precedence over those of the estimator.

@@ -18,7 +18,7 @@ import numpy as np
 from tritree.errors import ModelFileError
 from tritree.output_files import check_output_path, write_atomically
 from tritree.serialization import format_1
-from tritree.serialization.arrays import get_state, restore_model
+from tritree.serialization.arrays import check_growth_parameters, get_state, restore_model
 from tritree.serialization.container import (
     MAX_DESCRIPTION,
     parse_description,
@@ -103,6 +103,7 @@ def load(path: Any) -> Any:
         estimator, encoder, classes = restore_estimator(description)
         n_classes = 0 if classes is None else len(classes)
         model = restore_model(description, arrays, encoder, n_classes)
+        check_growth_parameters(estimator._growth_parameters(encoder, classes).to_dict(), model)
         estimator._set_fitted(model, encoder, classes)
     except ModelFileError as error:
         error.path = path

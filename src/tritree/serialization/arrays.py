@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tritree.encoder import TableEncoder
 
-__all__ = ["get_state", "restore_model"]
+__all__ = ["check_growth_parameters", "get_state", "restore_model"]
 
 Array: TypeAlias = "NDArray[Any]"
 Arrays = dict[str, Array]
@@ -110,6 +110,15 @@ def restore_model(
     model = GrowingModel(core, kind, importances=importances)
     _check_model(model, parts, encoder)
     return model
+
+
+def check_growth_parameters(expected: dict[str, Any], model: GrowingModel) -> None:
+    """Raise a ModelFileError unless the trees were grown by the parameters of the estimator."""
+    found = model.core.params
+    for name, value in expected.items():
+        # the seed is drawn, and trees of the paper's runs are loaded as ordinary ones
+        if name not in ("seed", "as_in_paper_runs") and found[name] != value:
+            raise ModelFileError(f"{name} of its trees is {found[name]!r}, and its parameters say {value!r}")
 
 
 # ---- checks that need the encoder; everything else is checked by the core
