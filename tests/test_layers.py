@@ -23,6 +23,7 @@ PYTHON = (
         "columns",
         "table",
         "target",
+        "identifiers",
         "encoder",
         "validation",
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,6 +30,7 @@ from tritree.errors import (
     list_names,
     warn_caller,
 )
+from tritree.identifiers import n_rows_of_identifier, warn_of_integer_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,9 +46,6 @@ MAX_CATEGORIES = 65_534
 
 #: Codes of cells without a known category.
 MISSING, UNKNOWN = -1, -2
-# a text column with more values than this, and fewer than two rows per value, is taken for an identifier
-_FEW_CATEGORIES = 20
-_ID_NAME = re.compile(r"(^|[_\W])([iI][dD]|[kK]ey|uuid|UUID|guid)($|[_\W])|[a-z]I[dD]$")
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,7 @@ class ColumnEncoder:
         if is_categorical is None:
             if column.order is not None:
                 return cls(column.name, column.type, order=_check_order(column))
-            if options.drop_identifiers and (n_observed := _n_rows_of_identifier(column)):
+            if options.drop_identifiers and (n_observed := n_rows_of_identifier(column)):
                 warn_caller(IdentifierWarning(column.name, len(column.labels), n_observed))
                 return cls(column.name, ColumnType.IDENTIFIER)
             is_categorical = column.type in (ColumnType.TEXT, ColumnType.BOOLEAN) or column.is_categorical
@@ -122,7 +119,7 @@ class ColumnEncoder:
                 row=row,
                 value=value,
             )
-        _warn_of_integer_identifier(column)
+        warn_of_integer_identifier(column)
         return cls(column.name, column.type)
 
     @property
@@ -352,31 +349,6 @@ def _find_dates(column: TypedColumn) -> TimeFormat | None:
     kind = ColumnType.TIME if name == "time of day" else ColumnType.DATE
     time_zone = "UTC" if any(map(has_zone, column.labels[:100])) and kind is ColumnType.DATE else None
     return TimeFormat(kind.value, resolution_of(numbers), time_zone, name)
-
-
-def _n_rows_of_identifier(column: TypedColumn) -> int:
-    """Return the number of observed rows of a text column with fewer than two rows per value on average; else 0."""
-    if column.type is not ColumnType.TEXT or column.is_categorical:
-        return 0
-    n_observed = int(np.count_nonzero(column.values >= 0))
-    return n_observed if len(column.labels) > max(_FEW_CATEGORIES, n_observed / 2) else 0
-
-
-def _warn_of_integer_identifier(column: TypedColumn) -> None:
-    """Warn if whole numbers are different in every row, or in almost every row and sorted, as identifiers are."""
-    values = column.values
-    if not column.is_integer or (n_rows := len(values)) <= _FEW_CATEGORIES:
-        return
-    steps = np.diff(values)
-    is_sorted = bool((steps >= 0).all() or (steps <= 0).all())
-    if is_sorted:
-        n_values = int(np.count_nonzero(steps)) + 1
-    elif values.max() - values.min() < 2 * n_rows or _ID_NAME.search(str(column.name)):
-        n_values = len(np.unique(values))
-    else:
-        return
-    if n_values == n_rows or (is_sorted and n_values >= 0.95 * n_rows):
-        warn_caller(IdentifierWarning(column.name, n_values, n_rows, is_dropped=False))
 
 
 def _find_parts(date_parts: Any, table: Table) -> dict[int, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from tritree import _core
 from tritree.encoder import MAX_CATEGORIES, EncoderOptions, TableEncoder, column_errors
 from tritree.errors import ParameterError, UngrownBranchWarning, warn_caller
 from tritree.estimators.fitted_state import FittedState, on_snapshot
+from tritree.estimators.growing_model import warn_of_ungrown
 from tritree.table import read_matrix, read_table
 from tritree.target import (
     apply_class_weight,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from tritree.estimators.growing_model import GrowingModel
 
-__all__ = ["EncodedRows", "TrinaryEstimator", "check_same_classes", "warn_of_ungrown"]
+__all__ = ["EncodedRows", "TrinaryEstimator"]
 
 
 @dataclass(frozen=True)
@@ -503,23 +504,6 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         if training_rows is False and not model.is_detached:
             self._warn_nothing_grown("file")
         save(self, path, training_rows=training_rows)
-
-
-def warn_of_ungrown(model: GrowingModel) -> None:
-    """Warn once if rows have reached third branches that cannot be grown."""
-    if not (n := model.n_ungrown_hits) or model.warned_of_ungrown:
-        return
-    model.warned_of_ungrown = True
-    cause: Literal["detached", "node_limit"] = "detached" if model.is_detached else "node_limit"
-    warn_caller(UngrownBranchWarning(cause, n))
-
-
-def check_same_classes(classes: NDArray[Any] | None, before: NDArray[Any] | None) -> None:
-    """Raise a ValueError if y has other classes than in the fit that warm_start continues."""
-    if classes is not None and before is not None and not np.array_equal(classes, before):
-        raise ValueError(
-            "warm_start continues with the classes of the first fit, and y has others; set warm_start=False"
-        )
 
 
 def _equal(a: Any, b: Any) -> bool:

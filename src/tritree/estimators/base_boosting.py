@@ -11,7 +11,7 @@ import numpy as np
 from tritree import _core
 from tritree.encoder import column_errors
 from tritree.errors import DataError, TargetError
-from tritree.estimators.base import EncodedRows, TrinaryEstimator, check_same_classes
+from tritree.estimators.base import EncodedRows, TrinaryEstimator
 from tritree.estimators.boosting_views import BoostingViews
 from tritree.estimators.callbacks import CallbackSupport, FitCallbacks, with_callbacks
 from tritree.estimators.early_stopping import (
@@ -20,7 +20,7 @@ from tritree.estimators.early_stopping import (
     check_finite,
     split_validation,
 )
-from tritree.estimators.fitted_state import FittedState, fitted_attribute
+from tritree.estimators.fitted_state import FittedState, check_same_classes, fitted_attribute
 from tritree.estimators.growing_model import GrowingModel, boosting_parameters
 from tritree.estimators.losses import exact_sum
 from tritree.progress import bar

@@ -9,8 +9,8 @@ import numpy as np
 
 from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError
-from tritree.estimators.base import warn_of_ungrown
 from tritree.estimators.ensemble_views import EnsembleViews
+from tritree.estimators.growing_model import warn_of_ungrown
 from tritree.estimators.tree_views import OneTreeViews
 from tritree.estimators.views import ImportanceViews
 from tritree.validation import check_int, count_threads

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from tritree.encoder import TableEncoder
     from tritree.estimators.growing_model import GrowingModel
 
-__all__ = ["FittedState", "fitted_attribute", "on_snapshot"]
+__all__ = ["FittedState", "check_same_classes", "fitted_attribute", "on_snapshot"]
 
 E = TypeVar("E")
 P = ParamSpec("P")
@@ -55,3 +57,11 @@ def fitted_attribute(name: str, doc: str) -> property:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}") from None
 
     return property(get, doc=doc)
+
+
+def check_same_classes(classes: NDArray[Any] | None, before: NDArray[Any] | None) -> None:
+    """Raise a ValueError if y has other classes than in the fit that warm_start continues."""
+    if classes is not None and before is not None and not np.array_equal(classes, before):
+        raise ValueError(
+            "warm_start continues with the classes of the first fit, and y has others; set warm_start=False"
+        )

@@ -9,9 +9,9 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from tritree import _core
 from tritree.errors import warn_caller
-from tritree.estimators.base import TrinaryEstimator, check_same_classes
+from tritree.estimators.base import TrinaryEstimator
 from tritree.estimators.bootstrap import BootstrapSamples, predict_out_of_bag
-from tritree.estimators.fitted_state import fitted_attribute
+from tritree.estimators.fitted_state import check_same_classes, fitted_attribute
 from tritree.estimators.forest_views import ForestViews
 from tritree.estimators.growing_model import GrowingModel, growth_parameters
 from tritree.estimators.tasks import TrinaryClassifier, TrinaryRegressor

@@ -6,9 +6,8 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from tritree.estimators.base import warn_of_ungrown
 from tritree.estimators.ensemble_views import EnsembleViews
-from tritree.estimators.growing_model import GrowingModel
+from tritree.estimators.growing_model import GrowingModel, warn_of_ungrown
 from tritree.validation import count_threads
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tritree import _core
-from tritree.errors import GrowthLimitError
+from tritree.errors import GrowthLimitError, UngrownBranchWarning, warn_caller
 from tritree.progress import growth_progress
 from tritree.validation import STRATEGIES_WITH_THIRD_BRANCH, column_fraction, monotonic_directions
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tritree.encoder import TableEncoder
 
-__all__ = ["GrowingModel", "boosting_parameters", "growth_parameters"]
+__all__ = ["GrowingModel", "boosting_parameters", "growth_parameters", "warn_of_ungrown"]
 
 # how long one step of grow_all may take: short enough for Ctrl-C and the progress line to feel alive
 _STEP_SECONDS = 0.2
@@ -325,3 +325,12 @@ def max_tree_size(n_columns: int, max_depth: int) -> int:
         for columns in range(1, n_columns + 1):
             sizes.append(1 + 2 * below[columns] + sizes[-1])
     return sizes[n_columns]
+
+
+def warn_of_ungrown(model: GrowingModel) -> None:
+    """Warn once if rows have reached third branches that cannot be grown."""
+    if not (n := model.n_ungrown_hits) or model.warned_of_ungrown:
+        return
+    model.warned_of_ungrown = True
+    cause: Literal["detached", "node_limit"] = "detached" if model.is_detached else "node_limit"
+    warn_caller(UngrownBranchWarning(cause, n))

@@ -9,8 +9,8 @@ from sklearn.utils import estimator_html_repr
 
 from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError
-from tritree.estimators.base import warn_of_ungrown
 from tritree.estimators.fitted_state import on_snapshot
+from tritree.estimators.growing_model import warn_of_ungrown
 from tritree.estimators.views import EstimatorViews
 from tritree.table import read_table
 from tritree.validation import check_int, count_threads

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tritree.encoder import column_errors
-from tritree.estimators.base import warn_of_ungrown
 from tritree.estimators.fitted_state import on_snapshot
+from tritree.estimators.growing_model import warn_of_ungrown
 from tritree.validation import check_int
 
 if TYPE_CHECKING:
