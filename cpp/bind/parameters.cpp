@@ -78,9 +78,10 @@ GrowthParameters params_from_dict(const nb::dict& fields, bool allow_absent) {
 
 void bind_parameters(nb::module_& m) {
     nb::class_<GrowthParameters>(m, "GrowthParameters")
-        .def("__init__", [](GrowthParameters* self, const nb::kwargs& fields) {
-            new (self) GrowthParameters(params_from_dict(fields, true));
-        })
+        .def("__init__",
+             [](GrowthParameters* self, const nb::kwargs& fields) {
+                 new (self) GrowthParameters(params_from_dict(fields, true));
+             })
         .def("to_dict", &params_to_dict);
 }
 
