@@ -103,7 +103,7 @@ def load(path: Any) -> Any:
         estimator, encoder, classes = restore_estimator(description)
         n_classes = 0 if classes is None else len(classes)
         model = restore_model(description, arrays, encoder, n_classes)
-        check_growth_parameters(estimator._growth_parameters(encoder, classes).to_dict(), model)
+        check_growth_parameters(estimator, encoder, classes, model)
         estimator._set_fitted(model, encoder, classes)
     except ModelFileError as error:
         error.path = path

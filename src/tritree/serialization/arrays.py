@@ -37,6 +37,9 @@ Arrays = dict[str, Array]
 
 _LADDER_PARTS, _BOOSTING_PARTS = ("trees", "ladders", "data", "distributions"), ("trees", "bins")
 _LARGEST_FLOAT = sys.float_info.max
+#: Growth parameters that do not follow from those of the estimator: the seed is drawn, trees of a forest that are saved
+#: one by one keep the limits of their forest, and trees of the paper's runs are loaded as ordinary ones.
+_MAY_DIFFER = frozenset({"seed", "keep_best_split_only", "max_third_nodes", "as_in_paper_runs"})
 #: What the core raises if a state is inconsistent.
 _STATE_ERRORS = (ValueError, TypeError, RuntimeError, OverflowError, KeyError)
 
@@ -112,12 +115,17 @@ def restore_model(
     return model
 
 
-def check_growth_parameters(expected: dict[str, Any], model: GrowingModel) -> None:
+def check_growth_parameters(
+    estimator: Any, encoder: TableEncoder, classes: Array | None, model: GrowingModel
+) -> None:
     """Raise a ModelFileError unless the trees were grown by the parameters of the estimator."""
+    try:
+        expected = estimator._growth_parameters(encoder, classes).to_dict()
+    except _STATE_ERRORS as error:
+        raise ModelFileError(f"its parameters do not match its columns: {first_line(error)}") from error
     found = model.core.params
     for name, value in expected.items():
-        # the seed is drawn, and trees of the paper's runs are loaded as ordinary ones
-        if name not in ("seed", "as_in_paper_runs") and found[name] != value:
+        if name not in _MAY_DIFFER and found[name] != value:
             raise ModelFileError(f"{name} of its trees is {found[name]!r}, and its parameters say {value!r}")
 
 
