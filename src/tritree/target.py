@@ -66,10 +66,11 @@ def read_regression_target(
         raise TargetError(f"{requirement} ({error})", f"use {classifier} for classes") from None
     _check_rows(numbers, np.isnan(numbers), *_MISSING)
     _check_rows(numbers, np.isinf(numbers), *_INFINITE)
-    problem = (
-        f"holds {{value}} in row {{row}}; targets of {estimator_name} must not exceed {largest:g} in size"
-    )
-    _check_rows(numbers, np.abs(numbers) > largest, problem, "give it in another unit, or drop such rows")
+    if largest < np.inf:
+        problem = (
+            f"holds {{value}} in row {{row}}; targets of {estimator_name} must not exceed {largest:g} in size"
+        )
+        _check_rows(numbers, np.abs(numbers) > largest, problem, "give it in another unit, or drop such rows")
     return numbers
 
 
