@@ -26,6 +26,7 @@ PYTHON = (
         "identifiers",
         "encoder",
         "validation",
+        "metrics",
     ),
     *("inspection", "estimators", "serialization", "lab", "cli"),
 )
