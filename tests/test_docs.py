@@ -33,6 +33,11 @@ def programs(page: Path) -> list[str]:
     return blocks(page, "python")
 
 
+def sessions(page: Path) -> list[tuple[str, str]]:
+    """Return the Python and console blocks of a page, in order, with their language."""
+    return re.findall(r"```(python|console)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
 def commands(page: Path) -> list[str]:
     """Return the tritree commands of a page: those in shell blocks and in the first column of tables."""
     lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
@@ -88,24 +93,39 @@ PAGES = {
 
 
 def test_every_page_with_examples_is_listed():
-    assert {page.name for page in DOCS if programs(page)} == set(PAGES)
+    assert {page.name for page in DOCS if sessions(page)} == set(PAGES)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_examples_of_the_page_run(name, tmp_path, monkeypatch, warnings_printed):
+def test_examples_of_the_page_run(name, tmp_path, monkeypatch, capfd, warnings_printed):
     for library in PAGES[name]:
         pytest.importorskip(library, reason=f"the page needs {library}")
     monkeypatch.chdir(tmp_path)  # for the files that it writes
     names, runner = {}, doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    for number, program in enumerate(programs(ROOT / "docs" / name), start=1):
-        if ">>> " not in program:
-            exec(program, names)
-            continue
+    for number, (language, program) in enumerate(sessions(ROOT / "docs" / name), start=1):
         block = f"block {number} of {name}"
-        example = doctest.DocTestParser().get_doctest(program, names, block, None, None)
-        runner.run(example, clear_globs=False)
-        names.update(example.globs)
+        if language == "console":
+            check_console(program, capfd)
+        elif ">>> " in program:
+            example = doctest.DocTestParser().get_doctest(program, names, block, None, None)
+            runner.run(example, clear_globs=False)
+            names.update(example.globs)
+        else:
+            exec(program, names)
     assert runner.summarize(verbose=False).failed == 0
+
+
+def check_console(block: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Run the tritree commands of a console block, and compare what they print with what the block shows."""
+    from cli.program import InProcess
+
+    tritree = InProcess(capfd)
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        run = tritree.good(*shlex.split(command)[1:])
+        printed = re.sub(r" +$", "", run.err + run.out, flags=re.MULTILINE).strip("\n")
+        is_same = doctest.OutputChecker().check_output(shown.strip("\n"), printed, doctest.ELLIPSIS)
+        assert is_same, f"$ {command}\n{printed}"
 
 
 #: Options that make a command of the documentation quick.
