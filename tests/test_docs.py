@@ -82,13 +82,25 @@ def warnings_printed():
 
 #: The pages with examples, which run from top to bottom, and the libraries that they need.
 PAGES = {
-    "boosting.md": [],
-    "index.md": ["pandas", "matplotlib"],
+    "alternatives.md": ["catboost", "lightgbm", "xgboost"],
+    "boosting.md": ["pandas"],
+    "boosting-theory.md": [],
+    "columns.md": ["pandas"],
+    "comparing.md": ["pandas", "matplotlib"],
+    "explaining.md": ["pandas"],
+    "forests.md": ["pandas"],
     "lab-bias.md": ["pandas", "matplotlib"],
     "lab.md": ["pandas", "matplotlib"],
-    "missing-values.md": [],
+    "model-files.md": ["pandas"],
+    "onnx.md": ["pandas", "onnx", "onnxruntime"],
     "production.md": ["pandas"],
-    "tables-and-models.md": ["pandas", "polars", "pyarrow", "onnx", "onnxruntime"],
+    "quick-start.md": ["pandas"],
+    "strategies.md": [],
+    "tables.md": ["pandas", "polars", "pyarrow"],
+    "third-branches.md": [],
+    "to-dict.md": ["pandas"],
+    "trees.md": ["pandas"],
+    "tutorial.md": ["pandas", "matplotlib", "onnx", "onnxruntime", "typer"],
 }
 
 
@@ -219,5 +231,22 @@ def test_reference_lists_the_public_names_of_the_package(name):
         for public_name in importlib.import_module(name).__all__
         if public_name[0] != "_" and not public_name.isupper()
     }
-    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    reference = "".join(page.read_text(encoding="utf-8") for page in DOCS if page.name.startswith("reference"))
     assert public - set(re.findall(r"\w+", reference)) == set()
+
+
+ESTIMATORS = [name for name in tritree.__all__ if name.startswith("Trinary")]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_reference_includes_inherited_methods(name):
+    kind = {"Tree": "trees", "Forest": "forests", "Boosting": "boosting"}[re.findall("[A-Z][a-z]+", name)[1]]
+    page = (ROOT / "docs" / f"reference-{kind}.md").read_text(encoding="utf-8")
+    assert f"::: tritree.{name}\n    options: {{ inherited_members: true," in page
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_overview_of_the_reference_names_every_public_method(name):
+    overview = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    public = {method for method in dir(getattr(tritree, name)) if not method.startswith("_")}
+    assert public - set(re.findall(r"`(\w+)`", overview)) == set()
