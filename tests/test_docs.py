@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import runpy
 import shlex
 import tomllib
 import warnings
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from data_paths import DATA
+from threadpoolctl import threadpool_limits
 
 import tritree
 
@@ -113,17 +115,21 @@ def test_examples_of_the_page_run(name, tmp_path, monkeypatch, capfd, warnings_p
     for library in PAGES[name]:
         pytest.importorskip(library, reason=f"the page needs {library}")
     monkeypatch.chdir(tmp_path)  # for the files that it writes
+    monkeypatch.setenv(
+        "OMP_NUM_THREADS", "1"
+    )  # threads of other libraries wait for each other on a busy machine
     names, runner = {}, doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    for number, (language, program) in enumerate(sessions(ROOT / "docs" / name), start=1):
-        block = f"block {number} of {name}"
-        if language == "console":
-            check_console(program, capfd)
-        elif ">>> " in program:
-            example = doctest.DocTestParser().get_doctest(program, names, block, None, None)
-            runner.run(example, clear_globs=False)
-            names.update(example.globs)
-        else:
-            exec(program, names)
+    with threadpool_limits(1):
+        for number, (language, program) in enumerate(sessions(ROOT / "docs" / name), start=1):
+            if language == "console":
+                check_console(program, capfd)
+            elif ">>> " in program:
+                block = f"block {number} of {name}"
+                example = doctest.DocTestParser().get_doctest(program, names, block, None, None)
+                runner.run(example, clear_globs=False)
+                names.update(example.globs)
+            else:
+                exec(program, names)
     assert runner.summarize(verbose=False).failed == 0
 
 
@@ -203,6 +209,13 @@ def test_table_of_commands_is_complete():
     ] == []
 
 
+def test_list_of_options_is_that_of_the_program():
+    pytest.importorskip("typer", reason="the command line needs typer")
+    module = runpy.run_path(str(ROOT / "tools" / "command_line_options.py"))
+    is_same = module["PAGE"].read_text(encoding="utf-8") == module["page"]()
+    assert is_same, "python tools/command_line_options.py writes the page anew"
+
+
 @pytest.mark.parametrize("page", [README, *DOCS], ids=lambda page: page.name)
 def test_make_targets_and_extras_on_a_page_exist(page):
     text = page.read_text(encoding="utf-8")
@@ -231,7 +244,9 @@ def test_reference_lists_the_public_names_of_the_package(name):
         for public_name in importlib.import_module(name).__all__
         if public_name[0] != "_" and not public_name.isupper()
     }
-    reference = "".join(page.read_text(encoding="utf-8") for page in DOCS if page.name.startswith("reference"))
+    reference = "".join(
+        page.read_text(encoding="utf-8") for page in DOCS if page.name.startswith("reference")
+    )
     assert public - set(re.findall(r"\w+", reference)) == set()
 
 
