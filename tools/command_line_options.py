@@ -15,8 +15,8 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "command-line-options.md"
 INTRODUCTION = """# Options of the command line
 
 Every argument and option of every command, from the help of the program. Options that several commands have in the same
-form are listed once, at the end. [Command line](command-line.md) has examples, and `tritree COMMAND --help` shows the same
-in a terminal.
+form are listed once, at the end. [Command line](command-line.md) has examples, and `tritree COMMAND --help` shows the
+same in a terminal.
 """
 
 
