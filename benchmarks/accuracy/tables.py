@@ -311,8 +311,8 @@ TABLES: dict[str, Table] = _PEOPLE | _HEALTH | _MONEY_AND_SCHOOL | _THINGS
 def role_of(name: str) -> Role:
     """Return the role of a data set.
 
-    That of a table follows from a hash of its name, so it cannot be chosen. All other data sets were used in earlier
-    reports: they are development tables.
+    A hash of its name decides the role of a table, and no result. All other data sets were used in earlier reports:
+    they are development tables.
 
     Examples
     --------
