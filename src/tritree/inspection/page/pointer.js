@@ -14,7 +14,6 @@ function unfoldAll() {
   redraw("0");
 }
 document.getElementById("fold").addEventListener("click", foldThirds);
-document.getElementById("fold").hidden = nodes.every((node) => node.third === null);
 document.getElementById("unfold").addEventListener("click", unfoldAll);
 document.getElementById("fit").addEventListener("click", () => drawing.fit());
 document.getElementById("larger").addEventListener("click", () => drawing.zoom(1.25));
