@@ -16,6 +16,7 @@ EXAMPLES = (
     ("tritree show houses.tritree --format dot | dot -Tsvg > tree.svg", "for Graphviz"),
     ("tritree show forest.tritree", "a summary of a forest, and its first tree"),
     ("tritree show forest.tritree --tree 7", "one tree of a forest"),
+    ("tritree show forest.tritree -o what-if.html --rows new.csv", "a what-if page of all trees"),
 )
 #: Formats by file extension.
 _FORMATS = {
@@ -51,8 +52,10 @@ def show(
 ) -> None:
     """Show a tree as text, as a figure, or as an interactive page.
 
-    Of a forest or boosting, the text is a summary and the first tree, and a figure or page has the first tree; --tree
-    shows another one. Third branches are shown as far as they have grown; --rows grows those that a table needs.
+    Of a forest or boosting, the text is a summary and the first tree, a figure has the first tree, and a page is a
+    what-if page: change the values of a row, or set them to missing, and watch the prediction and the contributions of
+    the columns. --tree shows one of the trees. Third branches are shown as far as they have grown; --rows grows those
+    that a table needs.
 
     Parameters
     ----------

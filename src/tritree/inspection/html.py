@@ -14,8 +14,9 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from tritree.inspection.captions import TreeText, best_class, headline
-from tritree.inspection.colours import PAGE_COLOURS, NodeColours
+from tritree.inspection.colours import CONTRIBUTION_COLOURS, PAGE_COLOURS, NodeColours
 from tritree.inspection.formatting import as_label, number_format
+from tritree.inspection.node_selection import BRANCHES
 from tritree.inspection.page_columns import page_columns
 from tritree.inspection.text import tree_to_text
 
@@ -76,13 +77,15 @@ def render_page(
 ) -> str:
     """Return a page, given its data, and its text without scripts.
 
-    ``form`` is the class of its body; ``parts`` are names of further templates by their place in the page.
+    ``form`` is the class of its body; ``parts`` are further markup by its place in the page.
     """
-    script = "".join(_page_file(f"{name}.js") for name in scripts)
+    script = "".join(page_file(f"{name}.js") for name in scripts)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
-    style = Template("".join(_page_file(f"{name}.css") for name in styles)).substitute(PAGE_COLOURS)
+    style = Template("".join(page_file(f"{name}.css") for name in styles)).substitute(
+        PAGE_COLOURS | CONTRIBUTION_COLOURS
+    )
     places = {"tabs": "", "section": "", "trees": ""}
-    return Template(_page_file("page.html")).substitute(
+    return Template(page_file("page.html")).substitute(
         places | parts,
         title=html.escape(data["title"]),
         text=html.escape(text),
@@ -96,7 +99,8 @@ def render_page(
     )
 
 
-def _page_file(name: str) -> str:
+def page_file(name: str) -> str:
+    """Return one of the files that pages are made of."""
     return (files("tritree.inspection") / "page" / name).read_text(encoding="utf-8")
 
 
@@ -125,10 +129,14 @@ def policy_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
+def as_json(data: Any) -> str:
+    """Return data as compact JSON, all of it ASCII."""
+    return json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
+
+
 def _inlined(data: Any) -> str:
     """Return data as JSON that can be embedded in a script element: no text in it can end the element."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return as_json(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _page_data(
@@ -136,9 +144,12 @@ def _page_data(
 ) -> dict[str, Any]:
     """Return the data of the page: the nodes, numbered by their place in it, and the rows to start from."""
     drawn, classes, edges = [tree["nodes"][number] for number in numbers], tree["classes"], tree.get("edges")
-    columns, used = page_columns(tree["columns"], drawn, [cells for _, cells in rows])
+    columns, used = page_columns(tree["columns"], [(tree["nodes"], numbers)], [cells for _, cells in rows])
     text, colours = TreeText(tree, numbers, _DIGITS), NodeColours(tree, drawn)
     number_text = number_format([node["value"][0] for node in drawn], _DIGITS)
+    nodes = page_nodes(tree, numbers, text, colours)
+    for page, node in zip(nodes, drawn, strict=True):
+        page |= {} if node["split"] is None else split_page(node, columns, text)
     return {
         "title": headline(tree),
         "missing": tree["missing"],
@@ -149,9 +160,9 @@ def _page_data(
         "detached": tree["detached"],
         "ends": [number_text(edges[0]), number_text(edges[-1])] if edges else None,
         "columns": [column.described() for column in columns],
-        "used": used,
+        "used": list(used),
         "rows": page_rows(columns, rows),
-        "nodes": page_nodes(tree, numbers, columns, text, colours),
+        "nodes": nodes,
     }
 
 
@@ -166,13 +177,9 @@ def page_rows(
 
 
 def page_nodes(
-    tree: dict[str, Any],
-    numbers: Sequence[int],
-    columns: Sequence[PageColumn],
-    text: TreeText,
-    colours: NodeColours,
+    tree: dict[str, Any], numbers: Sequence[int], text: TreeText, colours: NodeColours
 ) -> list[dict[str, Any]]:
-    """Return the nodes of the page, with their texts."""
+    """Return the nodes of the page, with their texts, but not their splits."""
     places: dict[Any, Any] = {number: place for place, number in enumerate(numbers)}
     places |= {None: None, "ungrown": "ungrown"}
     nodes = []
@@ -181,20 +188,26 @@ def page_nodes(
         page = {key: node[key] for key in ("depth", "rows", "weight", "loss", "value") if key in node}
         # JSON has no infinite numbers
         page |= {key: None for key in ("weight", "loss") if key in node and not isfinite(node[key])}
-        page |= {branch: places.get(node[branch], "left out") for branch in ("left", "right", "third")}
+        page |= {branch: places.get(node[branch], "left out") for branch in BRANCHES}
         best = f"{text.best(node)} {node['value'][best_class(node)]:.1%}" if tree["classes"] else ""
         page |= {"name": str(number), "shown": best or text.mean(node), "split": None}
         page["strength"] = round(colours.strength(node), 2)
         if node.get("distribution"):
             page["distribution"] = [round(fraction, 4) for fraction in node["distribution"]]
-        if (split := node["split"]) is not None:
-            page["split"] = _page_split(split, columns)
-            page["rules"] = dict(text.branches(node))
-            page["conditions"] = dict(zip(("left", "right"), text.sides(split), strict=True))
-            page["full"] = _in_full(split, text)
-            page["missing_rule"] = text.missing_rule(split)
         nodes.append(page)
     return nodes
+
+
+def split_page(node: dict[str, Any], columns: Sequence[PageColumn], text: TreeText) -> dict[str, Any]:
+    """Return the split of an inner node as the page reads it, with its texts."""
+    split = node["split"]
+    return {
+        "split": _page_split(split, columns),
+        "rules": dict(text.branches(node)),
+        "conditions": dict(zip(("left", "right"), text.sides(split), strict=True)),
+        "full": _in_full(split, text),
+        "missing_rule": text.missing_rule(split),
+    }
 
 
 def _page_split(split: dict[str, Any], columns: Sequence[PageColumn]) -> dict[str, Any]:

@@ -6,33 +6,44 @@ from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tritree.inspection.formatting import as_name
 from tritree.inspection.rows import UNSEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numpy.typing import NDArray
+
     from tritree.inspection.rows import Cell
 
+_TRIED, _MOST_TRIED = 12, 40  # numbers, and categories, that a page tries for a missing value
 _UNSEEN = -2  # a category not seen in training, as the page has it
 
 
 def page_columns(
-    columns: Sequence[dict[str, Any]], nodes: Iterable[dict[str, Any]], rows: Sequence[Sequence[Cell]]
-) -> tuple[list[PageColumn], list[int]]:
-    """Return the columns of a page, and those that splits use, in the order of their first use.
+    columns: Sequence[dict[str, Any]],
+    trees: Iterable[tuple[Sequence[dict[str, Any]], Iterable[int]]],
+    rows: Sequence[Sequence[Cell]],
+) -> tuple[list[PageColumn], dict[int, int]]:
+    """Return the columns of a page, and how many splits use them, in the order of their first use.
 
-    ``nodes`` are those of the trees that the page shows, described as by `describe_tree`.
+    ``trees`` are the nodes of each tree, described as by `describe_tree`, and the numbers of those in the page.
     """
     found = [PageColumn(column) for column in columns]
     uses: dict[int, list[dict[str, Any]]] = {}
-    for node in nodes:
-        if (split := node["split"]) is not None:
+    for nodes, numbers in trees:
+        for number in numbers:
+            if (split := nodes[number]["split"]) is None:
+                continue
             for use in (split, *split["surrogates"]):
                 uses.setdefault(use["column"], []).append(use)
+            if split["rule"] == "categories":
+                found[split["column"]].count_categories(nodes, nodes[number])
     for j, used_by in uses.items():
         found[j].set_range(used_by, [cells[j] for cells in rows])
-    return found, list(uses)
+    return found, {j: len(used_by) for j, used_by in uses.items()}
 
 
 class PageColumn:
@@ -47,23 +58,37 @@ class PageColumn:
         self.time = column["time"]
         self._places = {label: place for place, label in enumerate(self.labels or ())}
         self.typical: float | None = None
+        #: By position, the number of training rows that a category has on average, as far as splits tell.
+        self._frequency: dict[int, float] = {}
         self._span: list[float] | None = None
+        self._thresholds: list[float] = []
 
     def places(self, labels: Sequence[Any]) -> list[int]:
         """Return the positions of categories."""
         return [self._places[label] for label in labels]
 
+    def count_categories(self, nodes: Sequence[dict[str, Any]], node: dict[str, Any]) -> None:
+        """Count the rows of both sides of a split, in equal parts for each of their categories."""
+        for side in ("left", "right"):
+            if isinstance(node[side], int):
+                places = self.places(node["split"][side])
+                for place in places:
+                    part = nodes[node[side]]["rows"] / len(places)
+                    self._frequency[place] = self._frequency.get(place, 0.0) + part
+
     def set_range(self, splits: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> None:
-        """Take a typical value from the splits, in the middle of the thresholds, and the range of a slider."""
+        """Take a typical value from the splits, and the range of a slider.
+
+        It is in the middle of the thresholds, or the category that seems to be the most frequent one.
+        """
         splits = [split for split in splits if split["rule"] != "missing"]
         if not splits:
             return
         if self.kind == "categories":
-            split = next((split for split in splits if "larger_side" in split), splits[0])
-            larger_side = "right" if split.get("larger_side") == "right" else "left"
-            self.typical = self._places[split[larger_side][0]]
+            known = self._frequency or {self._places[splits[0]["left"][0]]: 1.0}
+            self.typical = max(known, key=known.__getitem__)
             return
-        thresholds = sorted({split["threshold"] for split in splits})
+        thresholds = self._thresholds = sorted({split["threshold"] for split in splits})
         middle = thresholds[len(thresholds) // 2]
         margin = _margin(thresholds)
         self.typical = self._rounded(middle, margin) if self.labels is None else int(middle)
@@ -92,6 +117,25 @@ class PageColumn:
             "range": self._span,
             "typical": self.typical,
         }
+
+    def tried(self) -> list[float]:
+        """Return values that stand for all that a missing value may be: each category, or numbers between thresholds.
+
+        As many thresholds lie between any two of the numbers.
+        """
+        if self.labels is not None:
+            return [float(place) for place in range(min(len(self.labels), _MOST_TRIED))]
+        if self._span is None:
+            return []
+        n = len(self._thresholds)
+        chosen = {self._thresholds[i * n // _TRIED] for i in range(_TRIED)}
+        return [self._thresholds[0] - _margin(self._thresholds), *sorted(chosen)]
+
+    def typical_array(self) -> NDArray[Any] | None:
+        """Return the typical value as a column of one row, as the core takes it; None if it is missing."""
+        if self.typical is None:
+            return None
+        return np.array([self.typical], dtype=np.int32 if self.kind == "categories" else np.float64)
 
     def cell(self, cell: Cell) -> float | None:
         """Return the value of a row as the page reads it."""

@@ -62,6 +62,7 @@ for (const name of ["pointerup", "pointercancel"]) window.addEventListener(name,
 // printing: the whole tree on one page
 let screenView = null;
 window.addEventListener("beforeprint", () => {
+  if (!area.clientWidth) return; // another tab is open
   screenView = { ...drawing.view };
   const { left, top, width, height } = drawing.bounds();
   area.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
@@ -70,8 +71,10 @@ window.addEventListener("beforeprint", () => {
   drawing.paintNow();
 });
 window.addEventListener("afterprint", () => {
+  if (!screenView) return;
   area.removeAttribute("viewBox");
   drawing.view = screenView;
+  screenView = null;
   drawing.onPaper = false;
   drawing.paintNow();
 });
