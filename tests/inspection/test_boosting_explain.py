@@ -203,7 +203,7 @@ def test_plot_ends_at_the_sum() -> None:
     [why] = boosted("two classes").explain(TABLE.head(1))
     ax = why.plot()
     shown = [label.get_text() for label in ax.get_yticklabels()]
-    assert (shown[0], shown[-1]) == ("all rows", "sum over trees")
+    assert (shown[0], shown[-1]) == ("base value", "f(x)")
     assert len(shown) == 2 + sum(value != 0 for value in why.contributions.values())
     assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(why.value - why.base_value)
     assert ax.get_xlabel() == why.value_name

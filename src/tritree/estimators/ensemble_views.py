@@ -290,11 +290,11 @@ class EnsembleViews(EstimatorViews):
         predicts 0.9805
         <BLANKLINE>
                        trees  contribution
-        all rows         100        0.6523
+        base value       100        0.6523
         x1 = 9           100       +0.3282
         x0 is missing    100
         <BLANKLINE>
-        the mean over trees 0.9805
+        f(x) = 0.9805, the mean over trees
         >>> total = explanation.base_value + sum(explanation.contributions.values()) + explanation.rounding
         >>> bool(total == forest.predict([[np.nan, 9.0]])[0])
         True
