@@ -167,12 +167,14 @@ def test_surrogate_has_the_contribution_and_the_missing_column_is_named() -> Non
 def test_words_are_those_of_a_mean() -> None:
     [why] = grown("regression").explain(TABLE.head(1))
     lines = str(why).splitlines()
-    assert lines[0].removeprefix("predicts ") == lines[-1].removeprefix("f(x) = ").removesuffix(", the mean over trees")
+    assert lines[0].removeprefix("predicts ") == lines[-1].removeprefix("f(x) = ").removesuffix(
+        ", the mean over trees"
+    )
     [why] = grown("two classes").explain(TABLE.head(1))
     lines = str(why).splitlines()
     assert lines[0] == f"predicts {why.prediction}, {why.predicted_value:.1%}"
-    assert lines[3].split() == ["all", "rows", "7", f"{why.base_value:.1%}"]
-    assert lines[-1] == f"the mean probability of {why.explained_class} {why.predicted_value:.1%}"
+    assert lines[3].split() == ["base", "value", "7", f"{why.base_value:.1%}"]
+    assert lines[-1] == f"f(x) = {why.predicted_value:.1%}, the mean probability of {why.explained_class}"
     assert "<table>" in why._repr_html_()
 
 

@@ -98,10 +98,10 @@ def _ensemble(model: EnsembleViews, grown: EnsembleViews, tables: Sequence[Varia
     from tritree.inspection.what_if import Ensemble
 
     classes, text, link = model._labels(), model.to_text(), model._link
+    still = grown._model.copy()
+    still.detach()  # so that nothing grows any more
     n_threads = count_threads(model.n_jobs)
-    values = np.concatenate(
-        [grown._model.predict(table, n_rows, n_threads)[0].ravel() for table, n_rows in tables]
-    )
+    values = np.concatenate([still.predict(table, n_rows, n_threads)[0].ravel() for table, n_rows in tables])
     return Ensemble(
         title=text.splitlines()[0],
         text=text,

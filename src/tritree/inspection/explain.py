@@ -378,7 +378,11 @@ class EnsembleExplanation(_Printed):
             )
         std = f" ± {text_of(self.std)}" if self.std else ""
         meaning = "" if is_value else f": {predicted}"
-        return self._headline(predicted), table, f"f(x) = {text_of(self.value)}{std}, {self.value_name}{meaning}"
+        return (
+            self._headline(predicted),
+            table,
+            f"f(x) = {text_of(self.value)}{std}, {self.value_name}{meaning}",
+        )
 
     def _headline(self, predicted: str) -> str:
         if self.explained_class is None:

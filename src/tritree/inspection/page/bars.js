@@ -38,7 +38,7 @@ class Bars {
     items.forEach((item, i) => {
       const { line, bar, name, number } = this.line(item);
       const left = place(Math.min(item.from, item.to));
-      line.className = item.change === undefined ? "mark" : item.change > 0 ? "up" : "down";
+      line.className = item.change === undefined ? "mark" : item.text === "0" ? "" : item.change > 0 ? "up" : "down";
       Object.assign(bar.style, { left: `${left}%`, width: `${place(Math.max(item.from, item.to)) - left}%` });
       line.style.setProperty("--end", `${place(item.to)}%`);
       name.textContent = name.title = item.name;

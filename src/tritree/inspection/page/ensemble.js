@@ -71,8 +71,8 @@ class Ensemble {
 function countAbsent(paths) {
   const found = { ungrown: 0, "left out": 0 };
   for (const { ends } of paths) {
-    const absent = new Set(ends.map((end) => end.absent).filter(Boolean));
-    for (const why of absent) found[why]++;
+    const end = ends.find(({ absent }) => absent);
+    if (end) found[end.absent]++;
   }
   return found;
 }

@@ -54,13 +54,13 @@ function showPrediction(predicted, best, paths) {
 
 /** Return notes on branches that the row needs and the page does not have. */
 function absentNotes(paths) {
-  const { ungrown, "left out": leftOut } = countAbsent(paths), n = counted(paths.length);
-  const trees = (count) => `In ${counted(count)} of ${n} tree${paths.length === 1 ? "" : "s"}`;
-  const notes = [];
-  if (ungrown && page.detached) notes.push([`${trees(ungrown)}, the branch for these missing values was never grown, so its node predicts, as in predict.`]);
-  else if (ungrown) notes.push([`${trees(ungrown)}, the branch for these missing values is not grown, so its node predicts here; predict would grow it. Make this page again with such a row among `, html("code", { textContent: "rows" }), "."]);
-  if (leftOut) notes.push([`${trees(leftOut)}, the branch for these missing values is not in this page, so its node predicts here. Make this page again with a larger `, html("code", { textContent: "max_nodes" }), ", or with such a row among ", html("code", { textContent: "rows" }), "."]);
-  return notes;
+  const code = (textContent) => html("code", { textContent });
+  const note = (count, ...text) => (count ? [[`In ${counted(count)} of ${counted(paths.length)} trees, the branch for these missing values `, ...text]] : []);
+  const { ungrown, "left out": leftOut } = countAbsent(paths), never = page.detached ? ungrown : 0;
+  return [
+    ...note(never, "was never grown, so its node predicts, as in predict."),
+    ...note(ungrown - never + leftOut, "is not in this page, so its node predicts here; predict uses the branch. Make this page again with such a row among ", code("rows"), ", or with a larger ", code("max_nodes"), "."),
+  ];
 }
 
 // ---- what is missing
@@ -84,8 +84,8 @@ function showMissing({ value, std, columns }, k) {
   box.replaceChildren(html("h2", { textContent: `Missing (${lacking.length})` }));
   if (std) box.append(html("p", { textContent: leftOpen(value, std, k) }));
   box.append(html("ul", {}, ...lines));
-  const others = lacking.length - lines.length;
-  if (others) box.append(html("p", { className: "from", textContent: `${others} more missing column${others === 1 ? "" : "s"}, used in fewer trees or in none for this row` }));
+  const others = lacking.filter((j) => !used.slice(0, MOST_TRIED).includes(j)).map((j) => page.columns[j].shown);
+  if (others.length) box.append(html("p", { className: "from", textContent: `Also missing, and used in fewer trees or in none: ${others.join(", ")}` }));
   tryValues(used.slice(0, MOST_TRIED), lines.map((line) => line.lastChild), k);
 }
 
