@@ -46,10 +46,9 @@ def what_if_page(model: EnsembleViews, names: Sequence[str], rows: Rows | None, 
     columns, used = _columns(model, rows)
     tables = [] if rows is None else [(list(rows.columns), rows.n_rows)]
     tables.append(([column.typical_array() for column in columns], 1))
-    by_use = sorted(used, key=lambda j: -used[j])
-    others = [j for j in range(len(columns)) if j not in used]
-    grown = _grown(model, tables, [*by_use, *others], max_nodes)
-    chosen = _choose_nodes(grown._model, _variants(tables, [*by_use, *others]), max_nodes)
+    by_use = sorted(range(len(columns)), key=lambda j: -used.get(j, 0))
+    grown = _grown(model, tables, by_use, max_nodes)
+    chosen = _choose_nodes(grown._model, _variants(tables, by_use), max_nodes)
     trees = (
         (grown._describe_for_page(number, arrays), numbers.tolist())
         for number, (arrays, numbers) in enumerate(zip(grown._model.trees(), chosen, strict=True))
