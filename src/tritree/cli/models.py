@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import tritree
 from tritree.cli.advice import advise
-from tritree.cli.cells import is_declared_missing, is_text, to_numbers
+from tritree.cli.cells import is_declared_missing, is_text, shown, to_numbers
 from tritree.cli.fit_record import FitRecord, read_record
 from tritree.cli.inputs import check_readable
 from tritree.cli.messages import UserError, progress
 from tritree.cli.tables import format_by_name
-from tritree.errors import shortened
 from tritree.serialization import load
 from tritree.validation import BOOSTING_STRATEGIES
 
@@ -198,7 +197,7 @@ def _warn_of_declared_missing(frame: Any, source: TableSource, record: FitRecord
         found = frame[name][is_declared_missing(frame[name], others)]
         if len(found):
             warnings.warn(
-                f"column {name!r} holds {shortened(found.iloc[0], 40)}, which was missing in training; add "
+                f"column {name!r} holds {shown(found.iloc[0])}, which was missing in training; add "
                 f"{advise('--na', *sorted(others))}",
                 stacklevel=2,
             )
