@@ -140,7 +140,7 @@ def check_criterion(criterion: str | None, task: str) -> None:
     available = _estimator_class("tree", task)._allowed["criterion"].options
     if criterion is not None and criterion not in available:
         raise UserError(
-            f"--criterion {criterion} is not for a {task}; use {' or '.join(available)}, or another --task"
+            f"--criterion {criterion} is not for {task}; use {' or '.join(available)}, or another --task"
         )
 
 
