@@ -113,7 +113,7 @@ def test_file_of_format_1_is_refused_with_a_remedy_and_not_changed(tmp_path: Pat
         """)
     database.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"format 1, .* uses format 3; .*name another file"):
+    with pytest.raises(StoreError, match=r"format 1, .* uses format 4; .*name another file"):
         Store(path)
     assert path.read_bytes() == before
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.inspection.formatting import as_name, count, number_format, pad, width_of
+from tritree.lab.methods import CONSTANT
 from tritree.lab.ranks.averages import MEASURES, amputed_cases, check_results, curves, losses
 from tritree.lab.ranks.names import join_names, method_order, scenario_order
 from tritree.lab.ranks.significance import format_p
+from tritree.metrics import GREATER_IS_BETTER, METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from tritree.lab.ranks.averages import Measure
     from tritree.lab.ranks.comparison import Comparison
     from tritree.lab.ranks.ranking import Ranks
+    from tritree.lab.ranks.scores import ScenarioScores
 
 _MAX_NAME = 30  # letters of a name
 _MAX_LINE = 100  # letters of a line of notes in a terminal
@@ -65,8 +68,13 @@ def _as_text(table: DisplayTable) -> str:
         width = max(map(width_of, texts))
         columns.append([pad(text, width, right=is_number) for text in texts])
     lines = ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
-    notes = [line for note in table.notes for line in textwrap.wrap(note, _MAX_LINE)]
+    notes = [line for note in table.notes for line in wrapped(note)]
     return "\n".join([*([table.title] if table.title else []), *lines, *notes])
+
+
+def wrapped(text: str) -> list[str]:
+    """Return a paragraph as lines for a terminal."""
+    return textwrap.wrap(text, _MAX_LINE, break_long_words=False, break_on_hyphens=False)
 
 
 def select_rates(results: pd.DataFrame, n_max: int = len(_RATES)) -> list[float]:
@@ -213,6 +221,39 @@ def comparison_table(comparison: Comparison) -> DisplayTable:
     name = as_name(comparison.dataset, _MAX_NAME)
     title = f"{name}: differences in loss to the best method{_averaged_rates(comparison)}"
     return DisplayTable(title, columns, rows, n_names=len(keys) + 1, notes=comparison.notes)
+
+
+def scores_table(scores: ScenarioScores) -> DisplayTable:
+    """Return the metrics of a scenario as one table, best method first; the best value of each metric is marked."""
+    table = scores.table
+    names = {key: name for metrics in METRICS.values() for key, name in metrics.items() if key in table}
+    # the metric that methods are ranked by first
+    names = {scores.metric: names[scores.metric]} | names
+    formats = {key: _metric_format(key, table[key]) for key in names}
+    rivals = table[table["method"] != CONSTANT]
+    best = {key: rivals[key].max() if key in GREATER_IS_BETTER else rivals[key].min() for key in names}
+    has_rivals = len(rivals) > 1
+    rows = [
+        [
+            _name(line["method"]),
+            *(
+                _number(
+                    line[key],
+                    formats[key],
+                    best=has_rivals and line[key] == best[key] and line["method"] != CONSTANT,
+                )
+                for key in names
+            ),
+            DisplayCell(line["outcome"], line["outcome"]),
+        ]
+        for _, line in table.iterrows()
+    ]
+    return DisplayTable(scores.title, ["method", *names.values(), "against the best"], rows)
+
+
+def _metric_format(key: str, values: pd.Series) -> Callable[[float], str]:
+    """Return a formatter: fractions have three decimals, numbers in the unit of the target as many as they need."""
+    return number_format(values.dropna(), 4) if key in ("rmse", "mae") else "{:z.3f}".format
 
 
 def _averaged_rates(comparison: Comparison) -> str:
