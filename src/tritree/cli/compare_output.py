@@ -20,6 +20,8 @@ def to_dict(
     about: dict[str, Any],
 ) -> dict[str, Any]:
     """Return a comparison as plain data."""
+    from tritree.lab.ranks.tables import scores_notes
+
     return {
         "verdict": verdict.text,
         "recommended": verdict.method,
@@ -27,7 +29,7 @@ def to_dict(
         "metric": scores[0].metric,
         "scenarios": _to_dicts(scores),
         "by_rate": _by_rate(results),
-        "notes": _notes(scores, about),
+        "notes": scores_notes(scores),
         "about": about,
     }
 
@@ -36,9 +38,9 @@ def to_text(
     verdict: Verdict, scores: Sequence[ScenarioScores], command: str | None, about: dict[str, Any]
 ) -> str:
     """Return a comparison as text: the verdict first, then a table per scenario."""
-    from tritree.lab.ranks.tables import as_text, scores_table, wrapped
+    from tritree.lab.ranks.tables import as_text, scores_notes, scores_table, wrapped
 
-    notes = [line for note in _notes(scores, about) for line in wrapped(note)]
+    notes = [line for note in scores_notes(scores) for line in wrapped(note)]
     facts = {
         "models": _models_text(about),
         "table": _table_text(about),
@@ -50,28 +52,6 @@ def to_text(
     lines = [f"{label:<6} {text}" for label, text in facts.items() if text]
     paragraphs = ["\n".join(wrapped(verdict.text)), as_text(*map(scores_table, scores))]
     return "\n\n".join([*paragraphs, "\n".join(notes), "\n".join(lines)])
-
-
-def _notes(scores: Sequence[ScenarioScores], about: dict[str, Any]) -> list[str]:
-    """Return what the numbers are, and what the outcomes mean."""
-    from tritree.metrics import GREATER_IS_BETTER, METRICS
-
-    names = METRICS[about["task"]]
-    higher = [name for key, name in names.items() if key in GREATER_IS_BETTER]
-    lower = [name for key, name in names.items() if key not in GREATER_IS_BETTER]
-    seeds = f" and {count(len(about['seeds']), 'seed')}" if len(about["seeds"]) > 1 else ""
-    notes = [
-        f"{_listed(higher)}: higher is better; {_listed(lower)}: lower is better. Means over the test rows of "
-        f"{about['folds'].partition(',')[0]} folds{seeds}; * marks the best. constant predicts the "
-        f"{'mean' if about['task'] == 'regression' else 'class fractions'} of the training rows."
-    ]
-    if {"worse", "not significant"} & {outcome for one in scores for outcome in one.table["outcome"]}:
-        notes.append(
-            f"Methods are ranked by {names[scores[0].metric]}. worse: significantly worse than the best (corrected "
-            "resampled t-test, Holm-adjusted p < 0.05). not significant: another random split could reverse the "
-            "difference, which does not mean as good."
-        )
-    return notes
 
 
 def _to_dicts(scores: Sequence[ScenarioScores]) -> list[dict[str, Any]]:
@@ -124,7 +104,7 @@ def _models_text(about: dict[str, Any]) -> str:
         ]
     libraries = [name for name in specs if name in LIBRARIES]
     if libraries:
-        texts.append(f"{_listed(libraries)}: {'their' if len(libraries) > 1 else 'its'} own defaults")
+        texts.append(f"{', '.join(libraries)}: {'their' if len(libraries) > 1 else 'its'} own defaults")
     return "; ".join(texts)
 
 
@@ -139,7 +119,3 @@ def _depth_text(depth: int | None) -> str:
 
 def _time_text(seconds: float) -> str:
     return f"{seconds / 60:.1f} min" if seconds >= 100 else f"{seconds:.0f} s"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

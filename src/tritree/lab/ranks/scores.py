@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from tritree.inspection.formatting import number_format
 from tritree.lab.ampute import MECHANISMS
 from tritree.lab.methods import CONSTANT
-from tritree.lab.ranks.averages import check_results, losses
+from tritree.lab.ranks.averages import NoCommonCaseError, check_results, losses
 from tritree.lab.ranks.comparison import UNCHANGED, compare_methods, compare_unchanged
 from tritree.lab.ranks.names import join_names, scenario_order
 from tritree.lab.ranks.significance import LEVEL, corrected_t_test
-from tritree.metrics import METRICS
+from tritree.metrics import GREATER_IS_BETTER, METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
 #: Outcome of the constant, which is not one of the methods that are compared.
 BASELINE = "baseline"
 _TEST_SUFFIX = "_test"
+_SMALL = 0.05  # losses that three decimals do not tell apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +44,16 @@ class ScenarioScores:
         ``beats_constant``: "yes", "not significant", "no", or None if there is no constant.
     rates : list of float
         Rates that are averaged; empty for the table as it is.
+    n_folds, n_seeds : int
+        Number of folds, and of times that values were removed, behind each line.
     """
 
     scenario: str
     metric: str
     table: pd.DataFrame
     rates: list[float]
+    n_folds: int
+    n_seeds: int
 
     @property
     def title(self) -> str:
@@ -102,18 +108,20 @@ def scenario_scores(results: pd.DataFrame) -> list[ScenarioScores]:
         raise ValueError("the results have no metrics; they come from Experiment.run")
     table = check_results(results)
     table = table.merge(losses(table)[["dataset", "scenario", "rate", "method", "seed"]])  # with all folds
+    if table.empty:
+        raise NoCommonCaseError("there is no case in which a method has a loss in all folds")
     at_zero, amputed = table[table["rate"] == 0], table[table["rate"] > 0]
     found = []
     if len(at_zero):
         once = at_zero.drop_duplicates(["method", "fold"]).assign(scenario=UNCHANGED, seed=0)
-        found.append(_scores(once, compare_unchanged(_without_constant(at_zero)).table))
+        found.append(_scores(once, compare_unchanged(without_constant(at_zero)).table))
     for scenario in sorted(scenario_order(amputed["scenario"]), key=lambda name: not name.endswith("_test")):
         part = amputed[amputed["scenario"] == scenario]
-        found.append(_scores(part, compare_methods(_without_constant(part)).table))
+        found.append(_scores(part, compare_methods(without_constant(part)).table))
     return found
 
 
-def _without_constant(table: pd.DataFrame) -> pd.DataFrame:
+def without_constant(table: pd.DataFrame) -> pd.DataFrame:
     """Return the results of the methods that are compared; the constant alone is compared with nothing."""
     others = table[table["method"] != CONSTANT]
     return others if len(others) else table
@@ -137,7 +145,14 @@ def _scores(lines: pd.DataFrame, compared: pd.DataFrame) -> ScenarioScores:
     table = table.sort_values("loss", kind="stable").rename_axis("method").reset_index()
     columns = ["method", *METRICS[task], "loss", "outcome", "difference", "low", "high", "p", "p_holm"]
     rates = sorted({float(rate) for rate in lines["rate"]} - {0.0})
-    return ScenarioScores(str(lines["scenario"].iloc[0]), metric, table[[*columns, "beats_constant"]], rates)
+    return ScenarioScores(
+        str(lines["scenario"].iloc[0]),
+        metric,
+        table[[*columns, "beats_constant"]],
+        rates,
+        n_folds=cases.index.get_level_values("fold").nunique(),
+        n_seeds=cases.index.get_level_values("seed").nunique(),
+    )
 
 
 def _means(values: pd.DataFrame, rows: NDArray[Any]) -> pd.Series:
@@ -158,6 +173,14 @@ def _beats_constant(loss: pd.DataFrame, rows: NDArray[Any]) -> pd.Series:
         difference, _, _, p = corrected_t_test(by_fold[method] - by_fold[CONSTANT], fold_rows)
         found[method] = "no" if not difference < 0 else "yes" if p < LEVEL else "not significant"
     return pd.Series(found, dtype=object)
+
+
+def metric_format(metric: str, values: pd.Series) -> Callable[[float], str]:
+    """Return a formatter of a metric: three decimals, or as many as the unit of the target or small losses need."""
+    has_unit = metric in METRICS["regression"] and metric != "r2"
+    if has_unit or (metric not in GREATER_IS_BETTER and values.max() < _SMALL):
+        return number_format(values.dropna(), 4)
+    return "{:z.3f}".format
 
 
 def lines_of(scores: Sequence[ScenarioScores], method: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from tritree.inspection.formatting import as_name, count, number_format, pad, wi
 from tritree.lab.methods import CONSTANT
 from tritree.lab.ranks.averages import MEASURES, amputed_cases, check_results, curves, losses
 from tritree.lab.ranks.names import join_names, method_order, scenario_order
+from tritree.lab.ranks.scores import metric_format
 from tritree.lab.ranks.significance import format_p
 from tritree.metrics import GREATER_IS_BETTER, METRICS
 
@@ -229,7 +230,7 @@ def scores_table(scores: ScenarioScores) -> DisplayTable:
     names = {key: name for metrics in METRICS.values() for key, name in metrics.items() if key in table}
     # the metric that methods are ranked by first
     names = {scores.metric: names[scores.metric]} | names
-    formats = {key: _metric_format(key, table[key]) for key in names}
+    formats = {key: metric_format(key, table[key]) for key in names}
     rivals = table[table["method"] != CONSTANT]
     best = {key: rivals[key].max() if key in GREATER_IS_BETTER else rivals[key].min() for key in names}
     has_rivals = len(rivals) > 1
@@ -251,9 +252,28 @@ def scores_table(scores: ScenarioScores) -> DisplayTable:
     return DisplayTable(scores.title, ["method", *names.values(), "against the best"], rows)
 
 
-def _metric_format(key: str, values: pd.Series) -> Callable[[float], str]:
-    """Return a formatter: fractions have three decimals, numbers in the unit of the target as many as they need."""
-    return number_format(values.dropna(), 4) if key in ("rmse", "mae") else "{:z.3f}".format
+def scores_notes(scores: Sequence[ScenarioScores]) -> list[str]:
+    """Return what the metrics are, and what the outcomes mean."""
+    metric, table, n_seeds = scores[0].metric, scores[0].table, max(one.n_seeds for one in scores)
+    [(task, names)] = [(task, names) for task, names in METRICS.items() if metric in names]
+    higher = [name for key, name in names.items() if key in GREATER_IS_BETTER]
+    lower = [name for key, name in names.items() if key not in GREATER_IS_BETTER]
+    seeds = f" and {count(n_seeds, 'seed')}" if n_seeds > 1 else ""
+    first = (
+        f"{join_names(higher)}: higher is better; {join_names(lower)}: lower is better. Means over the test rows of "
+        f"{count(scores[0].n_folds, 'fold')}{seeds}."
+    )
+    if CONSTANT in set(table["method"]):
+        what = "mean" if task == "regression" else "class fractions"
+        first += f" {CONSTANT} predicts the {what} of the training rows."
+    if not {"worse", "not significant"} & {outcome for one in scores for outcome in one.table["outcome"]}:
+        return [first]
+    return [
+        first,
+        f"Methods are ranked by {names[metric]}. worse: significantly worse than the best (corrected resampled t-test, "
+        "Holm-adjusted p < 0.05). not significant: another random split could reverse the difference, which does not "
+        "mean as good.",
+    ]
 
 
 def _averaged_rates(comparison: Comparison) -> str:

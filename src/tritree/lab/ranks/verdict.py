@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tritree.inspection.formatting import as_name, number_format
+from tritree.inspection.formatting import as_name
 from tritree.lab.methods import CONSTANT
 from tritree.lab.other_libraries import LIBRARIES
 from tritree.lab.ranks.comparison import UNCHANGED
-from tritree.lab.ranks.scores import BASELINE, lines_of
+from tritree.lab.ranks.scores import BASELINE, lines_of, metric_format
 from tritree.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from tritree.lab.ranks.scores import ScenarioScores
 
-_NOT_WORSE = ("best", "identical", "not significant")
 _NAMES = {key: name for metrics in METRICS.values() for key, name in metrics.items()}
 _MAX_NAME = 40
 _SAME = 1e-9  # relative difference of losses that are called the same
@@ -74,7 +73,7 @@ class _Facts:
         table = scores.table
         others = table[~table["method"].isin([method, CONSTANT])]
         constant = lines_of([scores], CONSTANT).get(scores.scenario)
-        to_text = number_format(table[scores.metric], 3)
+        to_text = metric_format(scores.metric, table[scores.metric])
         return cls(scores, lines_of([scores], method)[scores.scenario], others, constant, to_text)
 
     @property
@@ -92,7 +91,7 @@ class _Facts:
             return "same"
         if self.line["loss"] <= least:
             return "lowest"
-        return "level" if self.line["outcome"] in _NOT_WORSE else "worse"
+        return "worse" if self.line["outcome"] == "worse" else "level"
 
     def rivals(self) -> list[pd.Series]:
         """Return the methods to name beside the method: the best one, unless it is the method itself.
@@ -135,19 +134,16 @@ def _metric(facts: _Facts) -> str:
     return _NAMES[facts.scores.metric]
 
 
-def _rank(scores: Sequence[ScenarioScores], method: str) -> tuple[int, float]:
-    """Return how often a method is worse than the best, and its mean loss relative to the best."""
+def _rank(scores: Sequence[ScenarioScores], method: str) -> tuple[int, int, float]:
+    """Return in how many scenarios a method failed, in how many it is worse, and its mean loss relative to the best."""
     lines = lines_of(scores, method)
-    n_worse = sum(
-        name.scenario not in lines or lines[name.scenario]["outcome"] not in (*_NOT_WORSE, "not tested")
-        for name in scores
-    )
+    n_worse = sum(line["outcome"] == "worse" for line in lines.values())
     relative = []
     for one in scores:
         least = one.table["loss"][one.table["outcome"] != BASELINE].min()
         if one.scenario in lines and least > 0:
             relative.append(lines[one.scenario]["loss"] / least)
-    return n_worse, sum(relative) / len(relative) if relative else 1.0
+    return len(scores) - len(lines), n_worse, sum(relative) / len(relative) if relative else 1.0
 
 
 def _only_method(method: str, facts: _Facts) -> str:
@@ -194,14 +190,19 @@ def _trade_offs(facts: list[_Facts]) -> list[str]:
 
 
 def _cautions(facts: list[_Facts]) -> list[str]:
-    """Return a sentence per scenario in which the method is hardly better than a constant prediction."""
-    words = {"no": "no better", "not significant": "not significantly better"}
-    return [
-        f"Caution: {one.scores.where} it predicts {words[found]} than a constant "
-        f"({one.number(one.line)}; constant {one.number(one.constant)})."
-        for one in facts
-        if (found := one.line["beats_constant"]) in words
-    ]
+    """Return sentences on scenarios in which the method is hardly better than a constant prediction."""
+    sentences = []
+    for outcome, words in (("no", "no better"), ("not significant", "not significantly better")):
+        found = [one for one in facts if one.line["beats_constant"] == outcome]
+        # what is true of the table as it is need not be said of more missing values
+        found = [one for one in found if one.scores.scenario == UNCHANGED] or found
+        numbers = [
+            f"{one.scores.where} ({one.number(one.line)}; constant {one.number(one.constant)})"
+            for one in found
+        ]
+        if numbers:
+            sentences.append(f"Caution: it predicts {words} than a constant {_joined(numbers)}.")
+    return sentences
 
 
 def _joined(texts: Sequence[str]) -> str:
