@@ -12,7 +12,8 @@ import pytest
 
 from tritree.lab.store import FoldResult, Store, StoreError
 
-RESULTS = [FoldResult(fold, fold / 10, 5, 0.01, 0.02) for fold in range(3)]
+METRICS = {"r2": None, "rmse": 0.3, "mae": 1 / 3}
+RESULTS = [FoldResult(fold, fold / 10, 5, 0.01, 0.02, METRICS) for fold in range(3)]
 
 
 def test_results_are_found_after_reopening(tmp_path: Path) -> None:
