@@ -241,7 +241,7 @@ def test_program_without_typer_says_so_in_one_line(folder: Path, tmp_path: Path)
 
 def test_table_from_the_standard_input_can_be_compared(folder: Path, cache: Path) -> None:
     data = (folder / "diabetes.csv").read_bytes()
-    options = ["--drop", "id", "--rates", "0.3", "--seeds", 1, "--folds", 3, "--depth", 2, "--json"]
+    options = ["--drop", "id", "--rates", "0.3", "--seeds", 1, "--folds", 3, "-s", "mia", "--json"]
     run = run_program("compare", "-", "-y", "progress", *options, cwd=folder, stdin=data)
     assert run.code == 0, run
     assert run.err == ""
