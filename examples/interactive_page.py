@@ -1,7 +1,7 @@
 """Write interactive pages of boosting and of a tree: change the values of a row, and watch its prediction.
 
-Run it with ``python examples/interactive_page.py [folder]``; it writes ``what_if.html`` and ``tree.html`` to that folder
-and, if Chromium is installed, screenshots, ``what_if.png`` and ``page.png``.
+Run it with ``python examples/interactive_page.py [folder]``; it writes ``what_if.html`` and ``tree.html`` to that
+folder and, if Chromium is installed, screenshots, ``what_if.png`` and ``page.png``.
 """
 
 from __future__ import annotations

@@ -24,7 +24,9 @@ def main() -> None:
     X = X[list(NAMES)].rename(columns=NAMES)
     tree = TrinaryTreeRegressor(max_depth=1).fit(X, y)
     rows = X.iloc[[2, 3]].assign(triglycerides=np.nan)  # one on each side of the third branch's split
-    print(f"with triglycerides: {tree.predict(X.iloc[[2, 3]]).round(1)}, without: {tree.predict(rows).round(1)}")
+    print(
+        f"with triglycerides: {tree.predict(X.iloc[[2, 3]]).round(1)}, without: {tree.predict(rows).round(1)}"
+    )
 
     figure, ax = plt.subplots(figsize=(6.5, 2.6), layout="constrained")
     tree.plot(ax, caption=False)

@@ -148,7 +148,20 @@ def check_console(block: str, capfd: pytest.CaptureFixture[str]) -> None:
 
 #: Options that make a command of the documentation quick.
 QUICK_OPTIONS = {
-    "compare": ["--seeds", "1", "--folds", "3", "--rates", "0.3", "--depth", "2", "--n-jobs", "1"],
+    "compare": [
+        "--seeds",
+        "1",
+        "--folds",
+        "3",
+        "--rates",
+        "0.3",
+        "--depth",
+        "2",
+        "--trees",
+        "10",
+        "--n-jobs",
+        "1",
+    ],
     "lab paper": ["--seeds", "1", "--rates", "0.2", "--datasets", "seeds", "--n-jobs", "1"],
     "lab bias": ["--repeats", "5"],
 }

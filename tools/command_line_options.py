@@ -67,7 +67,8 @@ def _commands(group: Any, prefix: str) -> dict[str, Any]:
 
 def _row(option: Any) -> tuple[str, ...]:
     """Return how the page shows an option: its names and value, what it does, and its default."""
-    names = ", ".join(f"`{name}`" for name in option.opts) if option.param_type_name == "option" else ""
+    names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
+    names = names if option.param_type_name == "option" else ""
     value = "" if getattr(option, "is_flag", False) or not option.metavar else f" {option.metavar}"
     shown = f"{names}{value}" if names else f"{option.metavar}"
     default = option.show_default if isinstance(option.show_default, str) else option.default
