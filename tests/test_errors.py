@@ -22,6 +22,7 @@ from tritree.errors import (
     SampleWeightError,
     TargetError,
     UngrownBranchWarning,
+    UngrownExportWarning,
     UnknownCategoryError,
 )
 
@@ -45,8 +46,9 @@ EXAMPLES = [
     DateTextWarning("joined", "day/month/year"),
     UngrownBranchWarning("detached", 1),
     UngrownBranchWarning("node_limit", 4),
-    UngrownBranchWarning("export", destination="file"),
-    UngrownBranchWarning("export", destination="onnx"),
+    UngrownExportWarning("rows", destination="file", n_ungrown=7, one_missing=0.02, fifth_missing=0.4),
+    UngrownExportWarning("max_nodes", 3, 10, n_ungrown=7, max_nodes=100),
+    UngrownExportWarning("detached", n_ungrown=1),
 ]
 
 

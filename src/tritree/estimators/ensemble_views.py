@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.encoder import column_errors
-from tritree.errors import GrowthLimitError, ParameterError
+from tritree.errors import ParameterError
 from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.views import EstimatorViews
 from tritree.validation import check_int
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from onnx import ModelProto
 
     from tritree.inspection.contributions import Contributions
     from tritree.inspection.explain import EnsembleExplanation
@@ -32,8 +31,6 @@ class EnsembleViews(EstimatorViews):
 
     #: How the trees are combined: "sum" or "mean".
     _aggregation: str
-    #: The parameters that determine the size of the model.
-    _size_parameters: str
 
     @property
     def estimators_(self) -> Any:
@@ -50,9 +47,6 @@ class EnsembleViews(EstimatorViews):
 
     def _predict_explained(self, rows: Rows) -> tuple[NDArray[np.float64], Callable[..., Contributions]]:
         """Return predicted numbers or probabilities, and a function from the outputs chosen to their contributions."""
-        raise NotImplementedError
-
-    def _to_onnx(self) -> ModelProto:
         raise NotImplementedError
 
     def _summary(self) -> dict[str, Any]:
@@ -260,54 +254,3 @@ class EnsembleViews(EstimatorViews):
         if class_of_interest not in labels:
             raise ParameterError("class_of_interest", f"one of {labels}", class_of_interest)
         return np.full(len(values), labels.index(class_of_interest))
-
-    @on_snapshot
-    def to_onnx(self, *, max_nodes: int = 500_000) -> ModelProto:
-        """Return the trees, as far as they are grown, as an ONNX model, which onnxruntime runs without Python.
-
-        Rows with missing values are predicted as far as third branches are grown: call `grow_for` before, with rows
-        like those to come. A row that reaches an ungrown branch gets the value of the node, as from a detached model.
-
-        Inputs and outputs are those of `TrinaryTreeRegressor.to_onnx`, which also says what ONNX cannot express. Needs
-        the package onnx (``pip install tritree[onnx]``).
-
-        Parameters
-        ----------
-        max_nodes : int, default=500_000
-            Maximum number of nodes, all trees together.
-
-        Returns
-        -------
-        onnx.ModelProto
-            The model. ``onnx.save`` writes it to a file.
-
-        Raises
-        ------
-        GrowthLimitError
-            If the trees have more than ``max_nodes`` nodes.
-        ValueError
-            If ONNX cannot express the trees.
-
-        Notes
-        -----
-        Means, and sums over boosted trees, are the same to the last bit; exponentials and probabilities of boosting may
-        differ in the last digits.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> from tritree import TrinaryForestRegressor
-        >>> X, y = load_diabetes(return_X_y=True)
-        >>> model = TrinaryForestRegressor(n_estimators=10).fit(X, y).to_onnx()  # doctest: +SKIP
-        >>> onnx.save(model, "diabetes.onnx")  # doctest: +SKIP
-        """
-        check_int("max_nodes", max_nodes, 1)
-        if (n := self._model.n_nodes) > max_nodes:
-            raise GrowthLimitError(
-                n,
-                max_nodes,
-                f"raise max_nodes, or fit fewer or smaller trees ({self._size_parameters})",
-                n_trees=self._model.n_trees,
-            )
-        self._warn_nothing_grown("onnx")
-        return self._to_onnx()

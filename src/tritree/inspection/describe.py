@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tritree.encoder import ColumnEncoder, TableEncoder
     from tritree.inspection.tree_arrays import TreeArrays
 
+_WORDS = {branch.value: branch.word for branch in Branch}
+
 
 def describe_tree(
     tree: TreeArrays,
@@ -124,12 +126,16 @@ def _describe_splits(tree: TreeArrays, columns: list[dict[str, Any]]) -> list[di
         "larger_side": tree.larger_side,
     }
     splits: list[dict[str, Any] | None] = [None] * len(tree.column)
+    columns_of, thresholds = tree.column.tolist(), tree.threshold.tolist()
+    words = {field: [_WORDS[branch] for branch in array.tolist()] for field, array in branches.items()}
+    fractions, surrogate_begin = tree.left_fraction.tolist(), tree.surrogate_begin.tolist()
     for node in np.flatnonzero(tree.column >= 0).tolist():
         sets = _sets(tree.sets, tree.set_begin[node], tree.set_words[node])
-        split = _describe_rule(int(tree.column[node]), float(tree.threshold[node]), sets, columns)
-        split |= {field: Branch(int(array[node])).word for field, array in branches.items()}
-        split["left_fraction"] = float(tree.left_fraction[node])
-        surrogates = range(tree.surrogate_begin[node], tree.surrogate_begin[node + 1])
+        split = _describe_rule(columns_of[node], thresholds[node], sets, columns)
+        for field, of_node in words.items():
+            split[field] = of_node[node]
+        split["left_fraction"] = fractions[node]
+        surrogates = range(surrogate_begin[node], surrogate_begin[node + 1])
         split["surrogates"] = [_describe_surrogate(tree, i, columns) for i in surrogates]
         splits[node] = split
     return splits
@@ -145,6 +151,8 @@ def _describe_surrogate(tree: TreeArrays, i: int, columns: list[dict[str, Any]])
 
 def _sets(words: NDArray[np.uint64], begin: Any, count: Any) -> list[list[int]]:
     """Return the numbers of the categories that go left, and of those that go right."""
+    if not count:
+        return [[], []]
     bits = np.unpackbits(words[begin : begin + 2 * count].view(np.uint8), bitorder="little").reshape(2, -1)
     return [np.flatnonzero(side).tolist() for side in bits]
 
