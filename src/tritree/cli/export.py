@@ -71,6 +71,8 @@ def export(
 
 
 def _onnx(model: Any, rows: Any, max_nodes: int | None) -> bytes:
+    import onnx  # noqa: F401 - fails before anything is grown, with the name of the package
+
     from tritree.cli.models import model_kind
 
     trees = "a smaller tree (--max-depth)"

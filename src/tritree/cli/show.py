@@ -14,7 +14,8 @@ EXAMPLES = (
     ("tritree show houses.tritree -o tree.png", "a figure; .svg and .pdf, too"),
     ("tritree show houses.tritree -o tree.html --rows new.csv", "an interactive page with these rows"),
     ("tritree show houses.tritree --format dot | dot -Tsvg > tree.svg", "for Graphviz"),
-    ("tritree show forest.tritree", "a summary of a forest, and its first tree"),
+    ("tritree show forest.tritree", "a summary of a forest with importances, and its first tree"),
+    ("tritree show forest.tritree -o importances.png", "the importances of a forest or boosting as a figure"),
     ("tritree show forest.tritree --tree 7", "one tree of a forest"),
 )
 #: Formats by file extension.
@@ -51,8 +52,9 @@ def show(
 ) -> None:
     """Show a tree as text, as a figure, or as an interactive page.
 
-    Of a forest or boosting, the text is a summary and the first tree, and a figure or page has the first tree; --tree
-    shows another one. Third branches are shown as far as they have grown; --rows grows those that a table needs.
+    Of a forest or boosting, the text is a summary with importances and the first tree, a figure has the importances,
+    and a page or graph the first tree; --tree shows a tree by its number. Third branches are shown as far as they have
+    grown; --rows grows those that a table needs.
 
     Parameters
     ----------
@@ -109,6 +111,10 @@ def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *,
             return bytes(tree.to_dot(**limits).encode())
         if form == "html":
             return _page(tree, frame, limits)
+        if in_ensemble and hasattr(tree, "n_trees_") and not hasattr(tree, "feature_importances_"):
+            raise UserError(
+                "the model file has no training rows to compute importances from; name a tree to draw with --tree"
+            )
         return figure_bytes(lambda: tree.plot(**limits), form, dpi)
 
 

@@ -23,6 +23,19 @@ if TYPE_CHECKING:
     from tritree.inspection.rows import Rows
 
 
+def _only_of_one_tree(name: str) -> property:
+    """Return a property for an attribute that only single trees have; the error names where to find it."""
+
+    def get(self: Any) -> Any:
+        index = "i, 0" if self._aggregation == "sum" else "i"
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}: it has many trees, and each has its own, "
+            f"estimators_[{index}].{name}"
+        )
+
+    return property(get, doc="Only single trees have it; see ``estimators_``.")
+
+
 class EnsembleViews(EstimatorViews):
     """The views of forests and boosting.
 
@@ -54,6 +67,10 @@ class EnsembleViews(EstimatorViews):
         classes = self._labels()
         task = "regression" if classes is None else "classification"
         return {"task": task, "classes": classes, "aggregation": self._aggregation}
+
+    tree_ = _only_of_one_tree("tree_")
+    get_depth = _only_of_one_tree("get_depth")
+    get_n_leaves = _only_of_one_tree("get_n_leaves")
 
     def _one_tree(self, number: Any) -> Any:
         """Return a tree by its number; negative numbers count from the last."""
@@ -104,7 +121,8 @@ class EnsembleViews(EstimatorViews):
     ) -> str:
         """Return a summary of the trees as text, followed by the first tree; or one of the trees.
 
-        The summary lists the columns with the most splits.
+        The summary lists the most important columns, with ``feature_importances_``, the number of their splits and the
+        number of trees that use them; those with the most splits if importances are no longer known.
 
         Parameters
         ----------
@@ -123,9 +141,8 @@ class EnsembleViews(EstimatorViews):
         >>> print(forest.to_text())
         trinary forest, regression: mean of 5 trees, depth up to 2, 35 nodes, 20 leaves
         <BLANKLINE>
-             splits  trees
-        s5        6      5
-        bmi       5      4
+             importance  splits  trees
+        bmi         ...
         ...
         tree 0 of 5, trinary forest, regression: 7 nodes, 4 leaves, 3 branches not grown yet
         ...
@@ -137,7 +154,12 @@ class EnsembleViews(EstimatorViews):
         if tree is not None:
             return text
         summary = self._summary() | {"missing": self._model.missing, "n_grown": self._model.n_grown}
-        return f"{summary_to_text(summary, self._model.trees(), self._feature_names())}\n\n{text}"
+        try:
+            importances = self.feature_importances_
+        except AttributeError:  # they need the training rows, which are gone
+            importances = None
+        names = self._feature_names()
+        return f"{summary_to_text(summary, self._model.trees(), names, importances)}\n\n{text}"
 
     def to_dot(
         self,
@@ -158,16 +180,30 @@ class EnsembleViews(EstimatorViews):
         self,
         ax: Any = None,
         *,
-        tree: int = 0,
+        tree: int | None = None,
         max_depth: int | None = None,
         max_nodes: int | None = 31,
         digits: int = 4,
         caption: bool = True,
     ) -> Any:
-        """Plot one of the trees with matplotlib; see `TrinaryTreeRegressor.plot`.
+        """Plot the feature importances with matplotlib, or one of the trees.
 
-        ``tree`` is its number, as in `to_text`.
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            Axes to draw on. If None, a new figure is created.
+        tree : int or None, default=None
+            Number of the tree to draw, as in `to_text`. If None, importances are drawn, as by `plot_importance`.
+        max_depth, max_nodes, digits, caption
+            How a tree is drawn; see `TrinaryTreeRegressor.plot`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes. ``plot().figure.savefig("forest.pdf")`` saves the figure.
         """
+        if tree is None:
+            return self.plot_importance(ax)
         limits = {"max_depth": max_depth, "max_nodes": max_nodes}
         return self._one_tree(tree).plot(ax, digits=digits, caption=caption, **limits)
 
