@@ -114,7 +114,9 @@ def test_figure_of_an_ensemble_has_its_importances(
 ) -> None:
     pytest.importorskip("matplotlib")
     tritree.good("show", request.getfixturevalue(kind), "-o", "importances.svg")
-    assert "fraction of the reduction of the training loss" in Path("importances.svg").read_text(encoding="utf-8")
+    assert "fraction of the reduction of the training loss" in Path("importances.svg").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_forest_without_training_rows_has_no_importances_to_draw(

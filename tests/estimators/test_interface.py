@@ -77,9 +77,7 @@ def test_max_features_may_be_what_it_is_in_scikit_learn(family: str, max_feature
 @pytest.mark.parametrize("max_features", [0, -1, 1.5, 0.0, True, "all", [1]])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_other_values_of_max_features_are_refused(family: str, max_features: Any) -> None:
-    with pytest.raises(
-        ValueError, match=r"max_features must be a whole number .* or None \(all columns\), got "
-    ):
+    with pytest.raises(ValueError, match=r"max_features must be an integer .* or None \(all columns\), got "):
         fitted(family, max_features=max_features)
 
 

@@ -136,7 +136,7 @@ def test_file_is_written_and_a_wrong_path_is_found_first(tmp_path: Any) -> None:
     assert onnx.load(tmp_path / "tree.onnx") == tree.to_onnx()
     with pytest.raises(FileNotFoundError, match=r"there is no folder .* to save the ONNX model in"):
         tree.to_onnx(tmp_path / "none" / "tree.onnx")
-    with pytest.raises(ValueError, match="max_nodes must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="max_nodes must be an integer of at least 1"):
         tree.to_onnx(max_nodes=0)
 
 

@@ -251,8 +251,13 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _bin(self, rows: EncodedRows, encoder: TableEncoder, n_threads: int) -> _core.BinnedColumns:
         max_bins = MAX_CATEGORIES if self.max_bins is None else int(self.max_bins)
+        # a table that warm_start continues with may lack columns
+        columns = [
+            learned.all_missing(len(rows)) if column is None else column
+            for learned, column in zip(encoder.columns, rows.columns, strict=True)
+        ]
         with column_errors(encoder):
-            return _core.BinnedColumns(rows.columns, encoder.n_categories, max_bins, n_threads)
+            return _core.BinnedColumns(columns, encoder.n_categories, max_bins, n_threads)
 
     def _set_fitted(
         self,

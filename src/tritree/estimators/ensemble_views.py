@@ -142,7 +142,8 @@ class EnsembleViews(EstimatorViews):
         trinary forest, regression: mean of 5 trees, depth up to 2, 35 nodes, 20 leaves
         <BLANKLINE>
              importance  splits  trees
-        bmi         ...
+        s5          53%       6      5
+        bmi         36%       5      4
         ...
         tree 0 of 5, trinary forest, regression: 7 nodes, 4 leaves, 3 branches not grown yet
         ...
