@@ -67,7 +67,8 @@ def read_regression_target(
     _check_rows(numbers, np.isnan(numbers), *_MISSING)
     _check_rows(numbers, np.isinf(numbers), *_INFINITE)
     if largest < np.inf:
-        problem = f"holds {{value}} in row {{row}}; targets of {estimator_name} must not exceed {largest:g} in absolute value"
+        limit = f"targets of {estimator_name} must not exceed {largest:g} in absolute value"
+        problem = f"holds {{value}} in row {{row}}; {limit}"
         _check_rows(numbers, np.abs(numbers) > largest, problem, "give it in another unit, or drop such rows")
     return numbers
 

@@ -104,7 +104,7 @@ def test_sizes_may_be_larger_than_any_table() -> None:
 def test_targets_whose_squares_overflow_are_refused(loss: str) -> None:
     X, y = DIABETES
     small = f"y holds 3.46e.* too small for loss='{loss}'; give it in another unit"
-    large = "y holds 1.51e.* in row 0; targets of .* must not exceed 1e\\+100 in absolute value; give it in another unit"
+    large = r"y holds 1\.51e.* in row 0; targets of .* must not exceed 1e\+100 in absolute value; give it in another"
     for scale, message in ((1e-200, small), (1e200, large)):
         with pytest.raises(ValueError, match=message):
             TrinaryBoostingRegressor(loss=loss).fit(X, y * scale)

@@ -40,6 +40,8 @@ FAMILIES_OF_TREES = [
     (tritree.TrinaryBoostingRegressor, "fractional"),
 ]
 
+METADATA = {"source": "a.csv", "rows": 80, "read": {"na": ["?", None], "share": 0.5, "header": True}}
+
 
 def models() -> Iterator[tuple[Any, Any]]:
     """Return small models of several kinds, each with rows to predict."""
@@ -87,7 +89,7 @@ def files(family: str, folder: Path) -> Iterator[tuple[Path, Any]]:
             yield path, None
     else:
         for number, (model, rows) in enumerate(models()):
-            model.save(path := folder / f"original{number}")
+            model.save(path := folder / f"original{number}", metadata=METADATA)
             yield path, rows
 
 

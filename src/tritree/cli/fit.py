@@ -122,6 +122,7 @@ def fit(
         Leave the training rows out of the file. The file is smaller and reveals none of them, but third branches can no
         longer grow: see --grow-for and --grow-all.
     """
+    from tritree.cli.fit_record import make_record
     from tritree.cli.models import make_estimator
     from tritree.cli.tables import open_table
     from tritree.cli.training import read_training_data
@@ -143,10 +144,11 @@ def fit(
         ):
             model.grow_all()
     replaced = file.exists()
+    metadata = make_record(roles, data.task, table_format).to_metadata()
 
     def save() -> None:
         with write_errors(output):
-            model.save(file, training_rows=False if no_training_rows else None)
+            model.save(file, training_rows=False if no_training_rows else None, metadata=metadata)
 
     if rows is not None:
         _grow_for_rows(model, rows, roles.not_features, output, save)

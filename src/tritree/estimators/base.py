@@ -121,6 +121,11 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             raise AttributeError("the table of fit had no column names")
         return np.asarray(names, dtype=object)
 
+    @property
+    def metadata_(self) -> dict[str, Any]:
+        """Metadata of the model file that the estimator was loaded from; empty after `fit`."""
+        return self._fitted.metadata
+
     def _params(self) -> dict[str, Any]:
         """Return the parameters as they are now; `get_params` reads the signature anew each time, which is slow."""
         return {name: getattr(self, name) for name in self._allowed}
@@ -264,11 +269,13 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         model: GrowingModel,
         encoder: TableEncoder,
         classes: NDArray[Any] | None,
+        metadata: dict[str, Any] | None = None,
+        /,
         **attributes: Any,
     ) -> None:
         """Replace the fitted state; called last, so that a fit that fails changes nothing."""
         attributes = self._default_attributes | attributes
-        self._fitted_state = FittedState(model, encoder, classes, self._params(), attributes)
+        self._fitted_state = FittedState(model, encoder, classes, self._params(), attributes, metadata or {})
 
     # ---- prediction
 
@@ -466,7 +473,9 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     # ---- files
 
     @on_snapshot
-    def save(self, path: Any, *, training_rows: bool | None = None) -> None:
+    def save(
+        self, path: Any, *, training_rows: bool | None = None, metadata: dict[str, Any] | None = None
+    ) -> None:
         """Save the fitted estimator to a file, which `tritree.load` reads without running code.
 
         The file is replaced atomically: a crash leaves the old one.
@@ -480,6 +489,10 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             saved if there is something left to grow. Without them the file is smaller and holds no row (the value of
             a leaf with few rows still tells their target), but an ungrown third branch predicts the value of the node
             above it: call `grow_for` or `grow_all` before.
+        metadata : dict or None, default=None
+            Anything to know about the model later, such as where its rows come from: text, numbers, True, False, None,
+            lists, and dicts whose keys are text, up to 1,000,000 characters as JSON. `load` returns it as
+            ``metadata_``. If None, the metadata of the file that the model was loaded from are kept.
 
         Examples
         --------
@@ -509,7 +522,9 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{name} was {was!r} in fit and is {now!r} now; set it back, or fit again")
         if training_rows is False and not model.is_detached:
             self._warn_of_ungrown_file()
-        save(self, path, training_rows=training_rows)
+        save(
+            self, path, training_rows=training_rows, metadata=self.metadata_ if metadata is None else metadata
+        )
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -157,6 +157,8 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns seen in `fit`; only if the table has column names.
+    metadata_ : dict
+        Metadata of the model file that the estimator was loaded from; empty after `fit`.
 
     See Also
     --------
@@ -332,7 +334,7 @@ background_rows, third_rows, third_depth_extra, max_third_nodes, warm_start, ver
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
     n_iter_, validation_scores_, train_scores_, best_iteration_, feature_importances_, n_trees_, estimators_, \
-n_nodes_, n_grown_, n_ungrown_hits_, n_features_in_, feature_names_in_
+n_nodes_, n_grown_, n_ungrown_hits_, n_features_in_, feature_names_in_, metadata_
         See `TrinaryBoostingRegressor`.
 
     See Also

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -35,6 +35,8 @@ class FittedState:
     params: Mapping[str, Any]
     #: Attributes of the estimator that model files do not hold, by name: those of out-of-bag and validation scores.
     attributes: Mapping[str, Any]
+    #: Of the model file that it was loaded from.
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 def on_snapshot(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:

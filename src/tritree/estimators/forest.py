@@ -237,6 +237,8 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns seen in `fit`; only if the table has column names.
+    metadata_ : dict
+        Metadata of the model file that the estimator was loaded from; empty after `fit`.
 
     See Also
     --------
@@ -416,6 +418,8 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns seen in `fit`; only if the table has column names.
+    metadata_ : dict
+        Metadata of the model file that the estimator was loaded from; empty after `fit`.
 
     See Also
     --------

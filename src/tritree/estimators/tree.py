@@ -140,6 +140,8 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns seen in `fit`; only if the table has column names.
+    metadata_ : dict
+        Metadata of the model file that the estimator was loaded from; empty after `fit`.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The normalised total reduction of the training loss by each column.
     tree_ : Tree
@@ -290,6 +292,8 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns seen in `fit`; only if the table has column names.
+    metadata_ : dict
+        Metadata of the model file that the estimator was loaded from; empty after `fit`.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The normalised total reduction of the training loss by each column.
     tree_ : Tree

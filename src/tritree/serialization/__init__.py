@@ -27,6 +27,7 @@ from tritree.serialization.container import (
     to_parts,
 )
 from tritree.serialization.description import FORMAT_VERSION, JsonObject, describe, restore_estimator
+from tritree.serialization.metadata import check_metadata, restore_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,10 +39,14 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT_VERSION", "load", "save"]
 
 
-def save(estimator: TrinaryEstimator, path: Any, *, training_rows: bool | None) -> None:
+def save(
+    estimator: TrinaryEstimator, path: Any, *, training_rows: bool | None, metadata: dict[str, Any]
+) -> None:
     """Write a fitted estimator of any family to a file; see the method ``save`` of estimators."""
+    check_metadata(metadata)
     state, arrays = get_state(estimator._model, training_rows)
-    description = json.dumps(describe(estimator) | state, allow_nan=False)
+    entries = describe(estimator) | state | ({"metadata": metadata} if metadata else {})
+    description = json.dumps(entries, allow_nan=False)
     if len(description) > MAX_DESCRIPTION:
         raise ValueError(
             f"the names and categories of this model take {len(description):,} characters, more than a model file can "
@@ -53,8 +58,8 @@ def save(estimator: TrinaryEstimator, path: Any, *, training_rows: bool | None) 
         raise ValueError(f"this estimator cannot be saved: {error}") from None
     path = check_output_path(path, "the model")
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    metadata = {"tritree": description, "sha256": _checksum(description, arrays)}
-    write_atomically(path, *to_parts(arrays, metadata))
+    header = {"tritree": description, "sha256": _checksum(description, arrays)}
+    write_atomically(path, *to_parts(arrays, header))
 
 
 def load(path: Any) -> Any:
@@ -104,7 +109,7 @@ def load(path: Any) -> Any:
         n_classes = 0 if classes is None else len(classes)
         model = restore_model(description, arrays, encoder, n_classes)
         check_growth_parameters(estimator, encoder, classes, model)
-        estimator._set_fitted(model, encoder, classes)
+        estimator._set_fitted(model, encoder, classes, restore_metadata(description))
     except ModelFileError as error:
         error.path = path
         raise

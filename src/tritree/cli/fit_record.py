@@ -1,0 +1,81 @@
+"""What ``tritree fit`` writes into the metadata of a model: what columns were for, and how the table was read."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from tritree.cli.messages import UserError
+
+if TYPE_CHECKING:
+    from tritree.cli.options import ColumnRoles, TableFormat
+
+#: Entry of the metadata; other entries are the user's.
+_KEY = "fit"
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """The columns of the training table that are not features, and the options that it was read with."""
+
+    target: str
+    weights: str | None = None
+    drop: list[str] = field(default_factory=list)
+    categorical: list[str] = field(default_factory=list)
+    numeric: list[str] = field(default_factory=list)
+    task: str = ""
+    #: Options of `TableFormat` that were given, by the names of its fields.
+    table_format: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def not_features(self) -> list[str]:
+        """Return the columns that the model has not learned from."""
+        return [self.target, *self.drop, *([] if self.weights is None else [self.weights])]
+
+    def to_metadata(self) -> dict[str, Any]:
+        """Return the metadata to save a model with."""
+        return {_KEY: asdict(self)}
+
+
+def make_record(roles: ColumnRoles, task: str, table_format: TableFormat) -> FitRecord:
+    """Return the record of a fit."""
+    return FitRecord(
+        roles.target,
+        roles.weights,
+        roles.drop or [],
+        roles.categorical or [],
+        roles.numeric or [],
+        task,
+        {name: value for name, value in asdict(table_format).items() if value},
+    )
+
+
+def read_record(model: Any) -> FitRecord | None:
+    """Return the record of the fit of a model; None if it was not saved by ``tritree fit``."""
+    found = model.metadata_.get(_KEY)
+    if not isinstance(found, dict):
+        return None
+    known = {
+        name: value for name, value in found.items() if name in {part.name for part in fields(FitRecord)}
+    }
+    try:
+        record = FitRecord(**known)
+    except TypeError:
+        record = None
+    if record is None or not _is_valid(record):
+        raise UserError(
+            f"the entry {_KEY!r} of the model's metadata is not as tritree fit writes it; fit the model again, or save "
+            "it with other metadata"
+        )
+    return record
+
+
+def _is_valid(record: FitRecord) -> bool:
+    lists = (record.drop, record.categorical, record.numeric)
+    return (
+        isinstance(record.target, str)
+        and isinstance(record.task, str)
+        and isinstance(record.weights, str | None)
+        and all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists)
+        and isinstance(record.table_format, dict)
+    )
