@@ -25,22 +25,20 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 from inspection.test_onnx import run  # noqa: E402
 
-RNG = np.random.default_rng(0)
 
-
-def table(n_rows: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def table(n_rows: int, seed: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return columns that are correlated in pairs, and a target."""
-    X = RNG.normal(size=(n_rows, 8))
+    X = np.random.default_rng(seed).normal(size=(n_rows, 8))
     X[:, 4:] = X[:, :4] + 0.5 * X[:, 4:]
     return X, X[:, 0] + X[:, 1] * (X[:, 2] > 0) + np.sin(2 * X[:, 3])
 
 
 def with_missing(X: Any, rate: float) -> Any:
-    return np.where(RNG.random(X.shape) < rate, np.nan, X)
+    return np.where(np.random.default_rng(2).random(X.shape) < rate, np.nan, X)
 
 
-X, Y = table(1_000)
-TEST, TEST_Y = table(1_000)
+X, Y = table(1_000, seed=0)
+TEST, TEST_Y = table(1_000, seed=1)
 MODELS = {
     "tree": TrinaryTreeRegressor(max_depth=None, min_samples_leaf=5),
     "forest": TrinaryForestRegressor(n_estimators=5, random_state=0),
