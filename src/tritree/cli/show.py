@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tritree.cli import options
+from tritree.cli.errors import growth_limit
 from tritree.cli.messages import UserError, note, progress, write_text
 from tritree.cli.options import integer, option
 from tritree.cli.output import check_format, check_output, figure_bytes, write_output
@@ -17,6 +18,7 @@ EXAMPLES = (
     ("tritree show forest.tritree", "a summary of a forest with importances, and its first tree"),
     ("tritree show forest.tritree -o importances.png", "the importances of a forest or boosting as a figure"),
     ("tritree show forest.tritree --tree 7", "one tree of a forest"),
+    ("tritree show forest.tritree -o what-if.html --rows new.csv", "a what-if page of all trees"),
 )
 #: Formats by file extension.
 _FORMATS = {
@@ -53,42 +55,51 @@ def show(
     """Show a tree as text, as a figure, or as an interactive page.
 
     Of a forest or boosting, the text is a summary with importances and the first tree, a figure has the importances,
-    and a page or graph the first tree; --tree shows a tree by its number. Third branches are shown as far as they have
-    grown; --rows grows those that a table needs.
+    and a page is a what-if page: change the values of a row, or set them to missing, and watch the prediction and
+    the contributions of the columns. --tree shows one of the trees. Third branches are shown as far as they have grown;
+    --rows grows those that a table needs.
 
     Parameters
     ----------
     requested
         text (the default without a file), png, svg, pdf, html or dot. By default the file extension decides.
     rows
-        Rows to predict first, so that the branches they need are grown; a page starts with these rows.
+        Rows to predict first, so that the branches they need are grown; a page starts with these rows, at most 1,000.
     max_depth
         Maximum depth of the nodes to draw. Not for a page.
     max_nodes
-        Maximum number of nodes to draw, those nearest to the root; none draws all. The default varies by format.
+        Maximum number of nodes to draw, those nearest to the root; none draws all. The default varies by format; a
+        what-if page has up to 200,000 nodes.
     digits
         Significant digits of values. Not for a page.
     """
-    from tritree.cli.models import grow_for, model_kind, open_model, select_tree
+    from tritree.cli.models import grow_for, model_kind, open_model, read_rows, select_tree
     from tritree.cli.tables import open_table
 
     form = check_format(output, requested, _FORMATS, "text")
     file = check_output(output, "the tree", model, rows)
     opened = open_model(model, n_jobs=n_jobs)
     tree = select_tree(opened, tree_number)
+    in_ensemble = model_kind(opened) != "tree"
+    is_what_if = in_ensemble and tree_number is None and form == "html"
     frame = None
-    if rows is not None:
+    if rows is not None and is_what_if:
+        frame = read_rows(opened, open_table(rows, table_format))  # the page grows what it needs, in a copy
+    elif rows is not None:
         # a tree of a forest can predict by itself, one of boosting grows with the others
         frame = grow_for(tree if hasattr(tree, "predict") else opened, open_table(rows, table_format))
     limits: dict[str, Any] = {"max_depth": max_depth, "digits": digits}
     if options.is_given(context, "max_nodes"):
         limits["max_nodes"] = max_nodes
-    with progress(f"drawing the tree as {form}"):
-        data = _draw(tree, form, frame, limits, dpi, in_ensemble=model_kind(opened) != "tree")
+    is_summary = in_ensemble and tree_number is None and form in ("png", "svg", "pdf")
+    drawn = "importances" if is_summary else "tree"
+    what = "the what-if page" if is_what_if else f"the {drawn} as {form}"
+    with progress(f"drawing {what}"):
+        data = _draw(tree, form, frame, limits, dpi, in_ensemble=in_ensemble)
     if form == "text" and file is None:
         write_text(data.decode().removesuffix("\n"))
     else:
-        write_output(data, file, output, f"the tree as {form}")
+        write_output(data, file, output, what)
 
 
 def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *, in_ensemble: bool) -> bytes:
@@ -124,5 +135,7 @@ def _page(tree: Any, frame: Any, limits: dict[str, Any]) -> bytes:
     if frame is not None and len(frame) > _MAX_ROWS:
         note(f"a page lists at most {_MAX_ROWS:,} rows: the first of {len(frame):,}")
         frame = frame.head(_MAX_ROWS)
-    page = tree.to_html(rows=frame, **{name: limits[name] for name in ("max_nodes",) if name in limits})
+    remedy = "raise it, fit fewer or smaller trees, or show one of them with --tree"
+    with growth_limit(remedy, option="--max-nodes"):
+        page = tree.to_html(rows=frame, **{name: limits[name] for name in ("max_nodes",) if name in limits})
     return bytes(page.encode())

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tritree.encoder import ColumnEncoder, TableEncoder
     from tritree.inspection.tree_arrays import TreeArrays
 
-_WORDS = {branch.value: branch.word for branch in Branch}
-
 
 def describe_tree(
     tree: TreeArrays,
@@ -119,21 +117,16 @@ def _kind(learned: ColumnEncoder) -> str:
 
 def _describe_splits(tree: TreeArrays, columns: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
     """Return the split of each node, None for leaves."""
-    branches = {
-        "missing_to": tree.missing_to,
-        "missing_branch": tree.missing_branch,
-        "unseen_branch": tree.unseen_branch,
-        "larger_side": tree.larger_side,
-    }
+    words = {branch.value: branch.word for branch in Branch}
+    fields = ("missing_to", "missing_branch", "unseen_branch", "larger_side")
+    branches = {field: [words[branch] for branch in getattr(tree, field).tolist()] for field in fields}
     splits: list[dict[str, Any] | None] = [None] * len(tree.column)
     columns_of, thresholds = tree.column.tolist(), tree.threshold.tolist()
-    words = {field: [_WORDS[branch] for branch in array.tolist()] for field, array in branches.items()}
     fractions, surrogate_begin = tree.left_fraction.tolist(), tree.surrogate_begin.tolist()
     for node in np.flatnonzero(tree.column >= 0).tolist():
         sets = _sets(tree.sets, tree.set_begin[node], tree.set_words[node])
         split = _describe_rule(columns_of[node], thresholds[node], sets, columns)
-        for field, of_node in words.items():
-            split[field] = of_node[node]
+        split |= {field: of_nodes[node] for field, of_nodes in branches.items()}
         split["left_fraction"] = fractions[node]
         surrogates = range(surrogate_begin[node], surrogate_begin[node + 1])
         split["surrogates"] = [_describe_surrogate(tree, i, columns) for i in surrogates]
