@@ -343,7 +343,7 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
     )
     assert run.code == 1
     assert "much" in run.error_line
-    assert "('m.tritree' is written, without the branches that rows need)" in run.error_line
+    assert "(the model was saved to 'm.tritree' without the branches that these rows need)" in run.error_line
     assert tritree.good("show", "m.tritree", "--tree", 0).out
 
 
@@ -366,7 +366,10 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
             "--strategy surrogate is not for",
         ),
         (("fit", "{table}", "-y", "progress", "--trees", "7"), "--trees is not for --model tree"),
-        (("compare", "{table}", "-y", "progress", "--trees", "7"), "--trees is not for --model tree"),
+        (
+            ("compare", "{table}", "-y", "progress", "-m", "tree", "--trees", "7"),
+            "--trees is not for --model tree",
+        ),
         (
             ("compare", "{table}", "-y", "progress", "-m", "tree", "-m", "forest", "--learning-rate", "1"),
             "--learning-rate is not for --model tree or --model forest",
@@ -395,7 +398,7 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
             "--max-surrogates is not",
         ),
         (
-            ("compare", "{table}", "-y", "progress", "--learning-rate", "0.1"),
+            ("compare", "{table}", "-y", "progress", "-s", "mia", "--learning-rate", "0.1"),
             "--learning-rate is not for --model tree",
         ),
     ],

@@ -135,6 +135,7 @@ def fit(
     output = output or f"{default_name}.tritree"
     file = check_file(output, "the model", "-o", table, grow_for)
     data = read_training_data(source, roles)
+    roles = data.roles
     model = make_estimator(kind, data.task, options.given_options(context, parameters))
     with progress("fitting the model"), fit_errors(roles):
         model.fit(data.features, data.target, data.weights)
@@ -144,7 +145,7 @@ def fit(
         ):
             model.grow_all()
     replaced = file.exists()
-    metadata = make_record(roles, data.task, table_format).to_metadata()
+    metadata = make_record(data, source.options()).to_metadata()
 
     def save() -> None:
         with write_errors(output):
@@ -174,7 +175,7 @@ def _grow_for_rows(model: Any, source: Any, ignore: list[str], output: str, save
         if isinstance(error, KeyboardInterrupt):
             raise
         raise UserError(
-            f"{describe_error(error)} ({output!r} is written, without the branches that rows need)"
+            f"{describe_error(error)} (the model was saved to {output!r} without the branches that these rows need)"
         ) from error
 
 

@@ -33,10 +33,11 @@ def missing(
     requested
         png, svg or pdf. By default the file extension decides.
     drop
-        Column to leave out. May be repeated.
+        Column to leave out, or several: a,b or a pattern such as 'id_*'. May be repeated.
     """
+    from tritree.cli.columns import select_columns
     from tritree.cli.output import FIGURE_FORMATS, check_format, check_output, figure_bytes, write_output
-    from tritree.cli.tables import check_column, open_table, warn_of_unnamed_columns
+    from tritree.cli.tables import open_table, warn_of_unnamed_columns
     from tritree.lab.missing_profile import profile_missing
 
     form = None if output is requested is None else check_format(output, requested, FIGURE_FORMATS)
@@ -45,11 +46,12 @@ def missing(
     if as_json and form is not None and file is None:
         raise UserError("the figure and the JSON cannot both go to the standard output; name a file with -o")
     frame = source.read()
-    for name in drop or ():
-        check_column(name, list(frame.columns), source.name)
-    warn_of_unnamed_columns(frame, drop or [])
+    dropped = select_columns("--drop", drop, list(frame.columns), source.name)
+    if len(dropped) == len(frame.columns):
+        raise UserError(f"--drop leaves no column of {source.name}; drop fewer")
+    warn_of_unnamed_columns(frame, dropped)
     with progress("summarising missing values"):
-        profile = profile_missing(frame.drop(columns=drop or []))
+        profile = profile_missing(frame.drop(columns=dropped))
     if form is not None:
         write_output(figure_bytes(profile.plot, form, dpi), file, output, "the figure")
     if as_json:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tritree
+from tritree.cli.advice import advise
+from tritree.cli.cells import is_declared_missing, is_text, shown, to_numbers
+from tritree.cli.fit_record import FitRecord, read_record
 from tritree.cli.inputs import check_readable
 from tritree.cli.messages import UserError, progress
-from tritree.cli.tables import format_by_name, is_text, to_numbers
+from tritree.cli.tables import format_by_name
 from tritree.serialization import load
 from tritree.validation import BOOSTING_STRATEGIES
 
@@ -100,24 +104,34 @@ def _parameters(kind: str) -> dict[str, str]:
 
 
 def method_names(kinds: Sequence[str], strategies: Sequence[str] | None) -> list[str]:
-    """Return the names of the methods to compare: each kind of model with all strategies, or with those named."""
+    """Return the names of the methods to compare: each kind of model with its default strategy, or with those named.
+
+    "all" are all strategies, and complete-case analysis.
+    """
     from tritree.lab.methods import strategies_of
     from tritree.lab.ranks.names import METHODS
 
+    if not strategies:
+        return list(dict.fromkeys(kinds))
     names = []
     for kind in dict.fromkeys(kinds):
         available = [name for name in METHODS if name in strategies_of(kind)]
-        found = [name for name in available if not strategies or name in strategies]
+        found = [name for name in available if "all" in strategies or name in strategies]
         if not found:
-            _check_strategies(kind, strategies or ())
+            _check_strategies(kind, strategies)
         names += [name if kind == "tree" else f"{kind}:{name}" for name in found]
     return names
+
+
+def has_option(kind: str, option: str) -> bool:
+    """Return whether an option sets a parameter of a kind of model."""
+    return option in _parameters(kind)
 
 
 def check_options(given: Iterable[str], kinds: Sequence[str]) -> None:
     """Raise a UserError if an option is for none of some kinds of models."""
     for option in given:
-        if not any(option in _parameters(kind) for kind in kinds):
+        if not any(has_option(kind, option) for kind in kinds):
             named = " or ".join(f"--model {kind}" for kind in dict.fromkeys(kinds))
             raise UserError(f"{option} is not for {named}; leave it out")
 
@@ -136,7 +150,7 @@ def check_criterion(criterion: str | None, task: str) -> None:
     available = _estimator_class("tree", task)._allowed["criterion"].options
     if criterion is not None and criterion not in available:
         raise UserError(
-            f"--criterion {criterion} is not for a {task}; use {' or '.join(available)}, or another --task"
+            f"--criterion {criterion} is not for {task}; use {' or '.join(available)}, or another --task"
         )
 
 
@@ -145,20 +159,75 @@ def _estimator_class(kind: str, task: str) -> Any:
     return getattr(tritree, f"Trinary{kind.capitalize()}{suffix}")
 
 
+# ---- rows for a model
+
+
 def read_rows(model: Any, source: TableSource) -> Any:
-    """Return rows for a model: columns that were text or numbers in training are read as such."""
+    """Return a table for a model, with all its columns; what was text or numbers in training is read as such.
+
+    The table is read with the options of ``tritree fit`` unless others are given.
+    """
+    source = like_training(model, source)
     frame = source.read(_columns_of_type(model, "text"))
+    first_row = "if the first row has the names of columns, add --header" if source.no_header else ""
     for name in _columns_of_type(model, "numbers"):
         if name in frame.columns and is_text(frame[name]):
-            frame[name] = to_numbers(frame[name], name, " (it held numbers in training)")
+            frame[name] = to_numbers(frame[name], name, " (it held numbers in training)", first_row)
+    if (record := read_record(model)) is not None:
+        _warn_of_declared_missing(frame, source, record)
     return frame
+
+
+def like_training(model: Any, source: TableSource) -> TableSource:
+    """Return a source that is read as the training table of a model was, unless other options are given."""
+    record = read_record(model)
+    if record is None:
+        return source
+    source = source.like_training(record.table_format)
+    now = describe_missing(source.missing_options)
+    if now != (before := describe_missing(record.table_format)):
+        warnings.warn(
+            f"this table is read with {now}; the training table was read with {before}", stacklevel=2
+        )
+    return source
+
+
+def describe_missing(options: Mapping[str, Any]) -> str:
+    """Return the options for missing values as they are on the command line."""
+    named = [advise("--na", na) for na in sorted(options.get("na", ()))]
+    if options.get("no_default_na"):
+        named.append("--no-default-na")
+    return " ".join(named) or "neither --na nor --no-default-na"
+
+
+def _warn_of_declared_missing(frame: Any, source: TableSource, record: FitRecord) -> None:
+    """Warn of values that were read as missing in training, and are not missing here."""
+    others = set(record.table_format.get("na", ())) - set(source.missing_options["na"])
+    for name in frame.columns if others else ():
+        found = frame[name][is_declared_missing(frame[name], others)]
+        if len(found):
+            warnings.warn(
+                f"column {name!r} holds {shown(found.iloc[0])}, which was missing in training; add "
+                f"{advise('--na', *sorted(others))}",
+                stacklevel=2,
+            )
+            return
+
+
+def features_of(model: Any, frame: Any) -> Any:
+    """Return a table without the columns that ``tritree fit`` was told not to learn from: nobody expects them there."""
+    record = read_record(model)
+    names = [] if record is None else [name for name in record.not_features if name in frame.columns]
+    return frame.drop(columns=names) if len(names) < len(frame.columns) else frame
 
 
 def _columns_of_type(model: Any, column_type: str) -> list[str]:
     """Return the names of the columns that had a type in training."""
-    encoder = model._encoder
-    named = zip(encoder.column_names or (), encoder.columns, strict=False)
-    return [str(name) for name, column in named if column.type.value == column_type and column.order is None]
+    return [
+        str(column.name)
+        for column in model._encoder.columns
+        if column.type.value == column_type and column.order is None and column.part is None
+    ]
 
 
 def grow_for(model: Any, source: TableSource, *, ignore: Sequence[str] = ()) -> Any:
@@ -166,7 +235,7 @@ def grow_for(model: Any, source: TableSource, *, ignore: Sequence[str] = ()) -> 
 
     ``ignore`` names columns that are not features; no warning says that they are ignored.
     """
-    rows = read_rows(model, source).drop(columns=list(ignore), errors="ignore")
+    rows = features_of(model, read_rows(model, source)).drop(columns=list(ignore), errors="ignore")
     with progress("growing the branches that rows need"):
         # that something can no longer be grown is a warning of predict, and an error of grow_for
         model.predict(rows) if model._model.is_detached else model.grow_for(rows)

@@ -11,10 +11,11 @@ import os
 import sqlite3
 import sys
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from tritree.errors import warn_caller
 from tritree.output_files import check_output_path
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 CACHE_VARIABLE = "TRITREE_CACHE"
 
 #: Version of the schema and of the descriptions in it. In format 1 trials were called cells, and the descriptions had
-#: other names of methods and their parameters, so that none of its results would be found. Format 2 had no checksum.
-_FORMAT = 3
+#: other names of methods and their parameters, so that none of its results would be found. Format 2 had no checksum,
+#: format 3 no metrics.
+FORMAT = 4
 # a trial is one row, with all its folds or not there
 _SCHEMA = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -33,9 +35,10 @@ CREATE TABLE trials (key TEXT PRIMARY KEY, description TEXT NOT NULL, folds TEXT
 CREATE TABLE depths (key TEXT PRIMARY KEY, description TEXT NOT NULL, depth INTEGER NOT NULL);
 """
 _RESULTS = ("trials", "depths")  # the tables with results
-_COMMON_TABLES = {"about", "depths"}  # of all formats
+_TABLES = {"about", *_RESULTS}
 _CHECKSUM_BITS = 128
-_LOCK_SECONDS = 30.0  # to wait for other processes, which write for a few milliseconds
+#: To wait for other processes, which write for a few milliseconds, and to wait before saying so.
+_LOCK_SECONDS, _SILENT_SECONDS = 30.0, 2.0
 
 _RUN_AGAIN = "name another file, or remove it, and the experiment is run again"
 #: What to do about errors of SQLite.
@@ -93,13 +96,15 @@ def key_of(description: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FoldResult:
-    """Mean loss over the test rows of a fold, their number, and the time for fitting and predicting."""
+    """Mean loss over the test rows of a fold, their number, the time for fitting and predicting, and the metrics."""
 
     fold: int
     loss: float
     rows: int
     fit_seconds: float
     predict_seconds: float
+    #: See `tritree.metrics.METRICS`; None for a metric that is not defined in this fold.
+    metrics: dict[str, float | None] = field(default_factory=dict)
 
 
 def _checksum(table: str, row: tuple[Any, ...]) -> int:
@@ -152,18 +157,23 @@ class Store:
             return
         for statement in _SCHEMA.strip().splitlines():
             self._database.execute(statement)
-        about = [("format", str(_FORMAT)), ("checksum", "0")]
+        about = [("format", str(FORMAT)), ("checksum", "0")]
         self._database.executemany("INSERT INTO about VALUES (?, ?)", about)
 
     def _check_format(self, tables: set[str]) -> None:
         """Raise a StoreError if the database is not a store of this format."""
-        version = self._about("format") if tables >= _COMMON_TABLES else None
-        if version is None:
-            problem = f"is a database of something else (it has {min(tables)!r}) and was not changed"
-            raise StoreError(self.path, problem, "name another file for results")
-        if version != str(_FORMAT):
+        if len(tables & _TABLES) < 2:  # format 1 had two of them
             problem = (
-                f"holds results in format {version}, and this version of tritree uses format {_FORMAT}; it was not "
+                f"is an SQLite database of another program (it has {min(tables)!r}), and was not changed"
+            )
+            raise StoreError(self.path, problem, "name another file for results")
+        version = self._about("format") if "about" in tables else None
+        lost = _TABLES - tables
+        if version is None or (version == str(FORMAT) and lost):
+            raise self._damaged(f"its table {min(lost)!r} is lost" if lost else "its format is lost")
+        if version != str(FORMAT):
+            problem = (
+                f"holds results in format {version}, and this version of tritree uses format {FORMAT}; it was not "
                 "changed"
             )
             raise StoreError(self.path, problem, _RUN_AGAIN)
@@ -225,9 +235,27 @@ class Store:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._errors():
-            self._database.execute("BEGIN IMMEDIATE")  # fails at once in a file that cannot be written
+            self._begin()
             with self._database:
                 yield
+
+    def _begin(self) -> None:
+        """Begin to write, which fails at once in a file that cannot be written; say so if another process locks it."""
+        try:
+            self._wait_for_lock(_SILENT_SECONDS)
+            self._database.execute("BEGIN IMMEDIATE")
+            self._wait_for_lock(_LOCK_SECONDS)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            warn_caller(
+                f"another process has locked {self.path}; waiting up to {_LOCK_SECONDS:.0f} seconds for it"
+            )
+            self._wait_for_lock(_LOCK_SECONDS)
+            self._database.execute("BEGIN IMMEDIATE")
+
+    def _wait_for_lock(self, seconds: float) -> None:
+        self._database.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
