@@ -110,8 +110,8 @@ ERRORS = {
     "show diabetes.tritree -o diabetes.tritree -f text": ["is read by this command"],
     "show diabetes.tritree -f html --max-nodes none": ["--max-nodes"],
     "export diabetes.tritree": ["-o", "--format"],
-    "export diabetes.tritree -o tree.onnx --max-nodes 20": [
-        "would exceed --max-nodes 20",
+    "export diabetes.tritree -o tree.onnx --max-nodes 2": [
+        "more than --max-nodes 2",
         "raise --max-nodes",
     ],
     "export diabetes.tritree -o tree.onnx --rows nosuch.csv": ["there is no file 'nosuch.csv'"],

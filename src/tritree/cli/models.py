@@ -237,5 +237,6 @@ def grow_for(model: Any, source: TableSource, *, ignore: Sequence[str] = ()) -> 
     """
     rows = features_of(model, read_rows(model, source)).drop(columns=list(ignore), errors="ignore")
     with progress("growing the branches that rows need"):
-        model.predict(rows)  # not grow_for: that something cannot be grown is a warning here, not an error
+        # that something can no longer be grown is a warning of predict, and an error of grow_for
+        model.predict(rows) if model._model.is_detached else model.grow_for(rows)
     return rows

@@ -15,7 +15,8 @@ EXAMPLES = (
     ("tritree show houses.tritree -o tree.png", "a figure; .svg and .pdf, too"),
     ("tritree show houses.tritree -o tree.html --rows new.csv", "an interactive page with these rows"),
     ("tritree show houses.tritree --format dot | dot -Tsvg > tree.svg", "for Graphviz"),
-    ("tritree show forest.tritree", "a summary of a forest, and its first tree"),
+    ("tritree show forest.tritree", "a summary of a forest with importances, and its first tree"),
+    ("tritree show forest.tritree -o importances.png", "the importances of a forest or boosting as a figure"),
     ("tritree show forest.tritree --tree 7", "one tree of a forest"),
     ("tritree show forest.tritree -o what-if.html --rows new.csv", "a what-if page of all trees"),
 )
@@ -53,10 +54,10 @@ def show(
 ) -> None:
     """Show a tree as text, as a figure, or as an interactive page.
 
-    Of a forest or boosting, the text is a summary and the first tree, a figure has the first tree, and a page is a
-    what-if page: change the values of a row, or set them to missing, and watch the prediction and the contributions of
-    the columns. --tree shows one of the trees. Third branches are shown as far as they have grown; --rows grows those
-    that a table needs.
+    Of a forest or boosting, the text is a summary with importances and the first tree, a figure has the importances,
+    and a page is a what-if page: change the values of a row, or set them to missing, and watch the prediction and
+    the contributions of the columns. --tree shows one of the trees. Third branches are shown as far as they have grown;
+    --rows grows those that a table needs.
 
     Parameters
     ----------
@@ -90,7 +91,9 @@ def show(
     limits: dict[str, Any] = {"max_depth": max_depth, "digits": digits}
     if options.is_given(context, "max_nodes"):
         limits["max_nodes"] = max_nodes
-    what = "the what-if page" if is_what_if else f"the tree as {form}"
+    is_summary = in_ensemble and tree_number is None and form in ("png", "svg", "pdf")
+    drawn = "importances" if is_summary else "tree"
+    what = "the what-if page" if is_what_if else f"the {drawn} as {form}"
     with progress(f"drawing {what}"):
         data = _draw(tree, form, frame, limits, dpi, in_ensemble=in_ensemble)
     if form == "text" and file is None:
@@ -119,6 +122,10 @@ def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *,
             return bytes(tree.to_dot(**limits).encode())
         if form == "html":
             return _page(tree, frame, limits)
+        if in_ensemble and hasattr(tree, "n_trees_") and not hasattr(tree, "feature_importances_"):
+            raise UserError(
+                "the model file has no training rows to compute importances from; name a tree to draw with --tree"
+            )
         return figure_bytes(lambda: tree.plot(**limits), form, dpi)
 
 
