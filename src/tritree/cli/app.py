@@ -32,7 +32,7 @@ def make_app() -> typer.Typer:
         rich_markup_mode="rich",
     )
     text, _ = options.parse_docstring(_welcome)
-    app.callback(invoke_without_command=True, help=text)(options.as_command(_welcome))
+    app.callback(invoke_without_command=True, help=text)(options.as_command(_welcome, has_quiet=False))
     experiments = typer.Typer(
         help="Reproduce the experiments of the paper.", no_args_is_help=True, rich_markup_mode="rich"
     )

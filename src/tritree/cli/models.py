@@ -35,6 +35,11 @@ OPTIONS = {
     "n_estimators": "--trees",
     "max_iter": "--trees",
     "learning_rate": "--learning-rate",
+    "loss": "--loss",
+    "quantile": "--quantile",
+    "early_stopping": "--early-stopping",
+    "class_weight": "--class-weight",
+    "random_state": "--seed",
     "n_jobs": "--n-jobs",
 }
 
@@ -80,7 +85,11 @@ def make_estimator(kind: str, task: str, given: Mapping[str, Any]) -> Any:
     if "--strategy" in given:
         _check_strategies(kind, [given["--strategy"]])
     check_criterion(given.get("--criterion"), task)
-    names = _parameters(kind)
+    _check_loss(given, kind, task)
+    names = _parameters(kind, task)
+    for option in given:
+        if option not in names:
+            raise UserError(f"{option} is not for a {task}; leave it out, or use another --task")
     parameters = {names[option]: value for option, value in given.items()}
     for name in parameters.keys() & {
         "drop_identifiers",
@@ -88,14 +97,14 @@ def make_estimator(kind: str, task: str, given: Mapping[str, Any]) -> Any:
         "split_on_missing",
     }:  # flags switch them off
         parameters[name] = not parameters[name]
-    if kind != "tree":
-        parameters["random_state"] = 0  # the same table and options give the same model
+    if kind != "tree":  # the same table and options give the same model
+        parameters.setdefault("random_state", 0)
     return _estimator_class(kind, task)(**parameters)
 
 
-def _parameters(kind: str) -> dict[str, str]:
-    """Return the options that a kind of model has, and the parameters of its estimator that they set."""
-    existing = inspect.signature(_estimator_class(kind, "regression")).parameters
+def _parameters(kind: str, *tasks: str) -> dict[str, str]:
+    """Return the options that a kind of model has for some tasks, and the parameters of estimators that they set."""
+    existing = {name for task in tasks for name in inspect.signature(_estimator_class(kind, task)).parameters}
     return {option: parameter for parameter, option in OPTIONS.items() if parameter in existing}
 
 
@@ -117,7 +126,7 @@ def method_names(kinds: Sequence[str], strategies: Sequence[str] | None) -> list
 def check_options(given: Iterable[str], kinds: Sequence[str]) -> None:
     """Raise a UserError if an option is for none of some kinds of models."""
     for option in given:
-        if not any(option in _parameters(kind) for kind in kinds):
+        if not any(option in _parameters(kind, "regression", "classification") for kind in kinds):
             named = " or ".join(f"--model {kind}" for kind in dict.fromkeys(kinds))
             raise UserError(f"{option} is not for {named}; leave it out")
 
@@ -133,10 +142,22 @@ def _check_strategies(kind: str, strategies: Sequence[str]) -> None:
 
 def check_criterion(criterion: str | None, task: str) -> None:
     """Raise a UserError if a criterion is not for the task."""
-    available = _estimator_class("tree", task)._allowed["criterion"].options
-    if criterion is not None and criterion not in available:
+    _check_choice("criterion", criterion, "tree", task)
+
+
+def _check_loss(given: Mapping[str, Any], kind: str, task: str) -> None:
+    """Raise a UserError if the loss is not for the task, or has no quantile."""
+    if "--loss" in given:
+        _check_choice("loss", given["--loss"], kind, task)
+    if "--quantile" in given and given.get("--loss") != "quantile":
+        raise UserError("--quantile is for --loss quantile; add it, or leave out --quantile")
+
+
+def _check_choice(parameter: str, value: str | None, kind: str, task: str) -> None:
+    available = _estimator_class(kind, task)._allowed[parameter].options
+    if value is not None and value not in available:
         raise UserError(
-            f"--criterion {criterion} is not for a {task}; use {' or '.join(available)}, or another --task"
+            f"{OPTIONS[parameter]} {value} is not for a {task}; use {' or '.join(available)}, or another --task"
         )
 
 
