@@ -88,7 +88,8 @@ def classification_metrics(
 
 def _roc_auc(is_class: NDArray[np.bool_], probabilities: NDArray[Any], sample_weight: Any) -> float | None:
     positives = range(1, 2) if is_class.shape[1] == 2 else range(is_class.shape[1])
-    defined = [k for k in positives if 0 < is_class[:, k].sum() < len(is_class)]
+    counted = is_class if sample_weight is None else is_class[np.asarray(sample_weight) > 0]
+    defined = [k for k in positives if 0 < counted[:, k].sum() < len(counted)]
     if not defined:
         return None
     aucs = [roc_auc_score(is_class[:, k], probabilities[:, k], sample_weight=sample_weight) for k in defined]

@@ -166,9 +166,12 @@ def _estimator_class(kind: str, task: str) -> Any:
     return getattr(tritree, f"Trinary{kind.capitalize()}{suffix}")
 
 
-def read_rows(model: Any, source: TableSource) -> Any:
-    """Return rows for a model: columns that were text or numbers in training are read as such."""
-    frame = source.read(_columns_of_type(model, "text"))
+def read_rows(model: Any, source: TableSource, text_columns: Sequence[str] = ()) -> Any:
+    """Return rows for a model: columns that were text or numbers in training are read as such.
+
+    ``text_columns`` are further columns to read as text.
+    """
+    frame = source.read([*_columns_of_type(model, "text"), *text_columns])
     for name in _columns_of_type(model, "numbers"):
         if name in frame.columns and is_text(frame[name]):
             frame[name] = to_numbers(frame[name], name, " (it held numbers in training)")
@@ -178,7 +181,8 @@ def read_rows(model: Any, source: TableSource) -> Any:
 def _columns_of_type(model: Any, column_type: str) -> list[str]:
     """Return the names of the columns that had a type in training."""
     encoder = model._encoder
-    named = zip(encoder.column_names or (), encoder.columns, strict=False)
+    inputs = [column for column in encoder.columns if column.part is None]
+    named = zip(encoder.column_names, inputs, strict=True) if encoder.column_names else ()
     return [str(name) for name, column in named if column.type.value == column_type and column.order is None]
 
 

@@ -76,9 +76,11 @@ def validate(model: Any, kind: str, data: TrainingData, options: Validation) -> 
 
 
 def _score_out_of_bag(model: Any, data: TrainingData, options: Validation) -> dict[str, Any]:
+    is_single = _is_single(data)
+
     def score(features: Any, chosen: Rows | None) -> tuple[int, Metrics]:
         predicted = model._predict_out_of_bag(features, data.target, data.weights, chosen)
-        found = np.flatnonzero(~np.isnan(predicted[:, 0]))
+        found = np.flatnonzero(~np.isnan(predicted[:, 0]) & ~is_single)
         return len(found), metrics_of(model, take(data, found), predicted[found])
 
     try:
@@ -113,11 +115,11 @@ def _splits(data: TrainingData, options: Validation) -> Iterator[tuple[Rows, Row
     """Yield the rows to fit to and the rows to score, stratified by class; a class of one row is only fitted to."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    rows, single, labels = np.arange(len(data.target)), np.arange(0), None
-    if data.task == "classification":
-        _, codes, n_rows_of = np.unique(data.target, return_inverse=True, return_counts=True)
-        is_single = n_rows_of[codes] == 1
-        rows, single, labels = np.flatnonzero(~is_single), np.flatnonzero(is_single), codes[~is_single]
+    is_single = _is_single(data)
+    rows, single = np.flatnonzero(~is_single), np.flatnonzero(is_single)
+    if not len(rows):
+        raise UserError("every class has only one row")
+    labels = None if data.task == "regression" else np.unique(data.target[rows], return_inverse=True)[1]
     if options.folds is None:
         splits = [_hold_out(len(rows), labels, options)]
     else:
@@ -126,6 +128,14 @@ def _splits(data: TrainingData, options: Validation) -> Iterator[tuple[Rows, Row
         splits = make_folds(options.folds, shuffle=True, random_state=options.seed).split(rows, labels)
     for train, test in splits:
         yield np.concatenate([rows[train], single]), rows[test]
+
+
+def _is_single(data: TrainingData) -> NDArray[np.bool_]:
+    """Return which rows are the only ones of their class: a model that is not fitted to them cannot know it."""
+    if data.task == "regression":
+        return np.zeros(len(data.target), dtype=bool)
+    _, codes, n_rows = np.unique(data.target, return_inverse=True, return_counts=True)
+    return np.asarray(n_rows[codes] == 1)
 
 
 def _hold_out(n_rows: int, labels: NDArray[Any] | None, options: Validation) -> tuple[Rows, Rows]:
@@ -137,9 +147,9 @@ def _hold_out(n_rows: int, labels: NDArray[Any] | None, options: Validation) -> 
             np.arange(n_rows), test_size=size, random_state=options.seed, stratify=labels
         )
     except ValueError as error:
-        classes = "" if labels is None else f" of {count(len(np.unique(labels)), 'class', 'classes')}"
+        classes = "" if labels is None else f" of {count(int(labels.max()) + 1, 'class', 'classes')}"
         raise UserError(
-            f"{size:.0%} of {count(n_rows, 'row')}{classes} cannot be held out; try --cv 2"
+            f"{size:.0%} of {count(n_rows, 'row')}{classes} cannot be held out; use more rows, or --cv 2"
         ) from error
     return train, test
 
@@ -147,7 +157,7 @@ def _hold_out(n_rows: int, labels: NDArray[Any] | None, options: Validation) -> 
 def _check_folds(folds: int, n_rows: int, labels: NDArray[Any] | None) -> None:
     of_what = "rows"
     if labels is not None:
-        n_rows, of_what = int(np.bincount(labels, minlength=1).max()), "rows of the largest class"
+        n_rows, of_what = int(np.bincount(labels).max()), "rows of the largest class"
     if n_rows < folds:
         raise UserError(f"there are {n_rows:,} {of_what}, too few for --cv {folds}")
 
