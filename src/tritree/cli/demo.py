@@ -1,13 +1,13 @@
 """``tritree demo``: compare strategies and fit a tree on a data set of scikit-learn."""
 
 from tritree.cli import options
-from tritree.cli.messages import note, write_text
+from tritree.cli.messages import note, write_json, write_text
 from tritree.cli.output import check_folder, figure_bytes, write_errors, write_file
 
 EXAMPLES = (("tritree demo", "write everything to the folder tritree-demo"),)
 
 
-def demo(*, output: options.OutputFolder = "tritree-demo") -> None:
+def demo(*, output: options.OutputFolder = "tritree-demo", as_json: options.AsJson = False) -> None:
     """Remove values from a table, compare all strategies, and write a figure, a report, a tree and its model.
 
     The table is scikit-learn's diabetes data set: ten measurements of 442 patients, and how their disease progressed.
@@ -20,6 +20,7 @@ def demo(*, output: options.OutputFolder = "tritree-demo") -> None:
     from sklearn.datasets import load_diabetes
 
     from tritree import TrinaryTreeRegressor, lab
+    from tritree.cli.tables import to_records
     from tritree.lab.figures import plot_curves
     from tritree.lab.ranks.names import METHODS
 
@@ -48,12 +49,20 @@ def demo(*, output: options.OutputFolder = "tritree-demo") -> None:
         tree.to_html(page, rows=amputed.head(20))
     with write_errors(str(model)):
         tree.save(model)
+    files = {
+        "comparison.png": "the excess loss of each method against the fraction of missing values",
+        "report.html": "all results, for a browser",
+        "tree.html": "an interactive tree: set any field of a row to missing",
+        "diabetes.tritree": f"its model: tritree show {model}",
+    }
     # last: the files are complete even if nobody reads this
-    write_text(f"{lab.compare_methods(results)}\n\nIn {folder}:")
-    for name, text in (
-        ("comparison.png", "the excess loss of each method against the fraction of missing values"),
-        ("report.html", "all results, for a browser"),
-        ("tree.html", "an interactive tree: set any field of a row to missing"),
-        ("diabetes.tritree", f"its model: tritree show {model}"),
-    ):
+    comparison = lab.compare_methods(results)
+    if as_json:
+        write_json(
+            {"folder": folder, "files": files, "recommendation": comparison.recommendation}
+            | {"methods": to_records(comparison.table)}
+        )
+        return
+    write_text(f"{comparison}\n\nIn {folder}:")
+    for name, text in files.items():
         write_text(f"  {name:<18} {text}")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tritree.cli import options
-from tritree.cli.messages import UserError, progress, write_json, write_text
+from tritree.cli.messages import progress, write_json, write_text
 from tritree.inspection.formatting import as_name, count, pad, width_of
 
 EXAMPLES = (
@@ -35,12 +35,18 @@ def importance(
         Maximum number of columns to show. JSON has all of them.
     """
     from tritree.cli.models import open_model
-    from tritree.cli.output import FIGURE_FORMATS, check_format, check_output, figure_bytes, write_output
+    from tritree.cli.output import (
+        FIGURE_FORMATS,
+        check_format,
+        check_json_output,
+        check_output,
+        figure_bytes,
+        write_output,
+    )
 
     form = None if output is None else check_format(output, None, FIGURE_FORMATS, has_option=False)
     file = check_output(output, "the figure", model)
-    if as_json and output is not None and file is None:
-        raise UserError("the figure and the JSON cannot both go to the standard output; name a file with -o")
+    check_json_output(as_json and form is not None, file, "the figure")
     opened = open_model(model, n_jobs=n_jobs)
     with progress("computing importances"):
         values = opened.feature_importances_.tolist()

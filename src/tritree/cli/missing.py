@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from tritree.cli import options
-from tritree.cli.messages import UserError, progress, write_json, write_text
+from tritree.cli.messages import progress, write_json, write_text
 
 EXAMPLES = (
     ("tritree missing houses.csv", "fractions, patterns, and columns that are missing together"),
@@ -35,15 +35,21 @@ def missing(
     drop
         Column to leave out. May be repeated.
     """
-    from tritree.cli.output import FIGURE_FORMATS, check_format, check_output, figure_bytes, write_output
+    from tritree.cli.output import (
+        FIGURE_FORMATS,
+        check_format,
+        check_json_output,
+        check_output,
+        figure_bytes,
+        write_output,
+    )
     from tritree.cli.tables import check_column, open_table, warn_of_unnamed_columns
     from tritree.lab.missing_profile import profile_missing
 
     form = None if output is requested is None else check_format(output, requested, FIGURE_FORMATS)
     source = open_table(table, table_format)
     file = check_output(output, "the figure", table)
-    if as_json and form is not None and file is None:
-        raise UserError("the figure and the JSON cannot both go to the standard output; name a file with -o")
+    check_json_output(as_json and form is not None, file, "the figure")
     frame = source.read()
     for name in drop or ():
         check_column(name, list(frame.columns), source.name)

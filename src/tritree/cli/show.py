@@ -7,7 +7,7 @@ import typer
 from tritree.cli import options
 from tritree.cli.messages import UserError, note, progress, write_text
 from tritree.cli.options import integer, option
-from tritree.cli.output import check_format, check_output, figure_bytes, write_output
+from tritree.cli.output import check_format, check_json_output, check_output, figure_bytes, write_output
 
 EXAMPLES = (
     ("tritree show houses.tritree", "as text"),
@@ -47,6 +47,7 @@ def show(
     dpi: options.Dpi = 110,
     tree_number: options.TreeNumber = None,
     n_jobs: options.NJobs = None,
+    as_json: options.AsJson = False,
     table_format: options.TableFormat,
 ) -> None:
     """Show a tree as text, as a figure, or as an interactive page.
@@ -56,6 +57,9 @@ def show(
 
     Parameters
     ----------
+    as_json
+        Write the path, the size and the format of the file that is written as JSON. The tree itself as JSON is written
+        by tritree export.
     requested
         text (the default without a file), png, svg, pdf, html or dot. By default the file extension decides.
     rows
@@ -72,6 +76,7 @@ def show(
 
     form = check_format(output, requested, _FORMATS, "text")
     file = check_output(output, "the tree", model, rows)
+    check_json_output(as_json, file, "the tree")
     opened = open_model(model, n_jobs=n_jobs)
     tree = select_tree(opened, tree_number)
     frame = None
@@ -86,7 +91,7 @@ def show(
     if form == "text" and file is None:
         write_text(data.decode().removesuffix("\n"))
     else:
-        write_output(data, file, output, f"the tree as {form}")
+        write_output(data, file, output, f"the tree as {form}", as_json=as_json, format=form)
 
 
 def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *, in_ensemble: bool) -> bytes:
