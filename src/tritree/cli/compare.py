@@ -116,6 +116,7 @@ def compare(
     store_file = check_store(store, table, report)
     source = open_table(table, table_format)
     data = read_training_data(source, roles)
+    roles = data.roles
     given = options.given_options(context, parameters)
     if depth == 0 and "boosting" in kinds:
         raise UserError("--depth 0 is not for --model boosting; use 1 or more")

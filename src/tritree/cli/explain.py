@@ -49,12 +49,12 @@ def explain(
     rows
         Rows by position: 0 is the first row, 3-7 are five rows. By default all rows, if there are at most 10.
     """
-    from tritree.cli.models import open_model, read_rows
+    from tritree.cli.models import features_of, open_model, read_rows
     from tritree.cli.tables import open_table
 
     opened = open_model(model, n_jobs=n_jobs, unknown_category=unknown_category)
     source = open_table(table, table_format)
-    frame = read_rows(opened, source)
+    frame = features_of(opened, read_rows(opened, source))
     positions = _positions(rows or [], len(frame), source.name)
     with progress("explaining"):
         explanations = list(zip(positions, opened.explain(frame.iloc[positions]), strict=True))

@@ -191,7 +191,10 @@ def fit(
     output = output or f"{default_name}.tritree"
     file = check_file(output, "the model", "-o", table, grow_for)
     data = read_training_data(source, roles)
+    roles = data.roles
     model = make_estimator(kind, data.task, options.given_options(context, parameters))
+    if parameters.early_stopping:
+        _check_early_stopping(data)
     with progress("fitting the model"), fit_errors(roles):
         model.fit(data.features, data.target, data.weights)
     if grow_all:
@@ -200,7 +203,7 @@ def fit(
         ):
             model.grow_all()
     replaced = file.exists()
-    metadata = make_record(roles, data.task, table_format).to_metadata()
+    metadata = make_record(data, source.options()).to_metadata()
 
     def save() -> None:
         with write_errors(output):
@@ -223,6 +226,22 @@ def fit(
         write_json(facts)
     else:
         write_text(f"\n{_scores_text(facts)}")
+
+
+def _check_early_stopping(data: "TrainingData") -> None:
+    """Raise a UserError unless a tenth of the rows can be set aside: of every class some, and some are left."""
+    import numpy as np
+
+    classes = data.target if data.task == "classification" else np.zeros(len(data.target))
+    n_of_class = np.unique(classes, return_counts=True)[1]
+    if n_of_class.min() < 2 or len(data.target) < 10 * len(n_of_class):
+        of_class = (
+            f", and its smallest class has {n_of_class.min():,}" if data.task == "classification" else ""
+        )
+        raise UserError(
+            f"--early-stopping sets a tenth of the rows aside, and there are too few: the table has "
+            f"{count(len(data.target), 'row')}{of_class}; leave it out"
+        )
 
 
 def _score(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from tritree.cli.messages import UserError
 
 if TYPE_CHECKING:
-    from tritree.cli.options import ColumnRoles, TableFormat
+    from collections.abc import Callable
+
+    from tritree.cli.training import TrainingData
 
 #: Entry of the metadata; other entries are the user's.
 _KEY = "fit"
@@ -37,16 +40,17 @@ class FitRecord:
         return {_KEY: asdict(self)}
 
 
-def make_record(roles: ColumnRoles, task: str, table_format: TableFormat) -> FitRecord:
-    """Return the record of a fit."""
+def make_record(data: TrainingData, table_format: dict[str, Any]) -> FitRecord:
+    """Return the record of a fit to data that were read with these options."""
+    roles = data.roles
     return FitRecord(
         roles.target,
         roles.weights,
         roles.drop or [],
         roles.categorical or [],
         roles.numeric or [],
-        task,
-        {name: value for name, value in asdict(table_format).items() if value},
+        data.task,
+        table_format,
     )
 
 
@@ -76,6 +80,34 @@ def _is_valid(record: FitRecord) -> bool:
         isinstance(record.target, str)
         and isinstance(record.task, str)
         and isinstance(record.weights, str | None)
-        and all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists)
+        and all(map(_is_text_list, lists))
         and isinstance(record.table_format, dict)
+        and all(name in _OPTIONS and _OPTIONS[name](value) for name, value in record.table_format.items())
     )
+
+
+def _is_text_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_character(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 1
+
+
+def _is_encoding(value: Any) -> bool:
+    try:
+        return bool(codecs.lookup(value)._is_text_encoding)
+    except (LookupError, TypeError, ValueError):
+        return False
+
+
+#: Options of reading in a record, with the checks of their values.
+_OPTIONS: dict[str, Callable[[Any], bool]] = {
+    "separator": _is_character,
+    "decimal": _is_character,
+    "encoding": _is_encoding,
+    "sheet": lambda value: isinstance(value, str),
+    "no_header": lambda value: isinstance(value, bool),
+    "na": _is_text_list,
+    "no_default_na": lambda value: isinstance(value, bool),
+}

@@ -25,7 +25,7 @@ MAGIC = {
     b"BZh": "bz2",
     b"\xfd7zXZ": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
-    b"PK\x03\x04": "zip",
+    (ZIP := b"PK\x03\x04"): "zip",
 }
 #: First bytes of Parquet files.
 PARQUET = b"PAR1"

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from tritree.cli import options
-from tritree.cli.messages import progress, write_json, write_text
+from tritree.cli.messages import UserError, progress, write_json, write_text
 
 EXAMPLES = (
     ("tritree missing houses.csv", "fractions, patterns, and columns that are missing together"),
@@ -33,8 +33,9 @@ def missing(
     requested
         png, svg or pdf. By default the file extension decides.
     drop
-        Column to leave out. May be repeated.
+        Column to leave out, or several: a,b or a pattern such as 'id_*'. May be repeated.
     """
+    from tritree.cli.columns import select_columns
     from tritree.cli.output import (
         FIGURE_FORMATS,
         check_format,
@@ -43,7 +44,7 @@ def missing(
         figure_bytes,
         write_output,
     )
-    from tritree.cli.tables import check_column, open_table, warn_of_unnamed_columns
+    from tritree.cli.tables import open_table, warn_of_unnamed_columns
     from tritree.lab.missing_profile import profile_missing
 
     form = None if output is requested is None else check_format(output, requested, FIGURE_FORMATS)
@@ -51,11 +52,12 @@ def missing(
     file = check_output(output, "the figure", table)
     check_json_output(as_json and form is not None, file, "the figure")
     frame = source.read()
-    for name in drop or ():
-        check_column(name, list(frame.columns), source.name)
-    warn_of_unnamed_columns(frame, drop or [])
+    dropped = select_columns("--drop", drop, list(frame.columns), source.name)
+    if len(dropped) == len(frame.columns):
+        raise UserError(f"--drop leaves no column of {source.name}; drop fewer")
+    warn_of_unnamed_columns(frame, dropped)
     with progress("summarising missing values"):
-        profile = profile_missing(frame.drop(columns=drop or []))
+        profile = profile_missing(frame.drop(columns=dropped))
     if form is not None:
         write_output(figure_bytes(profile.plot, form, dpi), file, output, "the figure")
     if as_json:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tritree
+from tritree.cli.advice import advise
+from tritree.cli.cells import is_declared_missing, is_text, to_numbers
+from tritree.cli.fit_record import FitRecord, read_record
 from tritree.cli.inputs import check_readable
 from tritree.cli.messages import UserError, progress
-from tritree.cli.tables import format_by_name, is_text, to_numbers
+from tritree.cli.tables import format_by_name
+from tritree.errors import shortened
 from tritree.serialization import load
 from tritree.validation import BOOSTING_STRATEGIES
 
@@ -166,24 +171,76 @@ def _estimator_class(kind: str, task: str) -> Any:
     return getattr(tritree, f"Trinary{kind.capitalize()}{suffix}")
 
 
-def read_rows(model: Any, source: TableSource, text_columns: Sequence[str] = ()) -> Any:
-    """Return rows for a model: columns that were text or numbers in training are read as such.
+# ---- rows for a model
 
-    ``text_columns`` are further columns to read as text.
+
+def read_rows(model: Any, source: TableSource, text_columns: Sequence[str] = ()) -> Any:
+    """Return a table for a model, with all its columns; what was text or numbers in training is read as such.
+
+    The table is read with the options of ``tritree fit`` unless others are given. ``text_columns`` are further columns
+    to read as text.
     """
+    source = like_training(model, source)
     frame = source.read([*_columns_of_type(model, "text"), *text_columns])
+    first_row = "if the first row has the names of columns, add --header" if source.no_header else ""
     for name in _columns_of_type(model, "numbers"):
         if name in frame.columns and is_text(frame[name]):
-            frame[name] = to_numbers(frame[name], name, " (it held numbers in training)")
+            frame[name] = to_numbers(frame[name], name, " (it held numbers in training)", first_row)
+    if (record := read_record(model)) is not None:
+        _warn_of_declared_missing(frame, source, record)
     return frame
+
+
+def like_training(model: Any, source: TableSource) -> TableSource:
+    """Return a source that is read as the training table of a model was, unless other options are given."""
+    record = read_record(model)
+    if record is None:
+        return source
+    source = source.like_training(record.table_format)
+    now = describe_missing(source.missing_options)
+    if now != (before := describe_missing(record.table_format)):
+        warnings.warn(
+            f"this table is read with {now}; the training table was read with {before}", stacklevel=2
+        )
+    return source
+
+
+def describe_missing(options: Mapping[str, Any]) -> str:
+    """Return the options for missing values as they are on the command line."""
+    named = [advise("--na", na) for na in sorted(options.get("na", ()))]
+    if options.get("no_default_na"):
+        named.append("--no-default-na")
+    return " ".join(named) or "neither --na nor --no-default-na"
+
+
+def _warn_of_declared_missing(frame: Any, source: TableSource, record: FitRecord) -> None:
+    """Warn of values that were read as missing in training, and are not missing here."""
+    others = set(record.table_format.get("na", ())) - set(source.missing_options["na"])
+    for name in frame.columns if others else ():
+        found = frame[name][is_declared_missing(frame[name], others)]
+        if len(found):
+            warnings.warn(
+                f"column {name!r} holds {shortened(found.iloc[0], 40)}, which was missing in training; add "
+                f"{advise('--na', *sorted(others))}",
+                stacklevel=2,
+            )
+            return
+
+
+def features_of(model: Any, frame: Any) -> Any:
+    """Return a table without the columns that ``tritree fit`` was told not to learn from: nobody expects them there."""
+    record = read_record(model)
+    names = [] if record is None else [name for name in record.not_features if name in frame.columns]
+    return frame.drop(columns=names) if len(names) < len(frame.columns) else frame
 
 
 def _columns_of_type(model: Any, column_type: str) -> list[str]:
     """Return the names of the columns that had a type in training."""
-    encoder = model._encoder
-    inputs = [column for column in encoder.columns if column.part is None]
-    named = zip(encoder.column_names, inputs, strict=True) if encoder.column_names else ()
-    return [str(name) for name, column in named if column.type.value == column_type and column.order is None]
+    return [
+        str(column.name)
+        for column in model._encoder.columns
+        if column.type.value == column_type and column.order is None and column.part is None
+    ]
 
 
 def grow_for(model: Any, source: TableSource, *, ignore: Sequence[str] = ()) -> Any:
@@ -191,7 +248,7 @@ def grow_for(model: Any, source: TableSource, *, ignore: Sequence[str] = ()) -> 
 
     ``ignore`` names columns that are not features; no warning says that they are ignored.
     """
-    rows = read_rows(model, source).drop(columns=list(ignore), errors="ignore")
+    rows = features_of(model, read_rows(model, source)).drop(columns=list(ignore), errors="ignore")
     with progress("growing the branches that rows need"):
         model.predict(rows)  # not grow_for: that something cannot be grown is a warning here, not an error
     return rows

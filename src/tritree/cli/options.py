@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
+from tritree.cli.advice import unescape
 from tritree.cli.messages import quiet
 
 #: Titles of groups of options in the help.
@@ -88,8 +89,8 @@ def _parse_date_parts(text: str) -> Any:
 
 
 def _parse_character(text: str) -> Any:
-    character = {"\\t": "\t", "tab": "\t"}.get(text, text)
-    return _checked(character, len(character) == 1)
+    character = {"tab": "\t", "space": " "}.get(text) or unescape(text)
+    return _checked(character, len(character) == 1 and character not in '\r\n"')
 
 
 def _parse_encoding(name: str) -> str:
@@ -108,7 +109,8 @@ _learning_rate = parser(
     lambda text: _checked(float(text), 0 < float(text) <= 100),
 )
 _n_jobs = parser("a number of threads; -1 is for all cores", lambda text: _checked(int(text), int(text) != 0))
-_character = parser("one character, such as ',' or ';'", _parse_character)
+_character = parser("one character, such as ',' or '\\t'", _parse_character)
+_text = parser("a text", unescape)
 _encoding = parser("an encoding; try latin-1 or utf-16", _parse_encoding)
 
 TableFile = Annotated[str, typer.Argument(metavar="TABLE")]
@@ -138,7 +140,7 @@ Fractions = Annotated[Any, option("FRACTIONS", parser=_fractions)]
 
 #: The help texts of options that several commands have.
 _HELP = {
-    "table": "A CSV, TSV or Parquet file, compressed or not; - reads the standard input.",
+    "table": "A CSV, TSV, Parquet, Excel (.xlsx) or ARFF file; text also compressed; - reads the standard input.",
     "model": "A model file written by tritree fit.",
     "output": "File to write instead of the standard output. An existing file is replaced.",
     "tree_number": "Number of the tree in a forest or in boosting, from 0. By default the whole model.",
@@ -161,30 +163,44 @@ _HELP = {
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How a table is read.
+    r"""How a table is read. What is None is not on the command line.
+
+    A model file has the options that its training table was read with; they are used for the tables of other commands,
+    too, unless others are given.
 
     Parameters
     ----------
     read_as
-        csv, tsv or parquet. By default the file extension decides.
+        csv, tsv, parquet, excel or arff. By default the file extension decides.
     separator
-        Column separator, such as ';'. By default a comma, in .tsv a tab.
+        Column separator of a text file, such as ';' or '\t' (a tab). By default it is found in the first rows.
     decimal
-        Decimal separator.
+        Decimal separator of a text file. By default it is found in the first rows.
     encoding
-        Text encoding, such as latin-1 or utf-16.
+        Encoding of a text file, such as latin-1 or utf-16.
+    no_header
+        The first row holds data, not names. Columns are then named x0, x1, and so on, or by position: 0, 1, or -1 for
+        the last.
+    sheet
+        Sheet of an Excel file. By default the first one.
     na
-        Additional text to read as missing, such as '?'. May be repeated.
+        Additional text to read as missing, such as '?', -999 or '\t?' (with a tab). May be repeated.
     no_default_na
         Read NA, NaN, N/A, null, None and the like as text. An empty cell is missing in any case.
     """
 
-    read_as: Annotated[Literal["csv", "tsv", "parquet"] | None, option("FORMAT", panel=_FORMAT)] = None
+    read_as: Annotated[
+        Literal["csv", "tsv", "parquet", "excel", "arff"] | None, option("FORMAT", panel=_FORMAT)
+    ] = None
     separator: Annotated[str | None, option("CHARACTER", panel=_FORMAT, parser=_character)] = None
-    decimal: Annotated[str, option("CHARACTER", panel=_FORMAT, parser=_character)] = "."
-    encoding: Annotated[str, option("NAME", panel=_FORMAT, parser=_encoding)] = "utf-8"
-    na: Annotated[list[str] | None, option("TEXT", panel=_FORMAT)] = None
-    no_default_na: Annotated[bool, flag("--no-default-na", _FORMAT)] = False
+    decimal: Annotated[str | None, option("CHARACTER", panel=_FORMAT, parser=_character)] = None
+    encoding: Annotated[str | None, option("NAME", panel=_FORMAT, parser=_encoding, show_default="utf-8")] = (
+        None
+    )
+    no_header: Annotated[bool | None, flag("--no-header/--header", _FORMAT)] = None
+    sheet: Annotated[str | None, option("NAME", panel=_FORMAT)] = None
+    na: Annotated[list[str] | None, option("TEXT", panel=_FORMAT, parser=_text)] = None
+    no_default_na: Annotated[bool | None, flag("--no-default-na/--default-na", _FORMAT)] = None
 
 
 @dataclass(frozen=True)
@@ -199,13 +215,14 @@ class ColumnRoles:
         regression or classification. By default classification if the target is text, boolean, categorical, or has at
         most 10 distinct values that are all integers.
     drop
-        Column to leave out. May be repeated.
+        Column to leave out, or several: a,b or a pattern such as 'id_*'. May be repeated.
     weights
         Column with the sample weights.
     categorical
-        Numeric column to treat as categorical. May be repeated. Text and boolean columns are categorical anyway.
+        Numeric column to treat as categorical, or several, as in --drop. May be repeated. Text and boolean columns are
+        categorical anyway.
     numeric
-        Column to treat as numeric, such as a boolean one. May be repeated.
+        Column to treat as numeric, such as a boolean one, or several, as in --drop. May be repeated.
     skip_missing_target
         Leave out rows whose target is missing.
     """

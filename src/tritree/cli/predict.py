@@ -39,7 +39,8 @@ def predict(
     """Predict the rows of a table, whatever values are missing.
 
     Columns are matched by name. A feature that the table lacks is missing in every row, and a column that the model
-    does not know is ignored; a warning names them.
+    does not know is ignored; a warning names them. The table is read as that of tritree fit was, unless options say
+    otherwise, and may have its target.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ def predict(
     probabilities
         Add the probability of each class, in columns such as prediction_yes for class yes.
     keep
-        Column of the table to write beside the predictions, unchanged. May be repeated.
+        Column of the table to write beside the predictions, unchanged, or several: a,b or a pattern such as 'id_*'. May
+        be repeated.
     append
         Write all columns of the table, then the predictions.
     as_json
@@ -60,21 +62,25 @@ def predict(
     """
     import pandas as pd
 
-    from tritree.cli.models import open_model, read_rows
+    from tritree.cli.columns import select_columns
+    from tritree.cli.models import features_of, like_training, open_model, read_rows
     from tritree.cli.output import check_output, write_output
     from tritree.cli.tables import check_table_output, open_table, table_bytes, to_records
 
     opened = open_model(model, n_jobs=n_jobs, unknown_category=unknown_category)
     if probabilities and not hasattr(opened, "classes_"):
         raise UserError(f"{model!r} predicts numbers, not classes; leave out --probabilities")
-    source = open_table(table, table_format)
+    source = like_training(opened, open_table(table, table_format))
     file = check_output(output, "the predictions", model, table)
     form, compression = ("csv", None) if file is None else check_table_output(str(output))
     frame = read_rows(opened, source)
-    names = list(frame.columns) if append else list(dict.fromkeys(keep or []))
+    names = list(frame.columns)
+    if not append:
+        names = select_columns("--keep", keep, names, source.name)
     copied = _copy_columns(source, names, frame, typed=as_json or form == "parquet")
     with progress("predicting"):
-        columns = _predict(opened, _drop_copied(opened, frame, names), name, probabilities)
+        rows = features_of(opened, _drop_copied(opened, frame, names))
+        columns = _predict(opened, rows, name, probabilities)
     if both := next((name for name in columns if name in copied.columns), None):
         raise UserError(
             f"the table has a column {both!r} already; choose another name for predictions with --name"
@@ -94,11 +100,7 @@ def _copy_columns(source: "TableSource", names: list[str], frame: Any, *, typed:
     Cells of a text file are copied as they stand there, "007" and "NA" included. If the result is to have types, they
     have those of ``frame``, the table as read for prediction, except that a column with "007" in it stays text.
     """
-    from tritree.cli.tables import check_column
-
-    for name in names:
-        check_column(name, list(frame.columns), source.name)
-    if not names or source.format_name == "parquet":
+    if not names or not source.is_text:
         return frame[names]
     cells = source.read_as_text()[names]
     if not typed:

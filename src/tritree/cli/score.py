@@ -1,6 +1,7 @@
 """``tritree score``: score a model on a table with the target in it."""
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tritree.cli import options
@@ -10,7 +11,6 @@ from tritree.errors import list_names
 from tritree.inspection.formatting import count
 
 if TYPE_CHECKING:
-    from tritree.cli.fit_record import FitRecord
     from tritree.cli.tables import TableSource
     from tritree.cli.training import Task, TrainingData
 
@@ -64,12 +64,20 @@ def score(
     if target is None:
         raise UserError(f"{model!r} was saved from Python and does not name its target; name it with -y")
     source = open_table(table, table_format)
-    data, weights = _read_labelled_rows(opened, source, target, weights, record, skip_missing_target)
+    roles = options.ColumnRoles(target, weights=weights, skip_missing_target=skip_missing_target)
+    data = _read_labelled_rows(opened, source, roles, None if record is None else record.weights)
+    roles = data.roles
     with progress("scoring"):
         scores = score_rows(opened, data, missing, seed)
     scores |= {"constant": constant_scores(data, data)}
     if as_json:
-        facts = {"model": model, "table": table, "target": target, "weights": weights, "task": data.task}
+        facts = {
+            "model": model,
+            "table": table,
+            "target": roles.target,
+            "weights": roles.weights,
+            "task": data.task,
+        }
         write_json(facts | {"rows_skipped": data.n_skipped, "seed": seed} | scores)
         return
     lines = {"rows as they are": scores["unchanged"]}
@@ -77,53 +85,55 @@ def score(
         lines[removed_label(scores)] = scores["removed"]
     lines[constant_label(data.task)] = scores["constant"]
     skipped = f"; {count(data.n_skipped, 'row')} without a target left out" if data.n_skipped else ""
-    weighted = "" if weights is None else f", weighted by {weights}"
-    write_text(f"{data.task} of {target}: {count(scores['rows'], 'row')}{weighted}{skipped}\n")
+    weighted = "" if roles.weights is None else f", weighted by {roles.weights}"
+    write_text(f"{data.task} of {roles.target}: {count(scores['rows'], 'row')}{weighted}{skipped}\n")
     write_text(scores_text(data.task, lines))
 
 
 def _read_labelled_rows(
-    model: Any,
-    source: "TableSource",
-    target: str,
-    weights: str | None,
-    record: "FitRecord | None",
-    skip_missing_target: bool,
-) -> "tuple[TrainingData, str | None]":
-    """Return the features, target and weights of a table, as the model takes them, and the column of weights."""
-    from tritree.cli.models import read_rows
-    from tritree.cli.tables import check_column, to_numbers
+    model: Any, source: "TableSource", roles: options.ColumnRoles, default_weights: str | None
+) -> "TrainingData":
+    """Return the features, target and weights of a table as the model takes them."""
+    from tritree.cli.cells import to_numbers
+    from tritree.cli.columns import find_column
+    from tritree.cli.models import features_of, read_rows
     from tritree.cli.training import TrainingData, drop_missing_target, to_regression_target
 
     classes = getattr(model, "classes_", None)
-    has_text = classes is not None and classes.dtype.kind in "OU"
-    frame = read_rows(model, source, [target] if has_text else [])
-    if weights is None and record is not None and record.weights is not None:
-        weights = record.weights if record.weights in frame.columns else None
+    has_text_classes = classes is not None and classes.dtype.kind in "OU"
+    frame = read_rows(model, source, [roles.target] if has_text_classes else [])
+    names = list(frame.columns)
+    weights = roles.weights
+    if weights is None and default_weights is not None:
+        weights = default_weights if default_weights in names else None
         if weights is None:
-            note(f"the table has no column of weights, {record.weights!r}; all rows have equal weight")
-    for name in (target, *([] if weights is None else [weights])):
-        check_column(name, list(frame.columns), source.name)
-    frame, n_skipped = drop_missing_target(frame, target, skip_missing_target)
-    known = {str(name) for name in model._encoder.column_names or frame.columns}
-    not_features = {target, weights, *(record.not_features if record is not None else ())}
-    features = frame.drop(columns=[name for name in not_features - known if name in frame.columns])
-    if target in features.columns:
-        features = features.drop(columns=target)
-    if classes is None:
-        values = to_regression_target(frame[target], target)
-    else:
-        values = _to_known_classes(frame[target], target, classes)
-    numbers = None if weights is None else to_numbers(frame[weights], weights).to_numpy(dtype=float)
+            note(f"the table has no column of weights, {default_weights!r}; all rows have equal weight")
+    roles = replace(
+        roles,
+        target=find_column(roles.target, names, source.name),
+        weights=None if weights is None else find_column(weights, names, source.name),
+    )
+    frame, n_skipped = drop_missing_target(frame, roles.target, roles.skip_missing_target)
+    features = features_of(model, frame).drop(columns=roles.not_features, errors="ignore")
     task: Task = "regression" if classes is None else "classification"
-    return TrainingData(features, values, numbers, task, "", n_skipped), weights
+    return TrainingData(
+        roles,
+        features,
+        to_regression_target(frame[roles.target], roles.target)
+        if classes is None
+        else _to_known_classes(frame[roles.target], roles.target, classes),
+        None if roles.weights is None else to_numbers(frame[roles.weights], roles.weights).to_numpy(float),
+        task,
+        "",
+        n_skipped,
+    )
 
 
 def _to_known_classes(values: Any, name: str, classes: Any) -> Any:
     """Return class labels of the type of the model's classes; warn of those that it does not know."""
     import numpy as np
 
-    from tritree.cli.tables import to_numbers
+    from tritree.cli.cells import to_numbers
     from tritree.cli.training import to_classes
 
     is_float = classes.dtype.kind == "f"
@@ -135,10 +145,10 @@ def _to_known_classes(values: Any, name: str, classes: Any) -> Any:
             f"{list_names(np.unique(labels.astype(str)).tolist())}"
         )
     if not is_known.all():
-        unknown = np.unique(labels[~is_known].astype(str)).tolist()
+        unknown = list_names(np.unique(labels[~is_known].astype(str)).tolist())
         n_rows = count(int(np.sum(~is_known)), "row")
         warnings.warn(
-            f"{n_rows} of classes that the model does not know ({list_names(unknown)}) count as wrong",
+            f"rows with a class that the model does not know count as wrong: {n_rows} ({unknown})",
             stacklevel=2,
         )
     return labels

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype, is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
+from tritree.cli.advice import advise
+from tritree.cli.cells import MAX_CELL, decimal_commas_to_numbers, is_text, to_numbers
+from tritree.cli.columns import find_column, is_pattern, select_columns
 from tritree.cli.messages import UserError
-from tritree.cli.tables import (
-    check_column,
-    decimal_commas_to_numbers,
-    is_text,
-    to_numbers,
-    warn_of_unnamed_columns,
-)
+from tritree.cli.tables import warn_of_unnamed_columns
 from tritree.errors import shortened
 from tritree.inspection.formatting import count
 
@@ -28,6 +25,8 @@ if TYPE_CHECKING:
 Task = Literal["regression", "classification"]
 #: Maximum number of distinct integers in a target that is read as classes.
 _MAX_CLASSES = 10
+#: Maximum number of texts among numbers that a message advises to make missing.
+_MAX_TEXTS = 3
 #: Fraction of numbers from which on a text column was probably meant to be numeric.
 _MOSTLY = 0.9
 
@@ -36,6 +35,8 @@ _MOSTLY = 0.9
 class TrainingData:
     """What a model is fitted to."""
 
+    #: What columns are for, by their names in the table.
+    roles: ColumnRoles
     features: Any
     target: Any
     weights: Any
@@ -48,7 +49,9 @@ class TrainingData:
 
 def read_training_data(source: TableSource, roles: ColumnRoles) -> TrainingData:
     """Return the training data in a table; without a task the target implies it."""
-    frame = _read_columns(source, roles)
+    frame = source.read()
+    roles = resolve_roles(roles, list(frame.columns), source.name)
+    frame = _convert_columns(frame, roles)
     frame, n_skipped = drop_missing_target(frame, roles.target, roles.skip_missing_target)
     features = frame.drop(columns=roles.not_features)
     if not len(features.columns):
@@ -59,6 +62,7 @@ def read_training_data(source: TableSource, roles: ColumnRoles) -> TrainingData:
     implied, reason = _implied_task(values, roles.target)
     task = roles.task or implied
     return TrainingData(
+        roles,
         features,
         (to_classes if task == "classification" else to_regression_target)(values, roles.target),
         None if roles.weights is None else to_numbers(frame[roles.weights], roles.weights).to_numpy(),
@@ -68,21 +72,40 @@ def read_training_data(source: TableSource, roles: ColumnRoles) -> TrainingData:
     )
 
 
-def _read_columns(source: TableSource, roles: ColumnRoles) -> Any:
-    """Return a table whose columns have the types that were asked for; dropped columns cause no warnings."""
-    frame = source.read()
-    categorical, numeric = roles.categorical or [], roles.numeric or []
-    for name in (*categorical, *numeric, *roles.not_features):
-        check_column(name, list(frame.columns), source.name)
-    if both := set(categorical) & set(numeric):
+def resolve_roles(roles: ColumnRoles, columns: list[str], table: str) -> ColumnRoles:
+    """Return the roles with the names of columns instead of lists, patterns and positions."""
+    found = replace(
+        roles,
+        target=find_column(roles.target, columns, table),
+        weights=None if roles.weights is None else find_column(roles.weights, columns, table),
+        drop=select_columns("--drop", roles.drop, columns, table),
+        categorical=select_columns("--categorical", roles.categorical, columns, table),
+        numeric=select_columns("--numeric", roles.numeric, columns, table),
+    )
+    if both := set(found.categorical or ()) & set(found.numeric or ()):
         raise UserError(f"column {both.pop()!r} cannot be both --categorical and --numeric")
-    if roles.target in (roles.drop or []) or roles.target == roles.weights:
-        raise UserError(f"{roles.target!r} is the target; it cannot be dropped or hold the weights as well")
-    for name in numeric:
+    if found.target in (found.drop or ()) and (pattern := _pattern_of(roles, found.target, columns)):
+        raise UserError(
+            f"--drop {pattern!r} matches the target {found.target!r}, too; use a narrower pattern, or name the columns"
+        )
+    if found.target in (found.drop or ()) or found.target == found.weights:
+        raise UserError(f"{found.target!r} is the target; it cannot be dropped or hold the weights as well")
+    return found
+
+
+def _pattern_of(roles: ColumnRoles, name: str, columns: list[str]) -> str | None:
+    """Return the value of --drop that matches a column by a pattern, if there is one."""
+    matching = (text for text in roles.drop or () if name in select_columns("--drop", [text], columns, ""))
+    return next((text for text in matching if text not in columns and is_pattern(text)), None)
+
+
+def _convert_columns(frame: Any, roles: ColumnRoles) -> Any:
+    """Return a table whose columns have the types that were asked for; dropped columns cause no warnings."""
+    for name in roles.numeric or ():
         frame[name] = to_numbers(frame[name], name)
     warn_of_unnamed_columns(frame, roles.not_features)
     _warn_of_suspicious_columns(frame.drop(columns=roles.drop or []))
-    return frame.astype(dict.fromkeys(categorical, "category"))
+    return frame.astype(dict.fromkeys(roles.categorical or (), "category"))
 
 
 def _warn_of_suspicious_columns(frame: Any) -> None:
@@ -102,8 +125,12 @@ def _remedy_for_text(column: Any) -> str | None:
     if valid.all():
         return None  # text on purpose: in a CSV file these cells would have been read as numbers
     if counts[valid].sum() >= _MOSTLY * counts.sum():
-        cell = str(counts.index[~valid][0])
-        return f"most cells are numbers; make {cell!r} missing with --na {cell!r}, or correct it"
+        texts = [str(cell) for cell in counts.index[~valid]]
+        if max(map(len, texts)) > MAX_CELL or len(texts) > _MAX_TEXTS:
+            return f"most cells are numbers; correct {shortened(texts[0], MAX_CELL)} and the like"
+        return (
+            f"most cells are numbers; make the others missing with {advise('--na', *texts)}, or correct them"
+        )
     valid = decimal_commas_to_numbers(cells).notna().to_numpy()
     if counts[valid].sum() >= _MOSTLY * counts.sum():
         return "numbers with a decimal comma are read with --decimal ,"

@@ -84,7 +84,7 @@ class ForestViews(EnsembleViews):
         tree = kind(**{name: getattr(self, name) for name in kind._get_param_names()})
         core, position = self._model.core.copy_of_tree(number), (number, self._model.n_trees)
         model = GrowingModel(core, "tree of a forest", position=position)
-        tree._set_fitted(model, self._encoder, classes)
+        tree._set_fitted(model, self._encoder, classes, self.metadata_)
         return tree
 
     def _value_name(self, k: int) -> str:
