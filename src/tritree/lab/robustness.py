@@ -90,4 +90,4 @@ def spread_apart(positions: NDArray[np.float64], distance: float) -> NDArray[np.
         while len(pools) > 1 and np.mean(pools[-2]) > np.mean(pools[-1]):
             last = pools.pop()
             pools[-1] += last
-    return steps + np.concatenate([np.full(len(pool), np.mean(pool)) for pool in pools])
+    return np.asarray(steps + np.concatenate([np.full(len(pool), np.mean(pool)) for pool in pools]))
