@@ -44,10 +44,10 @@ def test_columns_have_types_and_the_range_of_their_splits(kind: str, tritree: In
             "colour": np.array(["red", "blue", "green"])[np.arange(n) % 3],
             "flag": np.arange(n) % 2 == 0,
             "same": 1,
-            "y": np.arange(n) + 10.0 * (np.arange(n) % 7),
+            "y": np.arange(n) + 50.0 * (np.arange(n) % 7),
         }
     ).to_csv("t.csv", index=False)
-    few = () if kind == "tree" else ("--trees", 3)
+    few = () if kind == "tree" else ("--trees", 10)
     tritree.good("fit", "t.csv", "-y", "y", "-m", kind, *few, "-q")
     columns = {
         column["name"]: column for column in tritree.good("info", "t.tritree", "--json").json["columns"]

@@ -113,7 +113,7 @@ ERRORS = {
     "export diabetes.tritree -f json --json": ["the model and the JSON cannot both go", "-o"],
     "score diabetes.tritree diabetes.csv -y progres": ["no column 'progres'", "did you mean 'progress'?"],
     "score diabetes.tritree diabetes.csv -y bmi": ["target 'bmi' is missing in", "--skip-missing-target"],
-    "score diabetes.tritree diabetes.csv --weights bmi": ["'bmi'"],
+    "score diabetes.tritree diabetes.csv --weights bmi": ["the column of weights, 'bmi', holds nan in row 0"],
     "importance diabetes.tritree -o importance.gif": ["file extension of 'importance.gif'", ".png"],
     "importance diabetes.csv": ["is a table, not a model"],
     "info text.tritree": ["text.tritree: not a tritree model"],

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 def test_progress_is_shown_and_erased(folder: Path) -> None:
     code, shown = run_on_terminal("fit", "diabetes.csv", "-y", "progress", "--drop", "id", cwd=folder)
     assert code == 0
-    for step in ("reading 'diabetes.csv'", "fitting", "evaluating the model"):
+    for step in ("reading 'diabetes.csv'", "fitting", "validating the model"):
         assert step in without_control(shown)
     end = shown.rpartition("\x1b[2K")[2]  # after the last line was erased
     assert [line.split()[0] for line in end.split("\r\n") if line] == [

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tritree.cli import options
+from tritree.cli.errors import fit_errors
 from tritree.cli.messages import UserError, note, progress, write_json, write_text
 from tritree.cli.options import flag, option
 from tritree.errors import list_names
@@ -98,6 +99,7 @@ def _read_labelled_rows(
     from tritree.cli.columns import find_column
     from tritree.cli.models import features_of, read_rows
     from tritree.cli.training import TrainingData, drop_missing_target, to_regression_target
+    from tritree.target import check_sample_weight
 
     classes = getattr(model, "classes_", None)
     has_text_classes = classes is not None and classes.dtype.kind in "OU"
@@ -114,19 +116,18 @@ def _read_labelled_rows(
         weights=None if weights is None else find_column(weights, names, source.name),
     )
     frame, n_skipped = drop_missing_target(frame, roles.target, roles.skip_missing_target)
-    features = features_of(model, frame).drop(columns=roles.not_features, errors="ignore")
+    known = set(map(str, model._encoder.column_names or ()))
+    features = features_of(model, frame).drop(columns=set(roles.not_features) - known, errors="ignore")
+    if classes is None:
+        labels = to_regression_target(frame[roles.target], roles.target)
+    else:
+        labels = _to_known_classes(frame[roles.target], roles.target, classes)
+    numbers = None
+    if roles.weights is not None:
+        with fit_errors(roles):
+            numbers = check_sample_weight(to_numbers(frame[roles.weights], roles.weights), len(frame))
     task: Task = "regression" if classes is None else "classification"
-    return TrainingData(
-        roles,
-        features,
-        to_regression_target(frame[roles.target], roles.target)
-        if classes is None
-        else _to_known_classes(frame[roles.target], roles.target, classes),
-        None if roles.weights is None else to_numbers(frame[roles.weights], roles.weights).to_numpy(float),
-        task,
-        "",
-        n_skipped,
-    )
+    return TrainingData(roles, features, labels, numbers, task, "", n_skipped)
 
 
 def _to_known_classes(values: Any, name: str, classes: Any) -> Any:
