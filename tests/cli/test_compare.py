@@ -109,7 +109,7 @@ def test_trees_are_compared_as_fit_would_fit_them(
 def test_criterion_of_another_task_is_refused(tritree: InProcess, table: Path) -> None:
     run = tritree("compare", table, "-y", "progress", "--criterion", "gini")
     assert run.code == 1
-    assert "--criterion gini is not for a regression" in run.error_line
+    assert "--criterion gini is not for regression" in run.error_line
 
 
 def test_dropped_column_causes_no_warning(tritree: InProcess, tmp_path: Path) -> None:

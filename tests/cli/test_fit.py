@@ -345,7 +345,7 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
     )
     assert run.code == 1
     assert "much" in run.error_line
-    assert "('m.tritree' is written, without the branches that rows need)" in run.error_line
+    assert "(the model was saved to 'm.tritree' without the branches that these rows need)" in run.error_line
     assert tritree.good("show", "m.tritree", "--tree", 0).out
 
 

@@ -54,7 +54,7 @@ class Lines(io.RawIOBase):
 def test_endless_lines_are_refused_when_they_fill_half_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "_memory", lambda: 100_000_000)
     with pytest.raises(
-        UserError, match=r"the stream has more than 50 MB, which is half of the memory .*use a part"
+        UserError, match=r"the stream is larger than 50 MB, which is half of the memory .*use fewer rows"
     ):
         inputs.LimitedFile(Lines(), "the stream").read_all()
 
@@ -66,7 +66,7 @@ def test_file_larger_than_half_of_the_memory_is_refused(
     monkeypatch.setattr(inputs, "_memory", lambda: 2 * size)
     tritree.good("missing", table)
     monkeypatch.setattr(inputs, "_memory", lambda: 2 * size - 2)
-    assert "half of the memory here; use a part of its rows" in tritree("missing", table).error_line
+    assert "half of the memory of this machine; use fewer rows" in tritree("missing", table).error_line
 
 
 @pytest.mark.parametrize(("suffix", "module"), [("", None), (".gz", gzip), (".bz2", bz2), (".xz", lzma)])
@@ -85,7 +85,7 @@ def test_small_file_that_unpacks_to_half_of_the_memory_is_refused(
 ) -> None:
     Path("t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 500_000))
     monkeypatch.setattr(inputs, "_memory", lambda: 2_000_000)
-    assert "'t.csv.gz' has more than 1 MB" in tritree("missing", "t.csv.gz").error_line
+    assert "'t.csv.gz' is larger than 1 MB" in tritree("missing", "t.csv.gz").error_line
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-be", "cp500"])
@@ -103,7 +103,7 @@ def test_pipe_that_nobody_writes_to_is_refused(
     os.mkfifo("pipe")
     monkeypatch.setattr(inputs, "_PIPE_SECONDS", 0.1)
     assert tritree(*args.split()).error_line == (
-        "tritree: nobody writes to the pipe 'pipe'; start the program that does"
+        "tritree: no program writes to the pipe 'pipe'; start the one that should"
     )
 
 

@@ -77,7 +77,7 @@ ERRORS = {
     "fit diabetes.csv -y progress -o diabetes.csv": ["'diabetes.csv' is read by this command"],
     "fit diabetes.csv -y progress -o -": ["written to a file", "-o"],
     "fit diabetes.csv -y progress --criterion gini": [
-        "--criterion gini is not for a regression",
+        "--criterion gini is not for regression",
         "squared_error",
     ],
     "fit diabetes.csv -y progress --max-bins 70000": ["--max-bins must be", "or none (every", "got 70000"],
@@ -224,11 +224,11 @@ def test_wrong_usage_ends_with_2_and_one_line(args: str, tritree: InProcess, fil
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything is permitted here")
 def test_lack_of_permission_is_named(tritree: InProcess, table: Path, tmp_path: Path) -> None:
     table.chmod(0)
-    assert "may not read" in tritree("fit", table, "-y", "progress").error_line
+    assert "cannot read" in tritree("fit", table, "-y", "progress").error_line
     table.chmod(0o600)
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o500)
-    assert "may not write" in tritree("fit", table, "-y", "progress", "-o", folder / "m.tritree").error_line
+    assert "cannot write" in tritree("fit", table, "-y", "progress", "-o", folder / "m.tritree").error_line
 
 
 def test_errors_of_the_system_take_one_line(
@@ -239,10 +239,10 @@ def test_errors_of_the_system_take_one_line(
 
     with monkeypatch.context() as closed:
         closed.setattr("tritree.cli.output.os.access", lambda *_: False)
-        assert "may not write" in tritree("fit", table, "-y", "progress").error_line
+        assert "cannot write" in tritree("fit", table, "-y", "progress").error_line
     with monkeypatch.context() as closed:
         closed.setattr(Path, "open", refused)
-        assert "may not read" in tritree("fit", table, "-y", "progress").error_line
+        assert "cannot read" in tritree("fit", table, "-y", "progress").error_line
     with monkeypatch.context() as full:
         full.setattr("tritree.serialization.write_atomically", refused)
         assert "cannot write 'diabetes.tritree'" in tritree("fit", table, "-y", "progress").error_line

@@ -141,21 +141,29 @@ def test_table_is_read_from_the_standard_input_and_predictions_go_to_the_standar
     assert run.err == ""
 
 
-@pytest.mark.parametrize("kind", ["gzip", "parquet"])
-def test_compressed_and_parquet_tables_are_read_from_a_pipe(kind: str, folder: Path) -> None:
+@pytest.mark.parametrize("kind", ["gzip", "parquet", "excel", "semicolons", "arff"])
+def test_tables_of_any_format_are_read_from_a_pipe(kind: str, folder: Path) -> None:
     import gzip
     import io
 
+    buffer = io.BytesIO()
     if kind == "parquet":
         pytest.importorskip("pyarrow")
-        buffer = io.BytesIO()
         flowers().to_parquet(buffer)
-        data = buffer.getvalue()
+    elif kind == "excel":
+        pytest.importorskip("openpyxl")
+        flowers().to_excel(buffer, index=False)
+    elif kind == "arff":
+        buffer.write(gzip.compress(b"% flowers\n@relation f\n@attribute x real\n@data\n" + b"1\n" * 150))
     else:
-        data = gzip.compress(flowers().to_csv(index=False).encode())
-    run = run_program("missing", "-", "--json", cwd=folder, stdin=data)
+        separators = {"sep": ";", "decimal": ","} if kind == "semicolons" else {}
+        buffer.write(gzip.compress(flowers().to_csv(index=False, **separators).encode()))
+    run = run_program("missing", "-", "--json", cwd=folder, stdin=buffer.getvalue())
     assert run.code == 0, run
     assert json.loads(run.out)["n_rows"] == 150
+    assert ("the standard input is read with --separator ';' --decimal ," in run.err) == (
+        kind == "semicolons"
+    )
 
 
 def test_empty_standard_input_is_an_error(folder: Path) -> None:

@@ -120,8 +120,22 @@ def half_written(tmp_path: Path) -> Iterator[Path]:
 
 def test_locked_store_is_refused_after_a_while(half_written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "_LOCK_SECONDS", 0.1)
-    with pytest.raises(StoreError, match=r"locked\); another process .* wait"):
+    monkeypatch.setattr(store_module, "_SILENT_SECONDS", 0.01)
+    with (
+        pytest.warns(UserWarning, match="another process has locked .*; waiting up to"),
+        pytest.raises(StoreError, match=r"locked\); another process .* wait"),
+    ):
         Store(half_written)
+
+
+@pytest.mark.parametrize("table", ["about", "trials", "depths"])
+def test_store_that_lost_a_table_is_damaged(table: str, results: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.sqlite"
+    copy.write_bytes(results.read_bytes())
+    with closing(sqlite3.connect(copy)) as database:
+        database.execute(f"DROP TABLE {table}")
+    with pytest.raises(StoreError, match=rf"is damaged \(its table '{table}' is lost\)"):
+        Store(copy)
 
 
 def test_store_that_cannot_be_written_is_refused_when_it_is_opened(results: Path, tmp_path: Path) -> None:

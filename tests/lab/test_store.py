@@ -77,7 +77,7 @@ def test_other_database_is_refused_and_not_changed(tmp_path: Path) -> None:
     database.close()
     before = path.read_bytes()
     with pytest.raises(
-        StoreError, match=r"customers.sqlite is a database of something else.*name another file"
+        StoreError, match=r"customers.sqlite is an SQLite database of another program.*name another file"
     ):
         Store(path)
     assert path.read_bytes() == before

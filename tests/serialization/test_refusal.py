@@ -104,6 +104,10 @@ def test_truncated_file_is_refused(data: bytes, path: Path) -> None:
     for size in [*range(0, 64, 3), *range(64, len(data), 997), len(data) - 1]:
         path.write_bytes(data[:size])
         assert "damaged" in refusal(path) or "truncated" in refusal(path)
+    assert (
+        refusal(path)
+        == f"damaged or truncated: it has {len(data) - 1:,} bytes, and its arrays end at {len(data):,}"
+    )
 
 
 def test_file_with_trailing_bytes_is_refused(data: bytes, path: Path) -> None:

@@ -24,6 +24,11 @@ def is_text(column: Any) -> bool:
     return bool(types.is_string_dtype(column.dtype)) and types.infer_dtype(column, skipna=True) == "string"
 
 
+def shown(cell: Any) -> str:
+    """Return a cell for a message; numbers are not those of NumPy."""
+    return shortened(cell.item() if hasattr(cell, "item") else cell, MAX_CELL)
+
+
 def is_number_type(column: Any) -> bool:
     """Return whether a column has a type of numbers, which booleans are not."""
     types = pd.api.types
@@ -64,9 +69,7 @@ def to_numbers(column: Any, name: str, why: str = "", remedy: str = "") -> Any:
             remedy += f", or make it missing with {advise('--na', str(cell))}"
         if decimal_commas_to_numbers(column.iloc[[row]].astype(str)).notna().all():
             remedy = "if the comma is a decimal separator, add --decimal ,"
-    raise UserError(
-        f"column {name!r} holds {shortened(cell, MAX_CELL)} in row {row}, which is not a number{why}; {remedy}"
-    )
+    raise UserError(f"column {name!r} holds {shown(cell)} in row {row}, which is not a number{why}; {remedy}")
 
 
 def decimal_commas_to_numbers(cells: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tritree.cli.advice import unescape
 from tritree.cli.inputs import close_matches
 from tritree.cli.messages import UserError
+from tritree.cli.sniffing import looks_like_data
 from tritree.errors import list_names
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def find_column(name: str, columns: Sequence[str], table: str) -> str:
         )
     similar = close_matches(name, columns)
     hint = f"did you mean {list_names(similar)}?" if similar else f"it has {list_names(columns)}"
+    if looks_like_data(columns):
+        hint += "; if the first row is data, add --no-header"
     raise UserError(f"there is no column {name!r} in {table}; {hint}")
 
 

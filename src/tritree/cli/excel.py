@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -12,26 +13,52 @@ from tritree.cli.cells import to_text
 from tritree.cli.columns import default_names
 from tritree.cli.inputs import check_size, close_matches
 from tritree.cli.messages import UserError, one_line
-from tritree.cli.text_tables import name_columns
+from tritree.cli.text_tables import check_width, name_columns
 from tritree.errors import list_names
 
 if TYPE_CHECKING:
     import io
+    from collections.abc import Iterator
     from pathlib import Path
-
-    from tritree.cli.options import TableFormat
 
 
 def read_excel(
-    file: Path | io.BytesIO, table: str, table_format: TableFormat, expected_sheet: str | None, **options: Any
+    file: Path | io.BytesIO,
+    table: str,
+    sheet: str | None = None,
+    expected_sheet: str | None = None,
+    *,
+    no_header: bool = False,
+    **options: Any,
 ) -> Any:
     """Return a sheet as pandas reads it with these options."""
-    try:
+    with _excel_errors(table):
         with zipfile.ZipFile(file) as archive:
             check_size(sum(part.file_size for part in archive.infolist()), table)
+        with pd.ExcelFile(file, engine="openpyxl") as book:
+            sheet = _find_sheet([str(name) for name in book.sheet_names], table, sheet, expected_sheet)
+            first = pd.read_excel(book, sheet_name=sheet, header=None, nrows=1, dtype=object, na_filter=False)
+            if not len(first.columns):
+                raise UserError(f"sheet {sheet!r} of {table} is empty; name another one with --sheet")
+            cells = ["" if pd.isna(cell) else str(cell) for cell in first.iloc[0]]
+            names = default_names(len(cells)) if no_header else name_columns(cells, table)
+            frame = pd.read_excel(
+                book, sheet_name=sheet, header=None if no_header else 0, names=names, **options
+            )
+    check_width(frame, names, table, has_header=not no_header)
+    for name in names:  # text among numbers makes a column text, as in CSV
+        if pd.api.types.infer_dtype(frame[name], skipna=True).startswith("mixed"):
+            frame[name] = to_text(frame[name])
+    return frame
+
+
+@contextmanager
+def _excel_errors(table: str) -> Iterator[None]:
+    """Raise errors of reading an Excel file as UserErrors, and ignore openpyxl's warnings about styles and the like."""
+    try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of openpyxl, about styles and the like
-            book = pd.ExcelFile(file, engine="openpyxl")
+            warnings.filterwarnings("ignore", module="openpyxl")
+            yield
     except ImportError:
         raise UserError(
             "Excel files need openpyxl, which is not installed: pip install 'tritree[excel]'"
@@ -42,24 +69,6 @@ def read_excel(
         raise UserError(
             f"{table} is not an Excel file (.xlsx), or a damaged one ({one_line(error)})"
         ) from error
-    with book:
-        sheet = _find_sheet(
-            [str(name) for name in book.sheet_names], table, table_format.sheet, expected_sheet
-        )
-        first = book.parse(sheet, header=None, nrows=1, dtype=object, na_filter=False)
-        if not len(first.columns):
-            raise UserError(f"sheet {sheet!r} of {table} is empty; name another one with --sheet")
-        cells = ["" if pd.isna(cell) else str(cell) for cell in first.iloc[0]]
-        if not any(cells) and not table_format.no_header:
-            raise UserError(
-                f"the first row of {table} is empty; delete the rows above the one that has the names of columns"
-            )
-        names = default_names(len(cells)) if table_format.no_header else name_columns(cells, table)
-        frame = book.parse(sheet, header=None if table_format.no_header else 0, names=names, **options)
-    for name in names:  # text among numbers makes a column text, as in CSV
-        if pd.api.types.infer_dtype(frame[name], skipna=True).startswith("mixed"):
-            frame[name] = to_text(frame[name])
-    return frame
 
 
 def _find_sheet(sheets: list[str], table: str, given: str | None, expected: str | None) -> str:

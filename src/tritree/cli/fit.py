@@ -282,7 +282,7 @@ def _grow_for_rows(model: Any, source: Any, ignore: list[str], output: str, save
         if isinstance(error, KeyboardInterrupt):
             raise
         raise UserError(
-            f"{describe_error(error)} ({output!r} is written, without the branches that rows need)"
+            f"{describe_error(error)} (the model was saved to {output!r} without the branches that these rows need)"
         ) from error
 
 

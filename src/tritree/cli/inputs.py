@@ -53,7 +53,7 @@ def check_readable(file: Path, content: str, *, may_be_pipe: bool = False) -> No
     try:
         file.open("rb").close()
     except PermissionError:
-        raise UserError(f"may not read {str(file)!r}: permission denied") from None
+        raise UserError(f"cannot read {str(file)!r}: permission denied") from None
 
 
 def _similar_files(file: Path) -> list[str]:
@@ -104,8 +104,8 @@ class LimitedFile(io.RawIOBase):
         check_size(self._n_read, self._name, self._max_bytes)
         if not self._has_lines and self._n_read > _MAX_LINE:
             raise UserError(
-                f"{self._name} has no line break in its first {format_size(_MAX_LINE)}, so it is not a table as text; "
-                "name a CSV, TSV or Parquet file"
+                f"{self._name} has no line break in its first {format_size(_MAX_LINE)}, so it is not a text table; "
+                "name a CSV, TSV, Parquet, Excel or ARFF file"
             )
         buffer[: len(data)] = data
         return len(data)
@@ -126,8 +126,8 @@ def check_size(n_bytes: int, name: str, max_bytes: int | None = None) -> None:
     max_bytes = _memory() // 2 if max_bytes is None else max_bytes
     if n_bytes > max_bytes:
         raise UserError(
-            f"{name} has more than {format_size(max_bytes)}, which is half of the memory here; use a part of its rows, "
-            "or fewer columns"
+            f"{name} is larger than {format_size(max_bytes)}, which is half of the memory of this machine; use fewer "
+            "rows or columns"
         )
 
 
@@ -158,7 +158,7 @@ def read_pipe(path: Path, name: str, encoding: str) -> bytes:
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:  # noqa: PTH123 - a number
         while (begin := pipe.read(_CHUNK)) == b"":  # None if somebody may write later
             if time.monotonic() > until:
-                raise UserError(f"nobody writes to the pipe {name}; start the program that does")
+                raise UserError(f"no program writes to the pipe {name}; start the one that should")
             time.sleep(0.02)
         os.set_blocking(pipe.fileno(), True)
         return LimitedFile(pipe, name, encoding, begin or b"").read_all()

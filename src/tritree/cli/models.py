@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import tritree
 from tritree.cli.advice import advise
-from tritree.cli.cells import is_declared_missing, is_text, to_numbers
+from tritree.cli.cells import is_declared_missing, is_text, shown, to_numbers
 from tritree.cli.fit_record import FitRecord, read_record
 from tritree.cli.inputs import check_readable
 from tritree.cli.messages import UserError, progress
 from tritree.cli.tables import format_by_name
-from tritree.errors import shortened
 from tritree.serialization import load
 from tritree.validation import BOOSTING_STRATEGIES
 
@@ -94,7 +93,7 @@ def make_estimator(kind: str, task: str, given: Mapping[str, Any]) -> Any:
     names = _parameters(kind, task)
     for option in given:
         if option not in names:
-            raise UserError(f"{option} is not for a {task}; leave it out, or use another --task")
+            raise UserError(f"{option} is not for {task}; leave it out, or use another --task")
     parameters = {names[option]: value for option, value in given.items()}
     for name in parameters.keys() & {
         "drop_identifiers",
@@ -162,7 +161,7 @@ def _check_choice(parameter: str, value: str | None, kind: str, task: str) -> No
     available = _estimator_class(kind, task)._allowed[parameter].options
     if value is not None and value not in available:
         raise UserError(
-            f"{OPTIONS[parameter]} {value} is not for a {task}; use {' or '.join(available)}, or another --task"
+            f"{OPTIONS[parameter]} {value} is not for {task}; use {' or '.join(available)}, or another --task"
         )
 
 
@@ -220,7 +219,7 @@ def _warn_of_declared_missing(frame: Any, source: TableSource, record: FitRecord
         found = frame[name][is_declared_missing(frame[name], others)]
         if len(found):
             warnings.warn(
-                f"column {name!r} holds {shortened(found.iloc[0], 40)}, which was missing in training; add "
+                f"column {name!r} holds {shown(found.iloc[0])}, which was missing in training; add "
                 f"{advise('--na', *sorted(others))}",
                 stacklevel=2,
             )

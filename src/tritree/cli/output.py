@@ -56,7 +56,7 @@ def check_folder(name: str) -> Path:
 
 def _check_access(folder: Path, name: str) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UserError(f"may not write {name!r}: permission denied")
+        raise UserError(f"cannot write {name!r}: permission denied")
 
 
 def check_store(store: str | None, *others: str | None) -> Path | None:
@@ -121,7 +121,8 @@ def write_output(
     if as_json:
         write_json({"output": output, "bytes": len(data), "replaced": replaced} | facts)
         return
-    note(f"{content} {'replaced' if replaced else 'written to'} {str(output)!r} ({format_size(len(data))})")
+    size = f"{format_size(len(data))}{', replaced' if replaced else ''}"
+    note(f"{content} written to {str(output)!r} ({size})")
 
 
 def write_file(data: bytes, file: Path, name: str | None = None) -> None:

@@ -77,6 +77,14 @@ def is_number(text: str) -> bool:
     return text.strip().lower().lstrip("+-") not in ("nan", "inf", "infinity")
 
 
+def looks_like_data(header: Sequence[str]) -> bool:
+    """Return whether a header has only numbers, or mostly numbers of which some have decimals."""
+    n_numbers = sum(map(is_number, header))
+    return n_numbers == len(header) or (
+        2 * n_numbers > len(header) and any(map(_WITH_POINT.fullmatch, header))
+    )
+
+
 def looks_like_several_columns(name: str, rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the rows of a table of one column all have as many words, at least 2, as its name."""
     n_words = len(name.split())

@@ -34,7 +34,7 @@ FORMATS = OUTPUT_FORMATS | {".xlsx": "excel", ".xlsm": "excel", ".arff": "arff"}
 #: Compressions by the last file extension, with pandas' names.
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 #: Options of a table that the tables of other commands are expected to have, but need not.
-_EXPECTED = ("separator", "decimal", "encoding", "sheet")
+_EXPECTED = ("separator", "decimal", "encoding", "no_header", "sheet")
 
 _NO_PYARROW = "Parquet files need pyarrow, which is not installed: pip install pyarrow"
 #: Number of bytes at the beginning of a stream that tell its format.
@@ -123,7 +123,8 @@ class TableSource:
     @property
     def no_header(self) -> bool:
         """Return whether the first row holds data."""
-        return bool(self._format.no_header)
+        given = self._format.no_header
+        return bool(self._expected.get("no_header") if given is None else given)
 
     @property
     def missing_options(self) -> dict[str, Any]:
@@ -155,8 +156,10 @@ class TableSource:
                 case "parquet":
                     frame = self._read_parquet()
                 case "excel":
-                    sheet = self._expected.get("sheet")
-                    frame = read_excel(self._buffer(), self.name, self._format, sheet, **self._na_options())
+                    sheets = self._format.sheet, self._expected.get("sheet")
+                    frame = read_excel(
+                        self._buffer(), self.name, *sheets, no_header=self.no_header, **self._na_options()
+                    )
                 case "arff":
                     frame = self._read_arff()
                 case _:

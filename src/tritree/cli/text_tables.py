@@ -14,7 +14,14 @@ import pandas as pd
 from tritree.cli.advice import advise
 from tritree.cli.columns import default_names
 from tritree.cli.messages import UserError
-from tritree.cli.sniffing import SAMPLE, SEPARATORS, Sample, is_number, looks_like_several_columns
+from tritree.cli.sniffing import (
+    SAMPLE,
+    SEPARATORS,
+    Sample,
+    is_number,
+    looks_like_data,
+    looks_like_several_columns,
+)
 from tritree.errors import list_names
 
 if TYPE_CHECKING:
@@ -30,20 +37,20 @@ UTF_8 = "utf-8"
 
 
 class TextTable:
-    """A table as text. ``expected`` are the separators of the training table, or those that the file name implies."""
+    """A table as text. ``expected`` has the separators that its name implies, and the options of the training table."""
 
     def __init__(
         self,
         name: str,
         open_file: Callable[[str], AbstractContextManager[LimitedFile]],
         table_format: TableFormat,
-        expected: Mapping[str, str],
+        expected: Mapping[str, Any],
     ) -> None:
         self.name, self._format = name, table_format
         encoding = table_format.encoding or expected.get("encoding", UTF_8)
         # a byte order mark, which some programs write, is not part of the first name
         self._encoding = "utf-8-sig" if encoding.lower() in (UTF_8, "utf8") else encoding
-        self._open = partial(open_file, encoding)
+        self._open, self._expected_no_header = partial(open_file, encoding), expected.get("no_header")
         self._sample = self._read_sample()
         if table_format.encoding is None and "encoding" in expected:
             self._warn_of_encoding(encoding)
@@ -73,7 +80,7 @@ class TextTable:
                 stacklevel=2,
             )
 
-    def _find_separators(self, expected: Mapping[str, str]) -> tuple[str, str]:
+    def _find_separators(self, expected: Mapping[str, Any]) -> tuple[str, str]:
         """Return the separator of columns and that of decimals; say so if they are not the expected ones."""
         separator = self._format.separator or self._sample.find_separator(expected["separator"])
         decimal = self._format.decimal
@@ -89,8 +96,7 @@ class TextTable:
             found.append(advise("--decimal", decimal))
         if found:
             warnings.warn(
-                f"{self.name} is read with {' '.join(found)}, as its first rows suggest; give other options if that is "
-                "wrong",
+                f"{self.name} is read with {' '.join(found)} (found in its first rows; name others if that is wrong)",
                 stacklevel=2,
             )
         return separator, decimal
@@ -124,21 +130,19 @@ class TextTable:
         names = name_columns(cells, self.name) if has_header else default_names(len(cells))
         # else pandas makes up names, such as x.1
         frame = self._parse(options | {"header": 0 if has_header else None, "names": names})
-        if frame.index.nlevels > 1 or not frame.index.equals(pd.RangeIndex(len(frame))):
-            than = f"the header has names ({list_names(names)})" if has_header else "the first row has"
-            raise UserError(
-                f"{self.name} has rows with more cells than {than}; complete the {'header' if has_header else 'rows'}"
-            )
+        check_width(frame, names, self.name, has_header=has_header)
         return frame
 
     def _has_header(self, cells: list[str]) -> bool:
         """Return whether the first row has the names of columns; warn if it probably has not."""
-        if self._format.no_header:
-            return cells == default_names(len(cells))  # of a table that was written with these names
-        if self._format.no_header is None and all(map(is_number, cells)):
+        if self._format.no_header is not None:
+            return not self._format.no_header
+        if self._expected_no_header:
+            return "x0" in cells  # a table that was written with the names of such columns
+        if looks_like_data(cells):
             warnings.warn(
-                f"the first row of {self.name}, which should have the names of columns, holds only numbers; if it is "
-                "data, add --no-header",
+                f"the first row of {self.name}, which should have the names of columns, has numbers; if it is data, "
+                "add --no-header",
                 stacklevel=2,
             )
         return True
@@ -155,6 +159,19 @@ def name_columns(cells: list[str], table: str) -> list[str]:
     names = [cell or UNNAMED.format(number) for number, cell in enumerate(cells)]
     check_unique(names, table)
     return names
+
+
+def check_width(frame: Any, names: list[str], table: str, *, has_header: bool) -> None:
+    """Raise a UserError if rows have more cells than there are names; pandas makes an index of the first ones."""
+    if frame.index.nlevels == 1 and frame.index.equals(pd.RangeIndex(len(frame))):
+        return
+    if has_header:
+        raise UserError(
+            f"{table} has rows with more cells than the header has names ({list_names(names)}); complete the header"
+        )
+    raise UserError(
+        f"{table} has rows with more cells than the first row, which has {len(names)}; complete it"
+    )
 
 
 def check_unique(names: list[str], table: str) -> None:

@@ -15,6 +15,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from tritree.errors import warn_caller
 from tritree.output_files import check_output_path
 
 if TYPE_CHECKING:
@@ -33,9 +34,10 @@ CREATE TABLE trials (key TEXT PRIMARY KEY, description TEXT NOT NULL, folds TEXT
 CREATE TABLE depths (key TEXT PRIMARY KEY, description TEXT NOT NULL, depth INTEGER NOT NULL);
 """
 _RESULTS = ("trials", "depths")  # the tables with results
-_COMMON_TABLES = {"about", "depths"}  # of all formats
+_TABLES = {"about", *_RESULTS}
 _CHECKSUM_BITS = 128
-_LOCK_SECONDS = 30.0  # to wait for other processes, which write for a few milliseconds
+#: To wait for other processes, which write for a few milliseconds, and to wait before saying so.
+_LOCK_SECONDS, _SILENT_SECONDS = 30.0, 2.0
 
 _RUN_AGAIN = "name another file, or remove it, and the experiment is run again"
 #: What to do about errors of SQLite.
@@ -157,10 +159,15 @@ class Store:
 
     def _check_format(self, tables: set[str]) -> None:
         """Raise a StoreError if the database is not a store of this format."""
-        version = self._about("format") if tables >= _COMMON_TABLES else None
-        if version is None:
-            problem = f"is a database of something else (it has {min(tables)!r}) and was not changed"
+        if len(tables & _TABLES) < 2:  # format 1 had two of them
+            problem = (
+                f"is an SQLite database of another program (it has {min(tables)!r}), and was not changed"
+            )
             raise StoreError(self.path, problem, "name another file for results")
+        version = self._about("format") if "about" in tables else None
+        lost = _TABLES - tables
+        if version is None or (version == str(_FORMAT) and lost):
+            raise self._damaged(f"its table {min(lost)!r} is lost" if lost else "its format is lost")
         if version != str(_FORMAT):
             problem = (
                 f"holds results in format {version}, and this version of tritree uses format {_FORMAT}; it was not "
@@ -225,9 +232,27 @@ class Store:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._errors():
-            self._database.execute("BEGIN IMMEDIATE")  # fails at once in a file that cannot be written
+            self._begin()
             with self._database:
                 yield
+
+    def _begin(self) -> None:
+        """Begin to write, which fails at once in a file that cannot be written; say so if another process locks it."""
+        try:
+            self._wait_for_lock(_SILENT_SECONDS)
+            self._database.execute("BEGIN IMMEDIATE")
+            self._wait_for_lock(_LOCK_SECONDS)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            warn_caller(
+                f"another process has locked {self.path}; waiting up to {_LOCK_SECONDS:.0f} seconds for it"
+            )
+            self._wait_for_lock(_LOCK_SECONDS)
+            self._database.execute("BEGIN IMMEDIATE")
+
+    def _wait_for_lock(self, seconds: float) -> None:
+        self._database.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

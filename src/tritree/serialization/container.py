@@ -35,6 +35,7 @@ _MAX_NESTED = 10_000
 _METADATA = re.compile(r'\s*\{\s*"__metadata__"\s*:\s*\{\s*(?=")')
 _COLON, _NEXT = re.compile(r'\s*:\s*(?=")'), re.compile(r'\s*,\s*(?=")')
 _END = re.compile(r"\s*\}\s*,?")
+_ARRAY_END = re.compile(r'"data_offsets"\s*:\s*\[\s*\d+\s*,\s*(\d{1,18})\s*\]')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -138,10 +139,21 @@ def read_arrays(file: BinaryIO, entries: str, n_trees: int) -> dict[str, NDArray
             f"its list of arrays has {len(entries):,} characters, more than a model has: the limit is {limit:,}"
         )
     file.seek(0)
+    data = file.read()
     try:
-        arrays: dict[str, NDArray[Any]] = from_bytes(file.read())
+        arrays: dict[str, NDArray[Any]] = from_bytes(data)
     except MemoryError:
         raise
     except Exception as error:  # whatever the parser raises
-        raise ModelFileError(f"damaged ({first_line(error)})") from error
+        raise ModelFileError(_wrong_size(data, entries) or f"damaged ({first_line(error)})") from error
     return arrays
+
+
+def _wrong_size(data: bytes, entries: str) -> str | None:
+    """Return what is wrong with the size of a file, by where its arrays end; None if nothing is."""
+    ends = [int(end) for end in _ARRAY_END.findall(entries)]
+    n_bytes = 8 + int.from_bytes(data[:8], "little") + max(ends, default=0)
+    if not ends or len(data) == n_bytes:
+        return None
+    what = "damaged or truncated" if len(data) < n_bytes else "damaged"
+    return f"{what}: it has {len(data):,} bytes, and its arrays end at {n_bytes:,}"
