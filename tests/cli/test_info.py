@@ -47,7 +47,7 @@ def test_columns_have_types_and_the_range_of_their_splits(kind: str, tritree: In
             "y": np.arange(n) + 50.0 * (np.arange(n) % 7),
         }
     ).to_csv("t.csv", index=False)
-    few = () if kind == "tree" else ("--trees", 10)
+    few = () if kind == "tree" else ("--trees", 40)
     tritree.good("fit", "t.csv", "-y", "y", "-m", kind, *few, "-q")
     columns = {
         column["name"]: column for column in tritree.good("info", "t.tritree", "--json").json["columns"]

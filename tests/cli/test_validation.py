@@ -288,3 +288,30 @@ def test_quiet_fit_prints_nothing(tritree: InProcess, table: Path) -> None:
     assert "looks like an identifier" in tritree.good("fit", table, "-y", "progress").err
     assert tritree("fit", table, "-y", "nothing", "-q").error_line
     assert tritree.good("predict", "m.tritree", table, "-q").err == ""
+
+
+@pytest.mark.parametrize("loss", ["quantile", "poisson", "gamma"])
+def test_loss_of_boosting_is_a_metric_unless_another_one_measures_it(
+    loss: str, tritree: InProcess, patients_table: Path
+) -> None:
+    options = ("-m", "boosting", "--trees", 5, "--loss", loss, "--missing", 0)
+    quantile = 0.9 if loss == "quantile" else 0.5
+    more = ("--quantile", quantile) if loss == "quantile" else ()
+    found = fit(tritree, patients_table, "-y", "progress", *options, *more)["validation"]
+    X_train, X_test, y_train, y_test = train_test_split(X, Y, test_size=0.25, random_state=0)
+    model = library.TrinaryBoostingRegressor(loss=loss, quantile=quantile, max_iter=5, random_state=0)
+    predicted = model.fit(X_train, y_train).predict(X_test)
+    key, measure = {
+        "quantile": ("pinball_loss", lambda y, p: metrics.mean_pinball_loss(y, p, alpha=0.9)),
+        "poisson": ("poisson_deviance", metrics.mean_poisson_deviance),
+        "gamma": ("gamma_deviance", metrics.mean_gamma_deviance),
+    }[loss]
+    assert found["unchanged"] == pytest.approx(
+        of_regression(y_test, predicted) | {key: measure(y_test, predicted)}
+    )
+    constant = np.quantile(y_train, 0.9) if loss == "quantile" else y_train.mean()
+    expected = measure(y_test, np.full(len(y_test), constant))
+    assert found["constant"][key] == pytest.approx(expected, rel=1e-2)  # quantiles have several definitions
+    text = tritree.good("fit", patients_table, "-y", "progress", *options, *more).out
+    assert key.replace("_", " ") in text.lower()
+    assert ("the quantile" in text) == (loss == "quantile")

@@ -253,7 +253,7 @@ def _score(
     with progress("scoring the model on its training rows"):
         training = scores.metrics_of(model, data, scores.predict(model, data.features))
     facts: dict[str, Any] = {
-        "training": training | {"constant": scores.constant_scores(data, data)},
+        "training": training | {"constant": scores.constant_scores(model, data, data)},
         "validation": None,
         "validation_skipped": "--no-validation" if validation.no_validation else None,
     }
@@ -343,6 +343,7 @@ def _scores_text(facts: dict[str, Any]) -> str:
 
     found = facts["validation"]
     lines = {"training rows": facts["training"]} | ({} if found is None else validation_lines(found))
-    lines[constant_label(facts["task"])] = (found or facts["training"])["constant"]
+    constant = (found or facts["training"])["constant"]
+    lines[constant_label(facts["task"], constant)] = constant
     notes = [] if found is None else validation_notes(found, facts["rows"])
     return "\n".join([scores_text(facts["task"], lines), *notes])

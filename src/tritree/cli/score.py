@@ -70,7 +70,7 @@ def score(
     roles = data.roles
     with progress("scoring"):
         scores = score_rows(opened, data, missing, seed)
-    scores |= {"constant": constant_scores(data, data)}
+    scores |= {"constant": constant_scores(opened, data, data)}
     if as_json:
         facts = {
             "model": model,
@@ -84,7 +84,7 @@ def score(
     lines = {"rows as they are": scores["unchanged"]}
     if scores["removed"] is not None:
         lines[removed_label(scores)] = scores["removed"]
-    lines[constant_label(data.task)] = scores["constant"]
+    lines[constant_label(data.task, scores["constant"])] = scores["constant"]
     skipped = f"; {count(data.n_skipped, 'row')} without a target left out" if data.n_skipped else ""
     weighted = "" if roles.weights is None else f", weighted by {roles.weights}"
     write_text(f"{data.task} of {roles.target}: {count(scores['rows'], 'row')}{weighted}{skipped}\n")

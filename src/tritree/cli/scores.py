@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     Metrics = dict[str, float | None]
     Rows = NDArray[np.intp]
 
+#: Losses of boosting that no other metric measures.
+_LOSS_METRICS = {
+    "pinball_loss": "pinball loss",
+    "poisson_deviance": "Poisson deviance",
+    "gamma_deviance": "gamma deviance",
+}
 #: Metrics whose unit is that of the target; the others are numbers around 1.
-_IN_UNITS = ("rmse", "mae")
+_IN_UNITS = ("rmse", "mae", "pinball_loss")
 
 
 def score_rows(
@@ -44,11 +50,21 @@ def score_rows(
     return scores
 
 
-def constant_scores(train: TrainingData, test: TrainingData) -> Metrics:
-    """Return the metrics of a constant prediction of rows: the mean target, or the class fractions, of other rows."""
-    return evaluate_constant(
-        train.target, test.target, test.task, train_weight=train.weights, sample_weight=test.weights
-    )
+def constant_scores(model: Any, train: TrainingData, test: TrainingData) -> Metrics:
+    """Return the metrics of a constant prediction of rows: the mean target, or the class fractions, of other rows.
+
+    Of a model that predicts a quantile, it is that quantile.
+    """
+    if test.task == "classification":
+        return evaluate_constant(
+            train.target, test.target, test.task, train_weight=train.weights, sample_weight=test.weights
+        )
+    from sklearn.dummy import DummyRegressor
+
+    strategy = "quantile" if _loss(model) == "quantile" else "mean"
+    constant = DummyRegressor(strategy=strategy, quantile=getattr(model, "quantile", None))
+    constant.fit(train.features, train.target, train.weights)
+    return metrics_of(model, test, constant.predict(test.features)[:, None])
 
 
 def predict(model: Any, features: Any) -> NDArray[np.float64]:
@@ -63,8 +79,40 @@ def metrics_of(model: Any, data: TrainingData, predicted: NDArray[np.float64]) -
     if data.weights is not None and not np.sum(data.weights) > 0:
         raise UserError(f"{count(len(data.target), 'row')} to score, none with a weight above 0")
     if data.task == "regression":
-        return regression_metrics(data.target, predicted[:, 0], data.weights)
+        return _loss_metric(model, data, predicted[:, 0]) | regression_metrics(
+            data.target, predicted[:, 0], data.weights
+        )
     return classification_metrics(data.target, predicted, model.classes_, data.weights)
+
+
+def _loss(model: Any) -> str | None:
+    return getattr(model, "loss", None)
+
+
+def _loss_metric(model: Any, data: TrainingData, predicted: NDArray[np.float64]) -> Metrics:
+    """Return the loss of boosting if no other metric measures it; None if it is not defined for the target."""
+    from sklearn.metrics import mean_gamma_deviance, mean_pinball_loss, mean_poisson_deviance
+
+    y, weights = data.target, data.weights
+    match _loss(model):
+        case "quantile":
+            value = mean_pinball_loss(y, predicted, sample_weight=weights, alpha=model.quantile)
+            return {"pinball_loss": float(value)}
+        case "poisson":
+            is_defined = (y >= 0).all()
+            return {
+                "poisson_deviance": mean_poisson_deviance(y, predicted, sample_weight=weights)
+                if is_defined
+                else None
+            }
+        case "gamma":
+            is_defined = (y > 0).all()
+            return {
+                "gamma_deviance": mean_gamma_deviance(y, predicted, sample_weight=weights)
+                if is_defined
+                else None
+            }
+    return {}
 
 
 def take(data: TrainingData, rows: Rows) -> TrainingData:
@@ -92,7 +140,8 @@ def remove_cells(features: Any, fraction: float, seed: int) -> Any:
 
 def scores_text(task: str, lines: Mapping[str, Metrics]) -> str:
     """Return metrics as an aligned table with a column per metric; the lines have labels."""
-    names = METRICS[task]
+    found = next(iter(lines.values()))
+    names = {key: name for key, name in (_LOSS_METRICS | METRICS[task]).items() if key in found}
     columns = [_column(key, [metrics[key] for metrics in lines.values()]) for key in names]
     rows = [[label, *cells] for label, *cells in zip(lines, *columns, strict=True)]
     return "\n".join(align([["scores", *names.values()], *rows]))
@@ -103,9 +152,10 @@ def removed_label(scores: Mapping[str, Any]) -> str:
     return f"  {100 * scores['removed_fraction']:.3g}% of cells removed"
 
 
-def constant_label(task: str) -> str:
+def constant_label(task: str, constant: Metrics) -> str:
     """Return the label of the scores of a constant prediction."""
-    return f"constant ({'the mean' if task == 'regression' else 'class fractions'})"
+    of_regression = "the quantile" if "pinball_loss" in constant else "the mean"
+    return f"constant ({of_regression if task == 'regression' else 'class fractions'})"
 
 
 def _column(key: str, values: list[float | None]) -> list[str]:

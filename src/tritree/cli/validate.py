@@ -70,7 +70,7 @@ def validate(model: Any, kind: str, data: TrainingData, options: Validation) -> 
         for train, test in ((take(data, rows) for rows in split) for split in _splits(data, options)):
             part = _fit_part(model, train)
             found = score_rows(part, test, options.removed_fraction, options.seed, max_removed)
-            scores.append(found | {"constant": constant_scores(train, test)})
+            scores.append(found | {"constant": constant_scores(part, train, test)})
     method = "held_out" if options.folds is None else "cross_validation"
     return {"method": method, "folds": options.folds} | _mean(scores)
 
@@ -90,7 +90,7 @@ def _score_out_of_bag(model: Any, data: TrainingData, options: Validation) -> di
             "every row was drawn for every tree, so none is out of bag; use more --trees, or --test-size 0.25"
         ) from error
     scores = {"rows": n_rows, "unchanged": unchanged, "removed_fraction": options.removed_fraction}
-    scores |= {"removed_rows": None, "removed": None, "constant": constant_scores(data, data)}
+    scores |= {"removed_rows": None, "removed": None, "constant": constant_scores(model, data, data)}
     if options.removed_fraction:
         chosen = choose(len(data.target), _max_removed(model, "forest"), options.seed)
         n_rows, removed = score(remove_cells(data.features, options.removed_fraction, options.seed), chosen)
