@@ -101,10 +101,28 @@ def test_ensemble_is_shown_as_the_library_draws_it(
     assert summary in library.load(model).to_text()
     assert f"\ntree 0 of {first}" in f"\n{tritree.good('show', model, '--tree', 0, '--max-nodes', 31).out}"
     assert "--rows TABLE grows those that rows need" in first
-    for ending in ("png", "html", "dot"):
+    for ending in ("png", "dot"):
         tritree.good("show", model, "-o", f"first.{ending}")
         tritree.good("show", model, "-o", f"zero.{ending}", "--tree", 0)
         assert Path(f"first.{ending}").read_bytes() == Path(f"zero.{ending}").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_page_of_an_ensemble_is_a_what_if_page(
+    kind: str, tritree: InProcess, request: pytest.FixtureRequest
+) -> None:
+    model = request.getfixturevalue(kind)
+    rows = rows_with_missing()
+    rows.to_csv("missing.csv", index=False)
+    said = tritree.good("show", model, "-o", "what-if.html", "--rows", "missing.csv").err
+    assert "the what-if page written to 'what-if.html'" in said
+    page = Path("what-if.html").read_text(encoding="utf-8")
+    assert page.count('{"name":"row ') == len(rows)
+    assert 'id="tab-trees"' in page
+    tritree.good("show", model, "-o", "tree.html", "--tree", 0)
+    assert 'id="tab-trees"' not in Path("tree.html").read_text(encoding="utf-8")
+    refused = tritree("show", model, "-o", "small.html", "--max-nodes", 5)
+    assert "more than --max-nodes 5; raise it, fit fewer or smaller trees, or show one" in refused.error_line
 
 
 @pytest.mark.parametrize("kind", ["boosting", "forest"])

@@ -167,10 +167,10 @@ def test_headline_says_what_is_predicted_and_the_summary_what_the_sum_means() ->
     [why] = boosted("two classes").explain(TABLE.head(1))
     lines = str(why).splitlines()
     assert lines[0] == f"predicts {why.prediction}, {why.predicted_value:.1%}"
-    assert lines[-1].startswith(f"the log-odds of {why.explained_class} ")
-    assert lines[-1].endswith(f": {why.predicted_value:.1%}")
+    assert lines[-1].startswith("f(x) = ")
+    assert lines[-1].endswith(f", the log-odds of {why.explained_class}: {why.predicted_value:.1%}")
     [why] = boosted("regression", loss="poisson").explain(TABLE.head(1))
-    assert str(why).splitlines()[-1].startswith("the logarithm of the prediction ")
+    assert ", the logarithm of the prediction: " in str(why).splitlines()[-1]
 
 
 def test_many_columns_are_summed_up() -> None:
@@ -203,7 +203,7 @@ def test_plot_ends_at_the_sum() -> None:
     [why] = boosted("two classes").explain(TABLE.head(1))
     ax = why.plot()
     shown = [label.get_text() for label in ax.get_yticklabels()]
-    assert (shown[0], shown[-1]) == ("all rows", "sum over trees")
+    assert (shown[0], shown[-1]) == ("base value", "f(x)")
     assert len(shown) == 2 + sum(value != 0 for value in why.contributions.values())
     assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(why.value - why.base_value)
     assert ax.get_xlabel() == why.value_name

@@ -129,7 +129,7 @@ def test_text_has_a_line_per_step_with_its_numbers_aligned() -> None:
         "x0 is missing: third branch, then x1   100  0.650",
         "x1 = 9 ≥ 3.5                            60  1.000        +0.350",
         "",
-        "0.650 at the root, x1 +0.350: 1.000",
+        "base value 0.650, x1 +0.350: f(x) = 1.000",
     ]
 
 

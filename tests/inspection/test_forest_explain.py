@@ -167,12 +167,14 @@ def test_surrogate_has_the_contribution_and_the_missing_column_is_named() -> Non
 def test_words_are_those_of_a_mean() -> None:
     [why] = grown("regression").explain(TABLE.head(1))
     lines = str(why).splitlines()
-    assert lines[0].removeprefix("predicts ") == lines[-1].removeprefix("the mean over trees ")
+    assert lines[0].removeprefix("predicts ") == lines[-1].removeprefix("f(x) = ").removesuffix(
+        ", the mean over trees"
+    )
     [why] = grown("two classes").explain(TABLE.head(1))
     lines = str(why).splitlines()
     assert lines[0] == f"predicts {why.prediction}, {why.predicted_value:.1%}"
-    assert lines[3].split() == ["all", "rows", "7", f"{why.base_value:.1%}"]
-    assert lines[-1] == f"the mean probability of {why.explained_class} {why.predicted_value:.1%}"
+    assert lines[3].split() == ["base", "value", "7", f"{why.base_value:.1%}"]
+    assert lines[-1] == f"f(x) = {why.predicted_value:.1%}, the mean probability of {why.explained_class}"
     assert "<table>" in why._repr_html_()
 
 
@@ -187,7 +189,7 @@ def test_plot_ends_at_the_mean() -> None:
     [why] = grown("two classes").explain(TABLE.head(1))
     ax = why.plot()
     shown = [label.get_text() for label in ax.get_yticklabels()]
-    assert (shown[0], shown[-1]) == ("all rows", "mean over trees")
+    assert (shown[0], shown[-1]) == ("base value", "f(x)")
     assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(why.value - why.base_value)
     assert ax.get_xlabel() == f"the mean probability of {why.explained_class}"
 

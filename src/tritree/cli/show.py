@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tritree.cli import options
+from tritree.cli.errors import growth_limit
 from tritree.cli.messages import UserError, note, progress, write_text
 from tritree.cli.options import integer, option
 from tritree.cli.output import check_format, check_json_output, check_output, figure_bytes, write_output
@@ -16,6 +17,7 @@ EXAMPLES = (
     ("tritree show houses.tritree --format dot | dot -Tsvg > tree.svg", "for Graphviz"),
     ("tritree show forest.tritree", "a summary of a forest, and its first tree"),
     ("tritree show forest.tritree --tree 7", "one tree of a forest"),
+    ("tritree show forest.tritree -o what-if.html --rows new.csv", "a what-if page of all trees"),
 )
 #: Formats by file extension.
 _FORMATS = {
@@ -52,8 +54,10 @@ def show(
 ) -> None:
     """Show a tree as text, as a figure, or as an interactive page.
 
-    Of a forest or boosting, the text is a summary and the first tree, and a figure or page has the first tree; --tree
-    shows another one. Third branches are shown as far as they have grown; --rows grows those that a table needs.
+    Of a forest or boosting, the text is a summary and the first tree, a figure has the first tree, and a page is a
+    what-if page: change the values of a row, or set them to missing, and watch the prediction and the contributions of
+    the columns. --tree shows one of the trees. Third branches are shown as far as they have grown; --rows grows those
+    that a table needs.
 
     Parameters
     ----------
@@ -63,15 +67,16 @@ def show(
     requested
         text (the default without a file), png, svg, pdf, html or dot. By default the file extension decides.
     rows
-        Rows to predict first, so that the branches they need are grown; a page starts with these rows.
+        Rows to predict first, so that the branches they need are grown; a page starts with these rows, at most 1,000.
     max_depth
         Maximum depth of the nodes to draw. Not for a page.
     max_nodes
-        Maximum number of nodes to draw, those nearest to the root; none draws all. The default varies by format.
+        Maximum number of nodes to draw, those nearest to the root; none draws all. The default varies by format; a
+        what-if page has up to 200,000 nodes.
     digits
         Significant digits of values. Not for a page.
     """
-    from tritree.cli.models import grow_for, model_kind, open_model, select_tree
+    from tritree.cli.models import grow_for, model_kind, open_model, read_rows, select_tree
     from tritree.cli.tables import open_table
 
     form = check_format(output, requested, _FORMATS, "text")
@@ -79,19 +84,24 @@ def show(
     check_json_output(as_json, file, "the tree")
     opened = open_model(model, n_jobs=n_jobs)
     tree = select_tree(opened, tree_number)
+    in_ensemble = model_kind(opened) != "tree"
+    is_what_if = in_ensemble and tree_number is None and form == "html"
     frame = None
-    if rows is not None:
+    if rows is not None and is_what_if:
+        frame = read_rows(opened, open_table(rows, table_format))  # the page grows what it needs, in a copy
+    elif rows is not None:
         # a tree of a forest can predict by itself, one of boosting grows with the others
         frame = grow_for(tree if hasattr(tree, "predict") else opened, open_table(rows, table_format))
     limits: dict[str, Any] = {"max_depth": max_depth, "digits": digits}
     if options.is_given(context, "max_nodes"):
         limits["max_nodes"] = max_nodes
-    with progress(f"drawing the tree as {form}"):
-        data = _draw(tree, form, frame, limits, dpi, in_ensemble=model_kind(opened) != "tree")
+    what = "the what-if page" if is_what_if else f"the tree as {form}"
+    with progress(f"drawing {what}"):
+        data = _draw(tree, form, frame, limits, dpi, in_ensemble=in_ensemble)
     if form == "text" and file is None:
         write_text(data.decode().removesuffix("\n"))
     else:
-        write_output(data, file, output, f"the tree as {form}", as_json=as_json, format=form)
+        write_output(data, file, output, what, as_json=as_json, format=form)
 
 
 def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *, in_ensemble: bool) -> bytes:
@@ -123,5 +133,7 @@ def _page(tree: Any, frame: Any, limits: dict[str, Any]) -> bytes:
     if frame is not None and len(frame) > _MAX_ROWS:
         note(f"a page lists at most {_MAX_ROWS:,} rows: the first of {len(frame):,}")
         frame = frame.head(_MAX_ROWS)
-    page = tree.to_html(rows=frame, **{name: limits[name] for name in ("max_nodes",) if name in limits})
+    remedy = "raise it, fit fewer or smaller trees, or show one of them with --tree"
+    with growth_limit(remedy, option="--max-nodes"):
+        page = tree.to_html(rows=frame, **{name: limits[name] for name in ("max_nodes",) if name in limits})
     return bytes(page.encode())

@@ -81,6 +81,31 @@ class BoostingViews(EnsembleViews):
             return "the logarithm of the prediction" if is_logarithm else "the sum"
         return f"the {'log-odds' if len(labels) == 2 else 'score'} of {as_label(labels[k])}"
 
+    @property
+    def _link(self) -> str:
+        if (labels := self._labels()) is not None:
+            return "logit" if len(labels) == 2 else "softmax"
+        return "log" if self._loss_name in LOG_LINK_LOSSES else "identity"
+
+    @property
+    def _loss_name(self) -> str:
+        return str(self._fit_params["loss"])
+
+    def _describe_for_page(self, number: int, arrays: TreeArrays) -> dict[str, Any]:
+        model, n_grown = self._model, len(arrays.column) - arrays.n_fitted
+        both = (
+            np.column_stack([arrays.value, arrays.variance])
+            if model.core.params["estimates_variance"]
+            else None
+        )
+        tree = self._describe_arrays(arrays, None, n_grown=n_grown, detached=model.is_detached, values=both)
+        return tree | {"task": "boosting", "ensemble": self._place_of(number)}
+
+    def _place_of(self, number: int) -> dict[str, Any]:
+        """Return which tree a number is, and to which sum it contributes."""
+        output = 1 if len(self._labels() or ()) == 2 else number % self._model.n_outputs
+        return {"tree": number, "n_trees": self._model.n_trees, "sum": self._value_name(output)}
+
     def _summary(self) -> dict[str, Any]:
         return super()._summary() | {"baseline": self._model.core.baseline}
 
@@ -113,11 +138,7 @@ class BoostingViews(EnsembleViews):
             )
             for tree in self._model.trees()
         )
-        if classes is None:
-            link = "log" if self._fit_params["loss"] in LOG_LINK_LOSSES else "identity"
-        else:
-            link = "logit" if len(classes) == 2 else "softmax"
-        return sum_to_onnx(trees, classes, self._model.core.baseline, link)
+        return sum_to_onnx(trees, classes, self._model.core.baseline, self._link)
 
 
 class BoostedTree(OneTreeViews, ImportanceViews):
@@ -192,10 +213,7 @@ class BoostedTree(OneTreeViews, ImportanceViews):
                 del node["weight"]
             if node["split"] is not None:
                 node["split"]["gain"] = gain
-        is_binary = len(boosting._labels() or ()) == 2
-        name = boosting._value_name(1 if is_binary else self.output)
-        place = {"tree": self._number, "n_trees": model.n_trees, "sum": name}
-        return tree | {"task": "boosting", "ensemble": place}
+        return tree | {"task": "boosting", "ensemble": boosting._place_of(self._number)}
 
     def _add_distribution(self, tree: dict[str, Any], numbers: Sequence[int]) -> None:  # noqa: ARG002
         tree["edges"] = None  # the targets of an iteration are not kept

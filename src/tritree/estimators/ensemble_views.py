@@ -11,6 +11,7 @@ from tritree.encoder import column_errors
 from tritree.errors import GrowthLimitError, ParameterError
 from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.views import EstimatorViews
+from tritree.table import read_table
 from tritree.validation import check_int
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tritree.inspection.contributions import Contributions
     from tritree.inspection.explain import EnsembleExplanation
     from tritree.inspection.rows import Rows
+    from tritree.inspection.tree_arrays import TreeArrays
 
 
 class EnsembleViews(EstimatorViews):
@@ -38,6 +40,19 @@ class EnsembleViews(EstimatorViews):
     @property
     def estimators_(self) -> Any:
         """The trees."""
+        raise NotImplementedError
+
+    @property
+    def _link(self) -> str:
+        """From the sums or means over trees to predictions: "mean", "identity", "log", "logit" or "softmax"."""
+        raise NotImplementedError
+
+    @property
+    def _loss_name(self) -> str:
+        raise NotImplementedError
+
+    def _describe_for_page(self, number: int, arrays: TreeArrays) -> dict[str, Any]:
+        """Return the description of a tree by its number, with the values that a what-if page adds up."""
         raise NotImplementedError
 
     def _tree_at(self, number: int) -> Any:
@@ -177,15 +192,67 @@ class EnsembleViews(EstimatorViews):
         limits = {"max_depth": max_depth, "max_nodes": max_nodes}
         return self._one_tree(tree).plot(ax, digits=digits, caption=caption, **limits)
 
+    @on_snapshot
     def to_html(
-        self, path: Any = None, rows: Any = None, *, tree: int = 0, max_nodes: int = 2_000
+        self, path: Any = None, rows: Any = None, *, tree: int | None = None, max_nodes: int | None = None
     ) -> str | None:
-        """Return one of the trees as an interactive page, or write it to a file; see `TrinaryTreeRegressor.to_html`.
+        """Return an interactive what-if page, or write it to a file; or the page of one of the trees.
 
-        ``tree`` is its number, as in `to_text`.
+        The page is one file that needs no network. It has the values of one row: they can be changed or set to missing,
+        and the prediction, the contribution of each column and the paths through the trees follow. Its numbers are
+        those of ``predict``, ``predict_proba`` and ``explain``.
+
+        Third branches are grown for the page, in a copy of the model: those that ``rows`` and a row of typical values
+        need, then those that they need with one more value missing, and with two, up to ``max_nodes``. Where a row
+        needs a branch that is not in the page, the page says so, and in how many trees.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            Path of the file; an existing file is replaced. If None, the page is returned.
+        rows : table of shape (n_rows, n_features_in_), default=None
+            Rows to start from in the page, at most 1,000.
+        tree : int or None, default=None
+            Number of a tree, as in `to_text`, whose page is returned instead; see `TrinaryTreeRegressor.to_html`.
+        max_nodes : int or None, default=None
+            Maximum number of nodes in the page. If None, 200,000 for all trees together, and 2,000 for one tree.
+
+        Returns
+        -------
+        str or None
+            The page, if ``path`` is None.
+
+        Raises
+        ------
+        GrowthLimitError
+            If the fitted trees alone have more than ``max_nodes`` nodes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tritree import TrinaryBoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> page = TrinaryBoostingRegressor(max_iter=10).fit(X, y).to_html(rows=X.head(10))
+        >>> page.startswith("<!DOCTYPE html>")
+        True
         """
-        page: str | None = self._one_tree(tree).to_html(path, rows, max_nodes=max_nodes)
-        return page
+        from tritree.estimators.what_if import MAX_NODES, what_if_page
+        from tritree.inspection.html import name_rows
+        from tritree.output_files import check_output_path, write_atomically
+
+        check_int("max_nodes", max_nodes, 1, or_none="takes the default")
+        if tree is not None:
+            of_tree = {} if max_nodes is None else {"max_nodes": max_nodes}
+            one: str | None = self._one_tree(tree).to_html(path, rows, **of_tree)
+            return one
+        place = None if path is None else check_output_path(path, "the page")  # before the work is done
+        names = [] if rows is None else name_rows(rows, read_table(rows).n_rows)
+        cells = None if rows is None else self._read_cells(rows)
+        page = what_if_page(self, names, cells, max_nodes or MAX_NODES)
+        if place is None:
+            return page
+        write_atomically(place, page.encode())
+        return None
 
     @on_snapshot
     def explain(self, X: Any, *, class_of_interest: Any = None) -> list[EnsembleExplanation]:
@@ -223,11 +290,11 @@ class EnsembleViews(EstimatorViews):
         predicts 0.9805
         <BLANKLINE>
                        trees  contribution
-        all rows         100        0.6523
+        base value       100        0.6523
         x1 = 9           100       +0.3282
         x0 is missing    100
         <BLANKLINE>
-        the mean over trees 0.9805
+        f(x) = 0.9805, the mean over trees
         >>> total = explanation.base_value + sum(explanation.contributions.values()) + explanation.rounding
         >>> bool(total == forest.predict([[np.nan, 9.0]])[0])
         True

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tritree.estimators.tree import BaseTree
     from tritree.inspection.contributions import Contributions
     from tritree.inspection.rows import Rows
+    from tritree.inspection.tree_arrays import TreeArrays
 
 
 class ForestTrees(Sequence[Any]):
@@ -92,6 +93,19 @@ class ForestViews(EnsembleViews):
 
         labels = self._labels()
         return "the mean over trees" if labels is None else f"the mean probability of {as_label(labels[k])}"
+
+    @property
+    def _link(self) -> str:
+        return "mean"
+
+    @property
+    def _loss_name(self) -> str:
+        return str(self._fit_params["criterion"])
+
+    def _describe_for_page(self, number: int, arrays: TreeArrays) -> dict[str, Any]:
+        model, n_grown = self._model, len(arrays.column) - arrays.n_fitted
+        tree = self._describe_arrays(arrays, self._labels(), n_grown=n_grown, detached=model.is_detached)
+        return tree | {"ensemble": {"tree": number, "n_trees": model.n_trees}}
 
     def _predict_explained(self, rows: Rows) -> tuple[NDArray[np.float64], Callable[..., Contributions]]:
         from tritree.inspection.contributions import contributions_to_mean

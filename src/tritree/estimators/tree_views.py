@@ -335,7 +335,7 @@ class OneTreeViews:
         x0 is missing: third branch, then x1   100  0.650
         x1 = 9 ≥ 3.5                            60  1.000        +0.350
         <BLANKLINE>
-        0.650 at the root, x1 +0.350: 1.000
+        base value 0.650, x1 +0.350: f(x) = 1.000
         """
         from tritree.inspection.explain import explain_paths
 

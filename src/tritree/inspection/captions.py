@@ -103,21 +103,21 @@ class TreeText:
     """The splits and nodes of a tree in words and numbers.
 
     Numbers of the nodes that are shown have a common format, so that they can be compared. Values have ``digits``
-    significant digits; for thresholds see `ThresholdFormat`.
+    significant digits; for thresholds see `ThresholdFormat`, which trees shown together may share.
     """
 
-    def __init__(self, tree: dict[str, Any], shown: Iterable[int] = (0,), digits: int = 4) -> None:
+    def __init__(
+        self,
+        tree: dict[str, Any],
+        shown: Iterable[int] = (0,),
+        digits: int = 4,
+        thresholds: ThresholdFormat | None = None,
+    ) -> None:
         check_int("digits", digits, 1)
         self._tree, self._nodes, self._labels = tree, tree["nodes"], tree["classes"]
         self.terms = terms_of(tree)
         self.is_boosted = self.terms is _BOOSTED
-        by_column: dict[int, set[float]] = {}
-        for node in self._nodes:
-            if node["split"] is not None:
-                for split in (node["split"], *node["split"]["surrogates"]):
-                    if split["rule"] == "threshold" and "threshold_text" not in split:
-                        by_column.setdefault(split["column"], set()).add(split["threshold"])
-        self._thresholds = ThresholdFormat(by_column, int(digits))
+        self._thresholds = thresholds or ThresholdFormat(_thresholds_of(self._nodes), int(digits))
         nodes = [self._nodes[number] for number in shown]
         #: Whether the weight of some node differs from its number of rows.
         self.has_weights = not all(map(_has_unit_weights, nodes))
@@ -125,6 +125,7 @@ class TreeText:
         self.classes: list[str] | None = None
         if self._labels is not None and len(self._labels) <= _MAX_CLASSES:
             self.classes = [as_label(label, _WIDEST_HEADING) for label in self._labels]
+        self._label_texts = [as_label(label) for label in self._labels or ()]
         self._mean_text = number_format([node["value"][0] for node in nodes], digits)
         weights = [node.get("weight", float(node["rows"])) for node in nodes]
         whole = all(weight.is_integer() and weight < 1e15 for weight in weights)
@@ -210,7 +211,7 @@ class TreeText:
 
     def best(self, node: dict[str, Any]) -> str:
         """Return the most probable class of a node."""
-        return as_label(self._labels[best_class(node)])
+        return self._label_texts[best_class(node)]
 
     def probabilities(self, node: dict[str, Any]) -> list[str]:
         """Return the probabilities of all classes, or only the largest if there are many classes."""
@@ -269,6 +270,17 @@ class TreeText:
         verb = "is" if n_omitted == 1 else "are"
         remedy = ", ".join(getattr(_hints.get(), limit) for limit in sorted(selection.limits))
         return [f"… {count(n_omitted, 'node')} {verb} left out: {remedy}"]
+
+
+def _thresholds_of(nodes: Iterable[dict[str, Any]]) -> dict[int, set[float]]:
+    """Return the thresholds of splits by column; those of dates have texts of their own."""
+    by_column: dict[int, set[float]] = {}
+    for node in nodes:
+        if node["split"] is not None:
+            for split in (node["split"], *node["split"]["surrogates"]):
+                if split["rule"] == "threshold" and "threshold_text" not in split:
+                    by_column.setdefault(split["column"], set()).add(split["threshold"])
+    return by_column
 
 
 def headline(tree: dict[str, Any]) -> str:

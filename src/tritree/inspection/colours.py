@@ -15,10 +15,26 @@ _BRIGHT = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
 _PALETTE = (*_BRIGHT, "#332288", "#44aa99", "#999933", "#882255", "#117733", "#aa4499")
 #: Colour of classes beyond the palette.
 OTHER_CLASS = "#bbbbbb"
+#: Contributions that raise and lower a prediction: SHAP's red and blue.
+RAISES, LOWERS = "#ff0051", "#008bfb"
 _LOW, _HIGH = "#f4f8fc", "#5b9bd0"  # fill of the nodes with the lowest and the highest value
 #: Fills in the page, which mixes them by itself: dark ones are used on a dark background.
 PAGE_COLOURS = {"low": _LOW, "high": _HIGH, "dark_low": "#232a32", "dark_high": "#2f6fa6"}
+#: Contributions in the page; texts have darker colours, so that they can be read on white.
+CONTRIBUTION_COLOURS = {
+    "up": RAISES,
+    "down": LOWERS,
+    "dark_up": "#ff4d7f",
+    "dark_down": "#3aa5ff",
+    "up_ink": "#d6004a",
+    "down_ink": "#0069c2",
+}
 _FAINTEST, _STRONGEST = 0.1, 0.55  # fraction of a class's colour in a fill; dark text stays readable on both
+
+
+def class_colours(n_classes: int) -> list[str]:
+    """Return the colours of classes by their number."""
+    return [_PALETTE[k] if k < len(_PALETTE) else OTHER_CLASS for k in range(n_classes)]
 
 
 class NodeColours:

@@ -117,17 +117,14 @@ def _kind(learned: ColumnEncoder) -> str:
 
 def _describe_splits(tree: TreeArrays, columns: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
     """Return the split of each node, None for leaves."""
-    branches = {
-        "missing_to": tree.missing_to,
-        "missing_branch": tree.missing_branch,
-        "unseen_branch": tree.unseen_branch,
-        "larger_side": tree.larger_side,
-    }
+    words = {branch.value: branch.word for branch in Branch}
+    fields = ("missing_to", "missing_branch", "unseen_branch", "larger_side")
+    branches = {field: [words[branch] for branch in getattr(tree, field).tolist()] for field in fields}
     splits: list[dict[str, Any] | None] = [None] * len(tree.column)
     for node in np.flatnonzero(tree.column >= 0).tolist():
         sets = _sets(tree.sets, tree.set_begin[node], tree.set_words[node])
         split = _describe_rule(int(tree.column[node]), float(tree.threshold[node]), sets, columns)
-        split |= {field: Branch(int(array[node])).word for field, array in branches.items()}
+        split |= {field: of_nodes[node] for field, of_nodes in branches.items()}
         split["left_fraction"] = float(tree.left_fraction[node])
         surrogates = range(tree.surrogate_begin[node], tree.surrogate_begin[node + 1])
         split["surrogates"] = [_describe_surrogate(tree, i, columns) for i in surrogates]
@@ -145,6 +142,8 @@ def _describe_surrogate(tree: TreeArrays, i: int, columns: list[dict[str, Any]])
 
 def _sets(words: NDArray[np.uint64], begin: Any, count: Any) -> list[list[int]]:
     """Return the numbers of the categories that go left, and of those that go right."""
+    if not count:
+        return [[], []]
     bits = np.unpackbits(words[begin : begin + 2 * count].view(np.uint8), bitorder="little").reshape(2, -1)
     return [np.flatnonzero(side).tolist() for side in bits]
 

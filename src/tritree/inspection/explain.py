@@ -155,7 +155,7 @@ class Explanation(_Printed):
             table.append([step.reason + part, f"{step.rows:,}", text_of(step.after[k]), contribution])
         ranked = _ranked({column: values[k] for column, values in self.contributions.items()})
         parts = [f", {column} {text}" for column, c in ranked if (text := _signed(c, text_of))]
-        return headline, table, f"{base_value} at the root{''.join(parts)}: {text_of(self.value[k])}"
+        return headline, table, f"base value {base_value}{''.join(parts)}: f(x) = {text_of(self.value[k])}"
 
     def _explained(self) -> tuple[int, str]:
         """Return the index of the value that is printed, and its name."""
@@ -164,7 +164,7 @@ class Explanation(_Printed):
         return self.classes.index(self.prediction), f"probability of {as_label(self.prediction)}"
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the contributions of the columns, from the value of the root to the prediction; return the ``Axes``.
+        """Plot the contributions of the columns, from the base value to the prediction; return the ``Axes``.
 
         Needs matplotlib (``pip install tritree[plot]``).
         """
@@ -175,7 +175,7 @@ class Explanation(_Printed):
         k, name = self._explained()
         ranked = _ranked({column: values[k] for column, values in self.contributions.items() if values[k]})
         named = [(as_name(column), contribution) for column, contribution in ranked]
-        return draw_contributions(named, self.base_value[k], self.value[k], name, "prediction", ax)
+        return draw_contributions(named, self.base_value[k], self.value[k], name, ax)
 
 
 def explain_paths(tree: dict[str, Any], arrays: TreeArrays, rows: Rows) -> list[Explanation]:
@@ -347,8 +347,7 @@ class EnsembleExplanation(_Printed):
         ]
         if rest := ranked[_MAX_COLUMNS:]:
             bars.append((count(len(rest), "other column"), sum(contribution for _, contribution in rest)))
-        end = f"{self.aggregation} over trees"
-        return draw_contributions(bars, self.base_value, self.value, self.value_name, end, ax)
+        return draw_contributions(bars, self.base_value, self.value, self.value_name, ax)
 
     def _named(self, name: str) -> str:
         """Return a column with the row's value."""
@@ -364,7 +363,7 @@ class EnsembleExplanation(_Printed):
         is_probability = self.explained_class is not None and self.aggregation == "mean"
         numbers = [self.base_value, self.value, *self.contributions.values()]
         text_of = "{:.1%}".format if is_probability else number_format(numbers, 4)
-        table = [["", "trees", "contribution"], ["all rows", f"{self.n_trees:,}", text_of(self.base_value)]]
+        table = [["", "trees", "contribution"], ["base value", f"{self.n_trees:,}", text_of(self.base_value)]]
         for name, contribution in ranked[:_MAX_COLUMNS]:
             table.append([self._named(name), f"{self.n_trees_used[name]:,}", _signed(contribution, text_of)])
         if rest := ranked[_MAX_COLUMNS:]:
@@ -379,7 +378,11 @@ class EnsembleExplanation(_Printed):
             )
         std = f" ± {text_of(self.std)}" if self.std else ""
         meaning = "" if is_value else f": {predicted}"
-        return self._headline(predicted), table, f"{self.value_name} {text_of(self.value)}{std}{meaning}"
+        return (
+            self._headline(predicted),
+            table,
+            f"f(x) = {text_of(self.value)}{std}, {self.value_name}{meaning}",
+        )
 
     def _headline(self, predicted: str) -> str:
         if self.explained_class is None:

@@ -9,20 +9,21 @@ import json
 from dataclasses import asdict
 from importlib.metadata import version
 from importlib.resources import files
-from itertools import pairwise
 from math import isfinite
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 from tritree.inspection.captions import TreeText, best_class, headline
-from tritree.inspection.colours import PAGE_COLOURS, NodeColours
-from tritree.inspection.formatting import as_label, as_name, number_format
-from tritree.inspection.rows import UNSEEN
+from tritree.inspection.colours import CONTRIBUTION_COLOURS, PAGE_COLOURS, NodeColours
+from tritree.inspection.formatting import as_label, number_format
+from tritree.inspection.node_selection import BRANCHES
+from tritree.inspection.page_columns import page_columns
 from tritree.inspection.text import tree_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tritree.inspection.page_columns import PageColumn
     from tritree.inspection.rows import Cell
 
 #: Maximum number of nodes in a notebook, which stores every output.
@@ -30,22 +31,23 @@ NOTEBOOK_NODES = 300
 #: Maximum number of rows to start from.
 MAX_ROWS = 1_000
 
-# in the order in which they use each other
-_SCRIPTS = (
+# of a page that shows trees, in the order in which they use each other
+TREE_SCRIPTS = (
     "traversal",
     "layout",
     "drawing",
     "times",
+    "row",
+    "numbers",
     "panel",
     "folding",
     "card",
     "search",
     "keyboard",
     "pointer",
-    "main",
+    "view",
 )
 _FRAME_HEIGHT = 480  # pixels in a notebook
-_UNSEEN = -2  # a category not seen in training, as the page has it
 _DIGITS = 4
 _LINES = 200  # of the text shown without scripts
 
@@ -60,21 +62,46 @@ def tree_to_html(
 ) -> str:
     """Return a tree as a page, given its description and the nodes to show: the root first, parents before children."""
     data = _page_data(tree, numbers, rows, loss)
-    folder = files("tritree.inspection") / "page"
-    script = "".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
+    text = tree_to_text(tree, max_nodes=_LINES)
+    return render_page(data, text, scripts=(*TREE_SCRIPTS, "main"), form="compact" if compact else "whole")
+
+
+def render_page(
+    data: dict[str, Any],
+    text: str,
+    *,
+    scripts: Sequence[str],
+    styles: Sequence[str] = ("page",),
+    form: str = "whole",
+    **parts: str,
+) -> str:
+    """Return a page, given its data, and its text without scripts.
+
+    ``form`` is the class of its body; ``parts`` are further markup by its place in the page.
+    """
+    script = "".join(page_file(f"{name}.js") for name in scripts)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
-    style = Template((folder / "page.css").read_text(encoding="utf-8")).substitute(PAGE_COLOURS)
-    return Template((folder / "page.html").read_text(encoding="utf-8")).substitute(
+    style = Template("".join(page_file(f"{name}.css") for name in styles)).substitute(
+        PAGE_COLOURS | CONTRIBUTION_COLOURS
+    )
+    places = {"tabs": "", "section": "", "trees": ""}
+    return Template(page_file("page.html")).substitute(
+        places | parts,
         title=html.escape(data["title"]),
-        text=html.escape(tree_to_text(tree, max_nodes=_LINES)),
+        text=html.escape(text),
         version=html.escape(version("tritree")),
-        form="compact" if compact else "whole",
+        form=form,
         style=style,
         style_hash=policy_hash(style),
         script=script,
         script_hash=policy_hash(script),
         data=_inlined(data),
     )
+
+
+def page_file(name: str) -> str:
+    """Return one of the files that pages are made of."""
+    return (files("tritree.inspection") / "page" / name).read_text(encoding="utf-8")
 
 
 def name_rows(rows: Any, n_rows: int) -> list[str]:
@@ -102,28 +129,27 @@ def policy_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
+def as_json(data: Any) -> str:
+    """Return data as compact JSON, all of it ASCII."""
+    return json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
+
+
 def _inlined(data: Any) -> str:
     """Return data as JSON that can be embedded in a script element: no text in it can end the element."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return as_json(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _page_data(
     tree: dict[str, Any], numbers: Sequence[int], rows: Sequence[tuple[str, Sequence[Cell]]], loss: str
 ) -> dict[str, Any]:
     """Return the data of the page: the nodes, numbered by their place in it, and the rows to start from."""
-    columns = [_Column(column) for column in tree["columns"]]
     drawn, classes, edges = [tree["nodes"][number] for number in numbers], tree["classes"], tree.get("edges")
-    splits = [node["split"] for node in drawn if node["split"] is not None]
-    # of each column, in the order of their first use
-    uses: dict[int, list[dict[str, Any]]] = {}
-    for split in splits:
-        for use in (split, *split["surrogates"]):
-            uses.setdefault(use["column"], []).append(use)
-    for j, used_by in uses.items():
-        columns[j].set_range(used_by, [cells[j] for _, cells in rows])
+    columns, used = page_columns(tree["columns"], [(tree["nodes"], numbers)], [cells for _, cells in rows])
     text, colours = TreeText(tree, numbers, _DIGITS), NodeColours(tree, drawn)
     number_text = number_format([node["value"][0] for node in drawn], _DIGITS)
+    nodes = page_nodes(tree, numbers, text, colours)
+    for page, node in zip(nodes, drawn, strict=True):
+        page |= {} if node["split"] is None else split_page(node, columns, text)
     return {
         "title": headline(tree),
         "missing": tree["missing"],
@@ -134,107 +160,26 @@ def _page_data(
         "detached": tree["detached"],
         "ends": [number_text(edges[0]), number_text(edges[-1])] if edges else None,
         "columns": [column.described() for column in columns],
-        "used": list(uses),
-        "rows": [
-            {"name": name, "cells": [c.cell(cell) for c, cell in zip(columns, cells, strict=True)]}
-            for name, cells in rows
-        ],
-        "nodes": _page_nodes(tree, numbers, columns, text, colours),
+        "used": list(used),
+        "rows": page_rows(columns, rows),
+        "nodes": nodes,
     }
 
 
-class _Column:
-    """A column of the page: how its values are entered, and a typical value to start from."""
-
-    def __init__(self, column: dict[str, Any]) -> None:
-        self.name = str(column["name"])
-        is_ordered = column["order"] is not None
-        self.labels = column["order"] if is_ordered else column["categories"]
-        self.kind = "order" if is_ordered else "numeric" if self.labels is None else "categories"
-        #: How dates and times are written; None for other columns.
-        self.time = column["time"]
-        self._places = {label: place for place, label in enumerate(self.labels or ())}
-        self.typical: float | None = None
-        self._span: list[float] | None = None
-
-    def places(self, labels: Sequence[Any]) -> list[int]:
-        """Return the positions of categories."""
-        return [self._places[label] for label in labels]
-
-    def set_range(self, splits: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> None:
-        """Take a typical value from the splits, in the middle of the thresholds, and the range of a slider."""
-        splits = [split for split in splits if split["rule"] != "missing"]
-        if not splits:
-            return
-        if self.kind == "categories":
-            split = next((split for split in splits if "larger_side" in split), splits[0])
-            larger_side = "right" if split.get("larger_side") == "right" else "left"
-            self.typical = self._places[split[larger_side][0]]
-            return
-        thresholds = sorted({split["threshold"] for split in splits})
-        middle = thresholds[len(thresholds) // 2]
-        margin = _margin(thresholds)
-        self.typical = self._rounded(middle, margin) if self.labels is None else int(middle)
-        low, high = thresholds[0] - margin, thresholds[-1] + margin
-        if thresholds[0] >= 0 and self.time is None:
-            low = max(low, 0.0)  # counts and measurements are rarely negative
-        seen = [cell.number for cell in cells if cell.number is not None]
-        low, high = min([low, *seen]), max([high, *seen])
-        if self.labels is None and isfinite(low) and isfinite(high):
-            self._span = [self._rounded(low, margin), self._rounded(high, margin)]
-
-    def _rounded(self, value: float, margin: float) -> float:
-        """Return a value to start from with few digits, or in the unit of the training values."""
-        if self.time is None:
-            return _rounded(value, margin)
-        return float(round(value / self.time["resolution"]) * self.time["resolution"])
-
-    def described(self) -> dict[str, Any]:
-        """Return the column as the page reads it; ``range`` is that of a slider."""
-        return {
-            "name": self.name,
-            "shown": as_name(self.name),
-            "kind": self.kind,
-            "time": self.time,
-            "labels": None if self.labels is None else [str(label) for label in self.labels],
-            "range": self._span,
-            "typical": self.typical,
-        }
-
-    def cell(self, cell: Cell) -> float | None:
-        """Return the value of a row as the page reads it."""
-        if cell.state == UNSEEN:
-            return _UNSEEN
-        if self.kind == "categories":
-            return self._places.get(cell.value)
-        return cell.number
-
-
-def _margin(thresholds: Sequence[float]) -> float:
-    """Return how far a slider goes beyond the thresholds: as far as these are apart."""
-    if len(thresholds) == 1:
-        return abs(thresholds[0]) / 2 or 1.0
-    widest = max(high - low for low, high in pairwise(thresholds))
-    return max(widest, thresholds[-1] / 4 - thresholds[0] / 4)
-
-
-def _rounded(value: float, margin: float) -> float:
-    """Return a value rounded to few digits, changed by at most a thousandth of the margin."""
-    for digits in range(3, 17):
-        rounded = float(f"{value:.{digits}g}")
-        if abs(rounded - value) <= margin / 1000:
-            return rounded
-    return value
-
-
-def _page_nodes(
-    tree: dict[str, Any],
-    numbers: Sequence[int],
-    columns: Sequence[_Column],
-    text: TreeText,
-    colours: NodeColours,
+def page_rows(
+    columns: Sequence[PageColumn], rows: Sequence[tuple[str, Sequence[Cell]]]
 ) -> list[dict[str, Any]]:
-    """Return the nodes of the page, with their texts."""
+    """Return the rows of a page, with their names."""
+    return [
+        {"name": name, "cells": [c.cell(cell) for c, cell in zip(columns, cells, strict=True)]}
+        for name, cells in rows
+    ]
+
+
+def page_nodes(
+    tree: dict[str, Any], numbers: Sequence[int], text: TreeText, colours: NodeColours
+) -> list[dict[str, Any]]:
+    """Return the nodes of the page, with their texts, but not their splits."""
     places: dict[Any, Any] = {number: place for place, number in enumerate(numbers)}
     places |= {None: None, "ungrown": "ungrown"}
     nodes = []
@@ -243,23 +188,29 @@ def _page_nodes(
         page = {key: node[key] for key in ("depth", "rows", "weight", "loss", "value") if key in node}
         # JSON has no infinite numbers
         page |= {key: None for key in ("weight", "loss") if key in node and not isfinite(node[key])}
-        page |= {branch: places.get(node[branch], "left out") for branch in ("left", "right", "third")}
+        page |= {branch: places.get(node[branch], "left out") for branch in BRANCHES}
         best = f"{text.best(node)} {node['value'][best_class(node)]:.1%}" if tree["classes"] else ""
         page |= {"name": str(number), "shown": best or text.mean(node), "split": None}
         page["strength"] = round(colours.strength(node), 2)
         if node.get("distribution"):
             page["distribution"] = [round(fraction, 4) for fraction in node["distribution"]]
-        if (split := node["split"]) is not None:
-            page["split"] = _page_split(split, columns)
-            page["rules"] = dict(text.branches(node))
-            page["conditions"] = dict(zip(("left", "right"), text.sides(split), strict=True))
-            page["full"] = _in_full(split, text)
-            page["missing_rule"] = text.missing_rule(split)
         nodes.append(page)
     return nodes
 
 
-def _page_split(split: dict[str, Any], columns: Sequence[_Column]) -> dict[str, Any]:
+def split_page(node: dict[str, Any], columns: Sequence[PageColumn], text: TreeText) -> dict[str, Any]:
+    """Return the split of an inner node as the page reads it, with its texts."""
+    split = node["split"]
+    return {
+        "split": _page_split(split, columns),
+        "rules": dict(text.branches(node)),
+        "conditions": dict(zip(("left", "right"), text.sides(split), strict=True)),
+        "full": _in_full(split, text),
+        "missing_rule": text.missing_rule(split),
+    }
+
+
+def _page_split(split: dict[str, Any], columns: Sequence[PageColumn]) -> dict[str, Any]:
     """Return a split as the page reads it: categories by number, no names."""
     page = {key: value for key, value in split.items() if key not in ("name", "left", "right")}
     if split["rule"] == "categories":

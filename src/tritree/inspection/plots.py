@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.ticker import PercentFormatter
 
 from tritree.inspection.axes import plt
+from tritree.inspection.colours import LOWERS, RAISES
 from tritree.inspection.formatting import as_name, as_percent, count, number_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# distinguishable with colour blindness, on white and on black
-_UP, _DOWN, _NEUTRAL = "#4477aa", "#cc6677", "#888888"
+_BAR, _NEUTRAL = "#4477aa", "#888888"  # legible on white and on black
 _LINE = 0.3  # inches per column
 
 
 def draw_contributions(
-    contributions: Sequence[tuple[str, float]], start: float, value: float, label: str, end: str, ax: Any
+    contributions: Sequence[tuple[str, float]], start: float, value: float, label: str, ax: Any
 ) -> Any:
     """Draw named contributions as a waterfall from a base value to a value; return the ``Axes``."""
     if ax is None:
@@ -27,7 +27,7 @@ def draw_contributions(
     at = start
     ax.axvline(at, color=_NEUTRAL, linewidth=0.8, linestyle=":")
     for place, (_, step) in enumerate(contributions, start=1):
-        ax.barh(place, step, left=at, height=0.6, color=_UP if step > 0 else _DOWN)
+        ax.barh(place, step, left=at, height=0.6, color=RAISES if step > 0 else LOWERS)
         ax.annotate(
             f"{'+' if step > 0 else ''}{text_of(step)}",
             (at + max(step, 0), place),
@@ -42,7 +42,7 @@ def draw_contributions(
         ax.annotate(
             text_of(at), (at, place), xytext=(8, 0), textcoords="offset points", verticalalignment="center"
         )
-    names = ["all rows", *(name for name, _ in contributions), end]
+    names = ["base value", *(name for name, _ in contributions), "f(x)"]
     ax.set_yticks(range(len(names)), names, parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlabel(label, parse_math=False)
@@ -60,7 +60,7 @@ def draw_importance(names: Sequence[str], importances: Sequence[float], ax: Any,
         _, ax = plt.subplots(figsize=(6.4, 1.1 + _LINE * max(len(drawn), 2)), layout="constrained")
     fractions = [importances[column] for column in drawn]
     ax.set_axisbelow(True)  # below: a grid, if the style has one
-    bars = ax.barh(range(len(drawn)), fractions, height=0.6, color=_UP)
+    bars = ax.barh(range(len(drawn)), fractions, height=0.6, color=_BAR)
     ax.bar_label(bars, [as_percent(fraction) for fraction in fractions], padding=4)
     shown = [as_name(names[column]) for column in drawn]
     ax.set_yticks(range(len(drawn)), shown, parse_math=False)

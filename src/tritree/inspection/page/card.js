@@ -68,7 +68,7 @@ function whereIs(node) {
 }
 
 function distribution(node) {
-  if (tree.classes) return [panel.probabilities(node.value)];
+  if (tree.classes) return [probabilityBars(node.value, tree)];
   if (!node.distribution) return deviation(node);
   const picture = svg("svg", { viewBox: "0 0 300 74", preserveAspectRatio: "none", role: "img", "aria-label": "Distribution of the target in the training rows" }, svg("path", { class: "bar", d: barsPath(node.distribution, 0, 0, 300, 74) }));
   picture.firstChild.style.fill = "var(--bar)";

@@ -42,8 +42,8 @@ function barsPath(fractions, x, y, width, height) {
 }
 
 class Drawing {
-  constructor(tree, on) {
-    this.tree = tree;
+  constructor(on) {
+    this.tree = null; // the tree that is drawn
     this.on = on; // what to call: select(item), toggle(item, "children" | "third")
     this.svg = document.getElementById("tree");
     this.world = document.getElementById("world");

@@ -1,21 +1,41 @@
 // The tree and its folding: which nodes are shown.
 
-const tree = JSON.parse(document.getElementById("data").textContent);
-const { nodes, columns } = tree;
 const AT_FIRST = 15; // nodes shown at first
 
-for (const [number, node] of nodes.entries()) {
-  node.number = number;
-  for (const branch of BRANCHES) if (typeof node[branch] === "number") Object.assign(nodes[node[branch]], { above: number, branch });
-}
-/** Number of nodes of each subtree. A child comes after its parent. */
-const sizes = nodes.map(() => 1);
-for (let n = nodes.length - 1; n > 0; n--) sizes[nodes[n].above] += sizes[n];
-const sizeOf = (...children) => children.reduce((sum, child) => sum + (typeof child === "number" ? sizes[child] : 0), 0);
-
-const state = { children: new Set(), thirds: new Set(), path: new Set(), found: [], hits: new Set(), at: -1, chosen: 0, searched: new Set() };
+/** The tree that is shown, its nodes and columns, and the number of nodes of each subtree. */
+let tree, nodes, columns, sizes;
+/** Why a branch is not in the page. */
+let NOT_HERE;
+const state = {};
 /** What the reader has folded although the path of the row, or a search, leads there. */
 const folded = { children: new Set(), third: new Set() };
+
+/** Show a tree, folded as at first. */
+function openTree(other) {
+  tree = other;
+  ({ nodes, columns } = tree);
+  for (const [number, node] of nodes.entries()) {
+    node.number = number;
+    for (const branch of BRANCHES) if (typeof node[branch] === "number") Object.assign(nodes[node[branch]], { above: number, branch });
+  }
+  sizes = nodes.map(() => 1);
+  for (let n = nodes.length - 1; n > 0; n--) sizes[nodes[n].above] += sizes[n]; // a child comes after its parent
+  NOT_HERE = {
+    ungrown: tree.detached ? "was never grown, its node predicts" : `not grown yet; predicting a row that needs it grows it, ${tree.terms.grow} ${tree.terms.grows}`,
+    "left out": "left out of this page; a larger max_nodes shows more",
+  };
+  Object.assign(state, { children: new Set(), thirds: new Set(), path: new Set(), found: [], hits: new Set(), at: -1, chosen: 0, searched: new Set() });
+  unfoldNeeded();
+  document.getElementById("card").hidden = true;
+  for (const id of ["fold", "unfold"]) document.getElementById(id).setAttribute("aria-pressed", false);
+  document.getElementById("fold").hidden = nodes.every((node) => node.third === null);
+  drawing.tree = tree;
+  panel.open(tree);
+  prepareSearch();
+  openFirst();
+}
+
+const sizeOf = (...children) => children.reduce((sum, child) => sum + (typeof child === "number" ? sizes[child] : 0), 0);
 
 /** Unfold children from the root on, up to a number that is easy to survey. */
 function openFirst() {
@@ -72,11 +92,6 @@ function makeCurrent(items) {
   shown.get(String(state.chosen)).current = true;
   document.getElementById("card").hidden = true;
 }
-
-const NOT_HERE = {
-  ungrown: tree.detached ? "was never grown, its node predicts" : `not grown yet; predicting a row that needs it grows it, ${tree.terms.grow} ${tree.terms.grows}`,
-  "left out": "left out of this page; a larger max_nodes shows more",
-};
 
 function makeItem(child, above, branch) {
   const place = { above, branch, children: {}, rule: "all rows", condition: "" };

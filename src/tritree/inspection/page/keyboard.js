@@ -35,6 +35,7 @@ document.getElementById("tree").addEventListener("keydown", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!document.getElementById("tree").clientWidth) return; // another tab is open
   const keys = { "/": () => search.focus(), "+": () => drawing.zoom(1.25), "=": () => drawing.zoom(1.25), "-": () => drawing.zoom(0.8), f: () => drawing.fit(), F: () => drawing.fit(), M: foldThirds, U: unfoldAll, Escape: hideCard };
   if (!keys[event.key]) return;
   keys[event.key]();

@@ -1,21 +1,16 @@
-// Puts the page together: the drawing of the tree, and the panel with one row.
+// The page of a tree: the drawing of the tree, and the panel with one row.
 
-const drawing = new Drawing(tree, { select: (item) => choose(item), toggle });
-const panel = new Panel(tree, { change: follow, focus: goTo });
-
-function redraw(anchor) {
-  drawing.show(itemsShown(), anchor);
-}
+const page = JSON.parse(document.getElementById("data").textContent);
+const form = new RowForm({ ...page, unused: "not used by the tree" }, follow);
+const panel = new Panel(form, goTo);
 
 /** Show the path and the prediction of a row. */
 function follow(row) {
   const found = traverse(nodes, row);
-  state.path = new Set(found.steps.map((step) => step.to).filter((to) => to !== null));
   panel.showPrediction(found);
-  unfoldNeeded();
-  redraw("0");
+  showRoute(found);
 }
 
-openFirst();
-follow(panel.row);
+openTree(page);
+follow(form.row);
 drawing.begin();

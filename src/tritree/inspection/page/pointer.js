@@ -14,7 +14,6 @@ function unfoldAll() {
   redraw("0");
 }
 document.getElementById("fold").addEventListener("click", foldThirds);
-document.getElementById("fold").hidden = nodes.every((node) => node.third === null);
 document.getElementById("unfold").addEventListener("click", unfoldAll);
 document.getElementById("fit").addEventListener("click", () => drawing.fit());
 document.getElementById("larger").addEventListener("click", () => drawing.zoom(1.25));
@@ -63,6 +62,7 @@ for (const name of ["pointerup", "pointercancel"]) window.addEventListener(name,
 // printing: the whole tree on one page
 let screenView = null;
 window.addEventListener("beforeprint", () => {
+  if (!area.clientWidth) return; // another tab is open
   screenView = { ...drawing.view };
   const { left, top, width, height } = drawing.bounds();
   area.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
@@ -71,8 +71,10 @@ window.addEventListener("beforeprint", () => {
   drawing.paintNow();
 });
 window.addEventListener("afterprint", () => {
+  if (!screenView) return;
   area.removeAttribute("viewBox");
   drawing.view = screenView;
+  screenView = null;
   drawing.onPaper = false;
   drawing.paintNow();
 });

@@ -3,7 +3,14 @@
 const search = document.getElementById("search");
 /** Return the texts of a node that are searched: names, values and categories, not the words between them. */
 const searchedTexts = ({ name, shown, split, full }) => (split ? [name, shown, full.left, full.right, ...split.surrogates.map((other) => columns[other.column].name)] : [name, shown]);
-const searchable = nodes.map((node) => searchedTexts(node).join("\n").toLowerCase());
+let searchable;
+
+/** Search in another tree. */
+function prepareSearch() {
+  searchable = nodes.map((node) => searchedTexts(node).join("\n").toLowerCase());
+  search.value = "";
+  document.getElementById("found").textContent = "";
+}
 
 function find() {
   const text = search.value.trim().toLowerCase(), isNamed = (n) => nodes[n].name === text;
