@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from tritree.cli import options
 from tritree.cli.errors import growth_limit
 from tritree.cli.messages import UserError, progress, to_json
-from tritree.cli.output import check_format, check_output, write_output
+from tritree.cli.output import check_format, check_json_output, check_output, write_output
 
 EXAMPLES = (
     ("tritree export houses.tritree -o houses.onnx", "a model for onnxruntime"),
@@ -26,6 +26,7 @@ def export(
     distribution: Annotated[bool, options.flag("--distribution")] = False,
     tree_number: options.TreeNumber = None,
     n_jobs: options.NJobs = None,
+    as_json: options.AsJson = False,
     table_format: options.TableFormat,
 ) -> None:
     """Export a model to ONNX or JSON.
@@ -36,6 +37,8 @@ def export(
 
     Parameters
     ----------
+    as_json
+        Write the path, the size and the format of the file that is written as JSON; for a model as JSON see --format.
     requested
         onnx or json. By default the file extension decides.
     rows
@@ -45,11 +48,12 @@ def export(
     distribution
         Add to the JSON of a tree how the training targets are distributed in each node.
     """
-    from tritree.cli.models import grow_for, model_kind, open_model, read_rows, select_tree
+    from tritree.cli.models import features_of, grow_for, model_kind, open_model, read_rows, select_tree
     from tritree.cli.tables import open_table
 
     form = check_format(output, requested, _FORMATS)
     file = check_output(output, "the model", model, rows)
+    check_json_output(as_json, file, "the model")
     opened = open_model(model, n_jobs=n_jobs)
     tree = select_tree(opened, tree_number)
     if form == "onnx" and tree_number is not None:
@@ -60,14 +64,15 @@ def export(
         raise UserError("trees of boosting have no distribution of targets; leave out --distribution")
     table = None if rows is None else open_table(rows, table_format)
     if form == "onnx":
-        data = _onnx(opened, None if table is None else read_rows(opened, table), max_nodes)
+        frame = None if table is None else features_of(opened, read_rows(opened, table))
+        data = _onnx(opened, frame, max_nodes)
     else:
         if table is not None:
             grow_for(tree if hasattr(tree, "predict") else opened, table)
         described = tree.to_dict(distribution=True) if distribution else tree.to_dict()
         data = f"{to_json(described, indent=None)}\n".encode()
     what = "the model" if tree_number is None else "the tree"
-    write_output(data, file, output, f"{what} as {form.upper()}")
+    write_output(data, file, output, f"{what} as {form.upper()}", as_json=as_json, format=form)
 
 
 def _onnx(model: Any, rows: Any, max_nodes: int | None) -> bytes:

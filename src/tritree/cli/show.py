@@ -8,7 +8,7 @@ from tritree.cli import options
 from tritree.cli.errors import growth_limit
 from tritree.cli.messages import UserError, note, progress, write_text
 from tritree.cli.options import integer, option
-from tritree.cli.output import check_format, check_output, figure_bytes, write_output
+from tritree.cli.output import check_format, check_json_output, check_output, figure_bytes, write_output
 
 EXAMPLES = (
     ("tritree show houses.tritree", "as text"),
@@ -50,6 +50,7 @@ def show(
     dpi: options.Dpi = 110,
     tree_number: options.TreeNumber = None,
     n_jobs: options.NJobs = None,
+    as_json: options.AsJson = False,
     table_format: options.TableFormat,
 ) -> None:
     """Show a tree as text, as a figure, or as an interactive page.
@@ -61,6 +62,9 @@ def show(
 
     Parameters
     ----------
+    as_json
+        Write the path, the size and the format of the file that is written as JSON. The tree itself as JSON is written
+        by tritree export.
     requested
         text (the default without a file), png, svg, pdf, html or dot. By default the file extension decides.
     rows
@@ -73,18 +77,20 @@ def show(
     digits
         Significant digits of values. Not for a page.
     """
-    from tritree.cli.models import grow_for, model_kind, open_model, read_rows, select_tree
+    from tritree.cli.models import features_of, grow_for, model_kind, open_model, read_rows, select_tree
     from tritree.cli.tables import open_table
 
     form = check_format(output, requested, _FORMATS, "text")
     file = check_output(output, "the tree", model, rows)
+    check_json_output(as_json, file, "the tree")
     opened = open_model(model, n_jobs=n_jobs)
     tree = select_tree(opened, tree_number)
     in_ensemble = model_kind(opened) != "tree"
     is_what_if = in_ensemble and tree_number is None and form == "html"
     frame = None
     if rows is not None and is_what_if:
-        frame = read_rows(opened, open_table(rows, table_format))  # the page grows what it needs, in a copy
+        # the page grows what it needs, in a copy
+        frame = features_of(opened, read_rows(opened, open_table(rows, table_format)))
     elif rows is not None:
         # a tree of a forest can predict by itself, one of boosting grows with the others
         frame = grow_for(tree if hasattr(tree, "predict") else opened, open_table(rows, table_format))
@@ -99,7 +105,7 @@ def show(
     if form == "text" and file is None:
         write_text(data.decode().removesuffix("\n"))
     else:
-        write_output(data, file, output, what)
+        write_output(data, file, output, what, as_json=as_json, format=form)
 
 
 def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *, in_ensemble: bool) -> bytes:
