@@ -98,7 +98,7 @@ PAGES = {
     "production.md": ["pandas"],
     "quick-start.md": ["pandas"],
     "strategies.md": [],
-    "tables.md": ["pandas", "polars", "pyarrow"],
+    "tables.md": ["pandas", "polars", "pyarrow", "skrub"],
     "third-branches.md": [],
     "to-dict.md": ["pandas"],
     "trees.md": ["pandas"],

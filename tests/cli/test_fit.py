@@ -91,6 +91,8 @@ def test_choices_equal_those_of_the_library() -> None:
     kinds = (library.TrinaryTreeRegressor, library.TrinaryTreeClassifier)
     criteria = {criterion for kind in kinds for criterion in kind._allowed["criterion"].options}
     assert choices("criterion") == criteria
+    kinds = (library.TrinaryBoostingRegressor, library.TrinaryBoostingClassifier)
+    assert choices("loss") == {loss for kind in kinds for loss in kind._allowed["loss"].options}
     renamed = {"missing", "categorical_features", "split_on_missing", "parse_dates", "drop_identifiers"}
     python_only = {"max_features", "random_state"}
     settings = set(inspect.signature(library.TrinaryTreeRegressor).parameters)
@@ -125,7 +127,7 @@ def test_task_can_be_set(tritree: InProcess) -> None:
     assert tritree.good("fit", "t.csv", "-y", "y", "--task", "regression", "--json").json["classes"] is None
 
 
-def test_summary_has_rows_columns_task_loss_nodes_missing_values_and_the_model(
+def test_summary_has_rows_columns_task_nodes_missing_values_and_the_model(
     tritree: InProcess, classes: Path
 ) -> None:
     text = tritree.good("fit", classes, "-y", "kind", "--min-samples-leaf", 5).out
@@ -135,16 +137,16 @@ def test_summary_has_rows_columns_task_loss_nodes_missing_values_and_the_model(
     shares = model.predict_proba(frame)
     number = np.searchsorted(model.classes_, flowers()["kind"].to_numpy(dtype=object))
     loss = -np.log(shares[np.arange(150), number]).mean()
+    summary, scores = text.split("\n\n")
     assert "150 rows, 6 columns (2 categorical)" in text
     assert f"{frame.isna().to_numpy().mean():.1%} of the cells (" in text
     assert "classification, 3 classes: kind holds text" in text
-    assert (
-        f"cross entropy {loss:.3f} on the training rows ({np.log(3):.3f} for a constant prediction)" in text
-    )
+    assert scores.splitlines()[1].split()[:3] == ["training", "rows", f"{loss:.3f}"]
+    assert f"constant (class fractions)     {np.log(3):.3f}" in scores
     assert facts["nodes"] == len(library.load("flowers.tritree").to_dict()["nodes"])
     assert f"{facts['nodes']} nodes, {facts['leaves']} leaves, depth {facts['depth']}" in text
-    assert text.splitlines()[-1].startswith("model    flowers.tritree (")
-    assert facts["training_loss"] == pytest.approx(loss)
+    assert summary.splitlines()[-1].startswith("model    flowers.tritree (")
+    assert facts["training"]["log_loss"] == pytest.approx(loss)
     assert facts["model"] == "flowers.tritree"
 
 
@@ -152,7 +154,7 @@ def test_existing_model_is_replaced_and_the_summary_says_so(tritree: InProcess, 
     first = tritree.good("fit", table, "-y", "progress", "-o", "m.tritree")
     second = tritree.good("fit", table, "-y", "progress", "-o", "m.tritree", "--max-depth", 2)
     assert "replaced" not in first.out
-    assert "replaced" in second.out.splitlines()[-1]
+    assert "replaced" in second.out.split("\n\n")[0].splitlines()[-1]
     assert library.load("m.tritree").max_depth == 2
 
 
@@ -171,7 +173,7 @@ def test_weights_are_used_and_are_not_a_feature(tritree: InProcess) -> None:
     expected = library.TrinaryTreeRegressor().fit(frame[["x"]], frame["y"], sample_weight=frame["w"])
     assert library.load("t.tritree").to_dict() == expected.to_dict()
     errors = (frame["y"] - expected.predict(frame[["x"]])) ** 2
-    assert facts["training_loss"] == pytest.approx(np.average(errors, weights=frame["w"]))
+    assert facts["training"]["rmse"] ** 2 == pytest.approx(np.average(errors, weights=frame["w"]))
 
 
 def test_rows_without_target_can_be_left_out(tritree: InProcess) -> None:

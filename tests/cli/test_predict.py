@@ -111,7 +111,14 @@ def test_text_column_of_training_is_read_as_text_even_if_it_looks_numeric(tritre
 
 def test_json_describes_the_file_that_was_written(tritree: InProcess, table: Path, model: Path) -> None:
     written = tritree.good("predict", model, table, "-o", "p.csv", "--json").json
-    assert written == {"output": "p.csv", "rows": 442, "columns": ["prediction"]}
+    assert written == {
+        "output": "p.csv",
+        "bytes": Path("p.csv").stat().st_size,
+        "replaced": False,
+        "format": "csv",
+        "rows": 442,
+        "columns": ["prediction"],
+    }
 
 
 def test_unknown_category_can_be_made_an_error(tritree: InProcess, classes: Path, classifier: Path) -> None:

@@ -24,8 +24,11 @@ COMMANDS = (
     "demo",
     "fit",
     "predict",
+    "score",
     "explain",
     "show",
+    "importance",
+    "info",
     "export",
     "missing",
     "compare",
@@ -262,7 +265,7 @@ def test_demo_takes_less_than_half_a_minute(tmp_path: Path) -> None:
     run = run_program("demo", cwd=tmp_path, MPLBACKEND="module://no_such_backend")  # a file needs no window
     assert run.code == 0, run
     assert time.monotonic() - begin < 30
-    assert (tmp_path / "tritree-demo" / "comparison.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "tritree-demo" / "robustness.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_help_imports_no_heavy_packages(folder: Path) -> None:

@@ -27,17 +27,16 @@ def folder(tmp_path: Path) -> Path:
 def test_progress_is_shown_and_erased(folder: Path) -> None:
     code, shown = run_on_terminal("fit", "diabetes.csv", "-y", "progress", "--drop", "id", cwd=folder)
     assert code == 0
-    for step in ("reading 'diabetes.csv'", "fitting", "evaluating the model"):
+    for step in ("reading 'diabetes.csv'", "fitting", "validating the model"):
         assert step in without_control(shown)
-    end = shown.rpartition("\x1b[2K")[2]  # after the last line was erased
-    assert [line.split()[0] for line in end.split("\r\n") if line] == [
-        "table",
-        "missing",
-        "task",
-        "tree",
-        "loss",
-        "model",
-    ]
+    pieces = shown.split("\x1b[2K")  # which erases a line
+    summary, scores = next(piece for piece in pieces if "\r\nmissing" in piece), pieces[-1]
+    for text, labels in (
+        (summary, ["table", "missing", "task", "tree", "model"]),
+        (scores, ["scores", "training", "held-out", "30%", "constant", "held-out"]),
+    ):
+        lines = [line.split() for line in without_control(text).split("\r\n")]
+        assert [words[0] for words in lines if words][: len(labels)] == labels
 
 
 def test_errors_are_coloured_unless_no_color_is_set(folder: Path) -> None:

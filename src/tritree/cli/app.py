@@ -5,7 +5,21 @@ from typing import Annotated
 
 import typer
 
-from tritree.cli import compare, demo, explain, export, fit, lab, missing, options, predict, show
+from tritree.cli import (
+    compare,
+    demo,
+    explain,
+    export,
+    fit,
+    importance,
+    info,
+    lab,
+    missing,
+    options,
+    predict,
+    score,
+    show,
+)
 from tritree.cli.messages import write_text
 
 #: The commands in the order of the help: panel, function, and examples with their explanations.
@@ -13,8 +27,11 @@ COMMANDS: tuple[tuple[str, Callable[..., None], Iterable[tuple[str, str]]], ...]
     ("Start", demo.demo, demo.EXAMPLES),
     ("Models", fit.fit, fit.EXAMPLES),
     ("Models", predict.predict, predict.EXAMPLES),
+    ("Models", score.score, score.EXAMPLES),
     ("Models", explain.explain, explain.EXAMPLES),
     ("Models", show.show, show.EXAMPLES),
+    ("Models", importance.importance, importance.EXAMPLES),
+    ("Models", info.info, info.EXAMPLES),
     ("Models", export.export, export.EXAMPLES),
     ("Tables", missing.missing, missing.EXAMPLES),
     ("Experiments", compare.compare, compare.EXAMPLES),
@@ -32,7 +49,7 @@ def make_app() -> typer.Typer:
         rich_markup_mode="rich",
     )
     text, _ = options.parse_docstring(_welcome)
-    app.callback(invoke_without_command=True, help=text)(options.as_command(_welcome))
+    app.callback(invoke_without_command=True, help=text)(options.as_command(_welcome, has_quiet=False))
     experiments = typer.Typer(
         help="Reproduce the experiments of the paper.", no_args_is_help=True, rich_markup_mode="rich"
     )
@@ -60,8 +77,8 @@ def _welcome(
 ) -> None:
     """Decision trees, forests and gradient boosting for tables with missing values.
 
-    Tables are CSV, TSV or Parquet files. fit writes a model file; predict, explain, show and export use it. The help of
-    every command has examples: tritree fit --help.
+    Tables are CSV, TSV or Parquet files. fit writes a model file, and the other commands for models read it. The help
+    of every command has examples: tritree fit --help.
 
     Parameters
     ----------

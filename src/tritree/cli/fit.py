@@ -9,10 +9,10 @@ import typer
 
 from tritree.cli import options
 from tritree.cli.errors import describe_error, fit_errors, growth_limit
-from tritree.cli.messages import UserError, progress, write_json, write_text
-from tritree.cli.options import TREE, flag, integer, option
+from tritree.cli.messages import UserError, is_quiet, note, progress, write_json, write_text
+from tritree.cli.options import MODEL, TREE, VALIDATION, flag, integer, option
 from tritree.cli.output import check_file, format_size, write_errors
-from tritree.inspection.formatting import count, number_format
+from tritree.inspection.formatting import count
 
 if TYPE_CHECKING:
     from tritree.cli.training import TrainingData
@@ -36,6 +36,15 @@ class Parameters:
 
     Parameters
     ----------
+    loss
+        Loss of boosting: squared_error (the default), absolute_error, quantile, poisson or gamma for regression,
+        log_loss for classification.
+    quantile
+        Quantile to predict, with --loss quantile.
+    early_stopping
+        Stop boosting when the score on a tenth of the rows, which are set aside, stops improving.
+    seed
+        Random seed of forests and boosting, and of the validation.
     strategy
         How missing values are handled: trinary, trinary_mia, mia, majority, fractional or surrogate.
     max_depth
@@ -60,6 +69,14 @@ class Parameters:
 
     trees: options.Trees = 100
     learning_rate: options.LearningRate = 0.1
+    loss: Annotated[
+        Literal["squared_error", "absolute_error", "quantile", "poisson", "gamma", "log_loss"] | None,
+        option("NAME", panel=MODEL),
+    ] = None
+    quantile: Annotated[float, option("FRACTION", panel=MODEL, parser=options.fraction)] = 0.5
+    early_stopping: Annotated[bool, flag("--early-stopping", MODEL)] = False
+    class_weight: options.ClassWeight = None
+    seed: Annotated[int, integer(0, panel=MODEL)] = 0
     strategy: Annotated[
         Literal["trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"] | None,
         option("STRATEGY", "--strategy", "-s", panel=TREE, show_default="trinary; trinary_mia for boosting"),
@@ -86,6 +103,42 @@ class Parameters:
     n_jobs: options.NJobs = None
 
 
+@dataclass(frozen=True)
+class Validation:
+    """How the model is scored on rows that it was not fitted to.
+
+    Parameters
+    ----------
+    test_size
+        Fraction of the rows to hold out. A model that is fitted to the others is scored on them; the model in the file
+        is fitted to all rows. By default 0.25, at most 50,000 rows, and for a forest none: its rows are scored out of
+        bag.
+    cv
+        Number of folds: cross-validate the model instead.
+    missing
+        Fraction of the cells to remove in the second score, which shows what happens when fields go missing in
+        production; 0 leaves it out.
+    no_validation
+        Score the model on its training rows only, which is faster.
+    """
+
+    test_size: Annotated[Any, option("FRACTION", panel=VALIDATION, parser=options.fraction)] = None
+    cv: Annotated[int | None, integer(2, panel=VALIDATION)] = None
+    missing: Annotated[Any, option("FRACTION", panel=VALIDATION, parser=options.fraction)] = "0.3"
+    no_validation: Annotated[bool, flag("--no-validation", VALIDATION)] = False
+
+    def check(self) -> None:
+        """Raise a UserError if options exclude each other."""
+        if self.test_size is not None and self.cv is not None:
+            raise UserError("--test-size holds rows out and --cv cross-validates; leave one of them out")
+        if self.no_validation and (self.test_size is not None or self.cv is not None):
+            raise UserError(
+                "--no-validation leaves out what --test-size and --cv ask for; leave one of them out"
+            )
+        if self.test_size in (0, 1):
+            raise UserError("--test-size must be above 0 and below 1; --no-validation holds out no rows")
+
+
 def fit(
     context: typer.Context,
     table: options.TableFile,
@@ -93,18 +146,20 @@ def fit(
     roles: options.ColumnRoles,
     output: options.OutputFile = None,
     kind: Annotated[
-        Literal["tree", "forest", "boosting"], option("KIND", "--model", "-m", panel=options.MODEL)
+        Literal["tree", "forest", "boosting"], option("KIND", "--model", "-m", panel=MODEL)
     ] = "tree",
     grow_all: Annotated[bool, flag("--grow-all")] = False,
     grow_for: Annotated[str | None, option("TABLE")] = None,
     no_training_rows: Annotated[bool, flag("--no-training-rows")] = False,
     parameters: Parameters,
+    validation: Validation,
     as_json: options.AsJson = False,
     table_format: options.TableFormat,
 ) -> None:
     """Fit a tree, a forest or gradient boosting to a table, and write the model to a file.
 
-    All columns but the target are features. Values may be missing in any of them, but not in the target.
+    All columns but the target are features. Values may be missing in any of them, but not in the target. The scores are
+    those on rows that the model was not fitted to, as they are and with more cells missing.
 
     Parameters
     ----------
@@ -129,6 +184,7 @@ def fit(
 
     if table == "-" == grow_for:
         raise UserError("the standard input has only one table; name a file for --grow-for")
+    validation.check()
     source = open_table(table, table_format)
     rows = None if grow_for is None else open_table(grow_for, table_format)
     default_name = "model" if table == "-" else Path(table).name.partition(".")[0] or "model"
@@ -137,6 +193,8 @@ def fit(
     data = read_training_data(source, roles)
     roles = data.roles
     model = make_estimator(kind, data.task, options.given_options(context, parameters))
+    if parameters.early_stopping:
+        _check_early_stopping(data)
     with progress("fitting the model"), fit_errors(roles):
         model.fit(data.features, data.target, data.weights)
     if grow_all:
@@ -153,13 +211,62 @@ def fit(
 
     if rows is not None:
         _grow_for_rows(model, rows, roles.not_features, output, save)
-    save()  # before the summary, which Ctrl-C may interrupt
-    with progress("evaluating the model on its training rows"):
-        facts = _summarize(model, kind, data, output, replaced)
+    save()  # before the scores, which Ctrl-C may interrupt
+    facts = _summarize(model, kind, data, output, replaced)
+    if is_quiet() and not as_json:
+        return
+    if not as_json:
+        write_text(_summary_text(facts, source.name, data.reason))
+    try:
+        facts |= _score(model, kind, data, roles, validation, parameters.seed)
+    except KeyboardInterrupt:
+        note(f"the model is in {output!r}; its scores were interrupted")
+        raise
     if as_json:
         write_json(facts)
     else:
-        write_text(_summary_text(facts, source.name, data.reason))
+        write_text(f"\n{_scores_text(facts)}")
+
+
+def _check_early_stopping(data: "TrainingData") -> None:
+    """Raise a UserError unless a tenth of the rows can be set aside: of every class some, and some are left."""
+    import numpy as np
+
+    classes = data.target if data.task == "classification" else np.zeros(len(data.target))
+    n_of_class = np.unique(classes, return_counts=True)[1]
+    if n_of_class.min() < 2 or len(data.target) < 10 * len(n_of_class):
+        of_class = (
+            f", and its smallest class has {n_of_class.min():,}" if data.task == "classification" else ""
+        )
+        raise UserError(
+            f"--early-stopping sets a tenth of the rows aside, and there are too few: the table has "
+            f"{count(len(data.target), 'row')}{of_class}; leave it out"
+        )
+
+
+def _score(
+    model: Any, kind: str, data: "TrainingData", roles: options.ColumnRoles, validation: Validation, seed: int
+) -> dict[str, Any]:
+    """Return the scores of a model on its training rows and in a validation, which may be impossible."""
+    from tritree.cli import scores, validate
+
+    with progress("scoring the model on its training rows"):
+        training = scores.metrics_of(model, data, scores.predict(model, data.features))
+    facts: dict[str, Any] = {
+        "training": training | {"constant": scores.constant_scores(model, data, data)},
+        "validation": None,
+        "validation_skipped": "--no-validation" if validation.no_validation else None,
+    }
+    if validation.no_validation:
+        return facts
+    how = validate.Validation(validation.test_size, validation.cv, validation.missing, seed)
+    try:
+        with progress("validating the model"), fit_errors(roles):
+            facts["validation"] = validate.validate(model, kind, data, how)
+    except (UserError, ValueError) as error:  # the model is written all the same
+        facts["validation_skipped"] = describe_error(error)
+        note(f"validation is skipped: {describe_error(error)}")
+    return facts
 
 
 def _grow_for_rows(model: Any, source: Any, ignore: list[str], output: str, save: Callable[[], None]) -> None:
@@ -202,36 +309,7 @@ def _summarize(model: Any, kind: str, data: "TrainingData", output: str, replace
         facts |= {"leaves": model.get_n_leaves(), "depth": model.get_depth()}
     else:
         facts["trees"] = model.n_trees_
-    return facts | _training_losses(model, data)
-
-
-def _training_losses(model: Any, data: "TrainingData") -> dict[str, Any]:
-    """Return the loss on the training rows, and that of a constant prediction."""
-    import numpy as np
-
-    y, weights = np.asarray(data.target), data.weights
-    if data.task == "regression":
-        mean = np.average(y, weights=weights)
-        return {
-            "loss": "mean_squared_error",
-            "training_loss": float(np.average((y - model.predict(data.features)) ** 2, weights=weights)),
-            "constant_loss": float(np.average((y - mean) ** 2, weights=weights)),
-            "training_accuracy": None,
-        }
-
-    def cross_entropy(probabilities: Any) -> float:
-        # a probability of 0 would make it infinite
-        return float(-np.average(np.log(probabilities.clip(min=1e-15)), weights=weights)) + 0.0
-
-    probabilities = model.predict_proba(data.features)
-    classes = np.searchsorted(model.classes_, y)
-    priors = np.array([np.average(classes == k, weights=weights) for k in range(len(model.classes_))])
-    return {
-        "loss": "cross_entropy",
-        "training_loss": cross_entropy(probabilities[np.arange(len(y)), classes]),
-        "constant_loss": cross_entropy(priors[classes]),
-        "training_accuracy": float(np.average(probabilities.argmax(axis=1) == classes, weights=weights)),
-    }
+    return facts
 
 
 def _summary_text(facts: dict[str, Any], table: str, reason: str) -> str:
@@ -248,19 +326,24 @@ def _summary_text(facts: dict[str, Any], table: str, reason: str) -> str:
         size = f"{size}, {count(facts['leaves'], 'leaf', 'leaves')}, depth {facts['depth']}"
     else:
         size = f"{count(facts['trees'], 'tree')}, {size}"
-    form = number_format([facts["training_loss"], facts["constant_loss"]], 4)
-    loss = (
-        f"{facts['loss'].replace('_', ' ')} {form(facts['training_loss'])} on the training rows "
-        f"({form(facts['constant_loss'])} for a constant prediction)"
-    )
-    if facts["training_accuracy"] is not None:
-        loss += f", accuracy {facts['training_accuracy']:.1%}"
     lines = {
         "table": rows,
         "missing": missing if facts["missing_cells"] else "no cell is missing",
         "task": f"{facts['task']}{classes}: {reason}",
         facts["kind"]: f"{facts['strategy']}, {size}",
-        "loss": loss,
         "model": f"{facts['model']} ({format_size(facts['bytes'])}{', replaced' if facts['replaced'] else ''})",
     }
     return "\n".join(f"{label:<9}{text}" for label, text in lines.items())
+
+
+def _scores_text(facts: dict[str, Any]) -> str:
+    """Return the scores of a model as a table, and notes on them."""
+    from tritree.cli.scores import constant_label, scores_text
+    from tritree.cli.validate import validation_lines, validation_notes
+
+    found = facts["validation"]
+    lines = {"training rows": facts["training"]} | ({} if found is None else validation_lines(found))
+    constant = (found or facts["training"])["constant"]
+    lines[constant_label(facts["task"], constant)] = constant
+    notes = [] if found is None else validation_notes(found, facts["rows"])
+    return "\n".join([scores_text(facts["task"], lines), *notes])

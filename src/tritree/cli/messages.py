@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+#: Whether only errors and results are printed.
+_is_quiet = False
+
+
 class UserError(Exception):
     """An error that the user can fix: it is printed in one line, and the exit code is 1."""
 
@@ -30,13 +34,31 @@ def print_error(text: object, prefix: str = "tritree") -> None:
 
 
 def print_warning(text: object) -> None:
-    """Print a warning in one line."""
-    _print_line("tritree", f"warning: {text}", "bold yellow")
+    """Print a warning in one line, unless the program is quiet."""
+    if not _is_quiet:
+        _print_line("tritree", f"warning: {text}", "bold yellow")
 
 
 def note(text: object) -> None:
-    """Print a remark in one line."""
-    _print_line("tritree", text, "bold")
+    """Print a notice in one line, unless the program is quiet."""
+    if not _is_quiet:
+        _print_line("tritree", text, "bold")
+
+
+@contextmanager
+def quiet(requested: bool) -> Iterator[None]:
+    """Print no warnings, notices and progress bars within the block, if so requested."""
+    global _is_quiet
+    before, _is_quiet = _is_quiet, requested
+    try:
+        yield
+    finally:
+        _is_quiet = before
+
+
+def is_quiet() -> bool:
+    """Return whether only errors and results are printed."""
+    return _is_quiet
 
 
 def _print_line(prefix: str, text: object, style: str) -> None:
@@ -59,7 +81,7 @@ def _console() -> Any:
 @contextmanager
 def progress(description: str) -> Iterator[None]:
     """Show a progress bar on a terminal until the block ends; show nothing elsewhere."""
-    with progress_bar(_console(), one_line(description)):
+    with progress_bar(None if _is_quiet else _console(), one_line(description)):
         yield
 
 

@@ -36,15 +36,21 @@ def missing(
         Column to leave out, or several: a,b or a pattern such as 'id_*'. May be repeated.
     """
     from tritree.cli.columns import select_columns
-    from tritree.cli.output import FIGURE_FORMATS, check_format, check_output, figure_bytes, write_output
+    from tritree.cli.output import (
+        FIGURE_FORMATS,
+        check_format,
+        check_json_output,
+        check_output,
+        figure_bytes,
+        write_output,
+    )
     from tritree.cli.tables import open_table, warn_of_unnamed_columns
     from tritree.lab.missing_profile import profile_missing
 
     form = None if output is requested is None else check_format(output, requested, FIGURE_FORMATS)
     source = open_table(table, table_format)
     file = check_output(output, "the figure", table)
-    if as_json and form is not None and file is None:
-        raise UserError("the figure and the JSON cannot both go to the standard output; name a file with -o")
+    check_json_output(as_json and form is not None, file, "the figure")
     frame = source.read()
     dropped = select_columns("--drop", drop, list(frame.columns), source.name)
     if len(dropped) == len(frame.columns):

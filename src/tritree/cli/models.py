@@ -39,6 +39,11 @@ OPTIONS = {
     "n_estimators": "--trees",
     "max_iter": "--trees",
     "learning_rate": "--learning-rate",
+    "loss": "--loss",
+    "quantile": "--quantile",
+    "early_stopping": "--early-stopping",
+    "class_weight": "--class-weight",
+    "random_state": "--seed",
     "n_jobs": "--n-jobs",
 }
 
@@ -84,7 +89,11 @@ def make_estimator(kind: str, task: str, given: Mapping[str, Any]) -> Any:
     if "--strategy" in given:
         _check_strategies(kind, [given["--strategy"]])
     check_criterion(given.get("--criterion"), task)
-    names = _parameters(kind)
+    _check_loss(given, kind, task)
+    names = _parameters(kind, task)
+    for option in given:
+        if option not in names:
+            raise UserError(f"{option} is not for {task}; leave it out, or use another --task")
     parameters = {names[option]: value for option, value in given.items()}
     for name in parameters.keys() & {
         "drop_identifiers",
@@ -92,14 +101,14 @@ def make_estimator(kind: str, task: str, given: Mapping[str, Any]) -> Any:
         "split_on_missing",
     }:  # flags switch them off
         parameters[name] = not parameters[name]
-    if kind != "tree":
-        parameters["random_state"] = 0  # the same table and options give the same model
+    if kind != "tree":  # the same table and options give the same model
+        parameters.setdefault("random_state", 0)
     return _estimator_class(kind, task)(**parameters)
 
 
-def _parameters(kind: str) -> dict[str, str]:
-    """Return the options that a kind of model has, and the parameters of its estimator that they set."""
-    existing = inspect.signature(_estimator_class(kind, "regression")).parameters
+def _parameters(kind: str, *tasks: str) -> dict[str, str]:
+    """Return the options that a kind of model has for some tasks, and the parameters of estimators that they set."""
+    existing = {name for task in tasks for name in inspect.signature(_estimator_class(kind, task)).parameters}
     return {option: parameter for parameter, option in OPTIONS.items() if parameter in existing}
 
 
@@ -125,7 +134,7 @@ def method_names(kinds: Sequence[str], strategies: Sequence[str] | None) -> list
 
 def has_option(kind: str, option: str) -> bool:
     """Return whether an option sets a parameter of a kind of model."""
-    return option in _parameters(kind)
+    return option in _parameters(kind, "regression", "classification")
 
 
 def check_options(given: Iterable[str], kinds: Sequence[str]) -> None:
@@ -147,10 +156,22 @@ def _check_strategies(kind: str, strategies: Sequence[str]) -> None:
 
 def check_criterion(criterion: str | None, task: str) -> None:
     """Raise a UserError if a criterion is not for the task."""
-    available = _estimator_class("tree", task)._allowed["criterion"].options
-    if criterion is not None and criterion not in available:
+    _check_choice("criterion", criterion, "tree", task)
+
+
+def _check_loss(given: Mapping[str, Any], kind: str, task: str) -> None:
+    """Raise a UserError if the loss is not for the task, or has no quantile."""
+    if "--loss" in given:
+        _check_choice("loss", given["--loss"], kind, task)
+    if "--quantile" in given and given.get("--loss") != "quantile":
+        raise UserError("--quantile is for --loss quantile; add it, or leave out --quantile")
+
+
+def _check_choice(parameter: str, value: str | None, kind: str, task: str) -> None:
+    available = _estimator_class(kind, task)._allowed[parameter].options
+    if value is not None and value not in available:
         raise UserError(
-            f"--criterion {criterion} is not for {task}; use {' or '.join(available)}, or another --task"
+            f"{OPTIONS[parameter]} {value} is not for {task}; use {' or '.join(available)}, or another --task"
         )
 
 
@@ -162,13 +183,14 @@ def _estimator_class(kind: str, task: str) -> Any:
 # ---- rows for a model
 
 
-def read_rows(model: Any, source: TableSource) -> Any:
+def read_rows(model: Any, source: TableSource, text_columns: Sequence[str] = ()) -> Any:
     """Return a table for a model, with all its columns; what was text or numbers in training is read as such.
 
-    The table is read with the options of ``tritree fit`` unless others are given.
+    The table is read with the options of ``tritree fit`` unless others are given. ``text_columns`` are further columns
+    to read as text.
     """
     source = like_training(model, source)
-    frame = source.read(_columns_of_type(model, "text"))
+    frame = source.read([*_columns_of_type(model, "text"), *text_columns])
     first_row = "if the first row has the names of columns, add --header" if source.no_header else ""
     for name in _columns_of_type(model, "numbers"):
         if name in frame.columns and is_text(frame[name]):
@@ -237,5 +259,6 @@ def grow_for(model: Any, source: TableSource, *, ignore: Sequence[str] = ()) -> 
     """
     rows = features_of(model, read_rows(model, source)).drop(columns=list(ignore), errors="ignore")
     with progress("growing the branches that rows need"):
-        model.predict(rows)  # not grow_for: that something cannot be grown is a warning here, not an error
+        # that something can no longer be grown is a warning of predict, and an error of grow_for
+        model.predict(rows) if model._model.is_detached else model.grow_for(rows)
     return rows

@@ -11,9 +11,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import typer
 
 from tritree.cli.advice import unescape
+from tritree.cli.messages import quiet
 
 #: Titles of groups of options in the help.
 _FORMAT, _COLUMNS, MODEL, TREE = "Reading the table", "Columns", "Model", "Trees"
+VALIDATION = "Validation"
 
 
 def option(metavar: str, *names: str, panel: str | None = None, **more: Any) -> Any:
@@ -69,6 +71,16 @@ def _parse_fractions(text: str) -> Any:
     return _checked(numbers, all(0 <= number <= 1 for number in numbers))
 
 
+def _parse_fraction(text: str) -> Any:
+    """Return a fraction from a text such as ``0.3`` or ``30%``."""
+    numbers = _parse_fractions(text)
+    return _checked(numbers[0], len(numbers) == 1)
+
+
+def _parse_class_weight(text: str) -> Any:
+    return {"balanced": "balanced", "none": None}[text.lower()]
+
+
 def _parse_date_parts(text: str) -> Any:
     from tritree.dates import DATE_PARTS  # imports NumPy, which --help does without
 
@@ -89,6 +101,8 @@ def _parse_encoding(name: str) -> str:
 _fractions = parser(
     "a list of fractions between 0 and 1, such as 0.1,0.3; 30 percent is 0.3 or 30%", _parse_fractions
 )
+fraction = parser("a fraction between 0 and 1, such as 0.3 or 30%", _parse_fraction)
+_class_weight = parser("balanced or none", _parse_class_weight)
 _date_parts = parser("a list of parts of dates, such as month,hour", _parse_date_parts)
 _learning_rate = parser(
     "a number above 0 and at most 100, such as 0.1",
@@ -105,10 +119,14 @@ OutputFile = Annotated[str | None, option("FILE", "--output", "-o")]
 OutputFolder = Annotated[str, option("FOLDER", "--output", "-o")]
 TreeNumber = Annotated[int | None, integer(0, "--tree")]
 Dpi = Annotated[int, integer(10)]
+MaxColumns = Annotated[int, integer(1)]
 StoreFile = Annotated[str | None, option("FILE")]
 Seeds = Annotated[int, integer(1)]
 NJobs = Annotated[int | None, option("NUMBER", parser=_n_jobs)]
 AsJson = Annotated[bool, flag("--json")]
+Quiet = Annotated[bool, option("", "--quiet", "-q")]
+Seed = Annotated[int, integer(0, "--seed")]
+ClassWeight = Annotated[Any, option("NAME", panel=MODEL, parser=_class_weight, show_default="none")]
 Trees = Annotated[int, integer(1, panel=MODEL)]
 LearningRate = Annotated[float, option("NUMBER", panel=MODEL, parser=_learning_rate)]
 Criterion = Annotated[
@@ -131,8 +149,10 @@ _HELP = {
     "seeds": "Number of times values are removed, each with another random seed.",
     "n_jobs": "Number of threads: -1, the default, for all cores, -2 for all but one. The result is the same.",
     "as_json": "Write the result as JSON.",
+    "quiet": "Print no warnings, notices and summaries. Errors and results are still printed.",
     "trees": "Number of trees of a forest, or maximum number of boosting iterations.",
     "learning_rate": "Learning rate of boosting: shrinks the contribution of each tree.",
+    "class_weight": "balanced: weight classes inversely to their frequencies. none: weight all classes equally.",
     "criterion": "Loss that splits minimise: squared_error for regression, entropy (the default) or gini for "
     "classification.",
     "min_samples_leaf": "Minimum number of rows in a leaf.",
@@ -229,10 +249,10 @@ def parse_docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     return "\n\n".join(paragraphs), {name: " ".join(lines.split()) for name, lines in described}
 
 
-def as_command(function: Callable[..., None]) -> Callable[..., None]:
+def as_command(function: Callable[..., None], *, has_quiet: bool = True) -> Callable[..., None]:
     """Return a function as Typer reads it: its parameters are options, whose help texts are in its docstring.
 
-    A parameter whose type is a dataclass is a group of options, one per field.
+    A parameter whose type is a dataclass is a group of options, one per field. ``has_quiet`` adds the option --quiet.
     """
     parameters = inspect.signature(function).parameters.values()
     groups: dict[str, Any] = {
@@ -244,7 +264,8 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
     def run(**values: Any) -> None:
         for name, group in groups.items():
             values[name] = group(**{field: values.pop(field) for field in fields[name]})
-        function(**values)
+        with quiet(values.pop("quiet", False)):
+            function(**values)
 
     texts = dict(_HELP)
     for described in (*groups.values(), function):
@@ -254,6 +275,9 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
         for part in parameters
         for option in fields.get(part.name, {part.name: part}).values()
     ]
+    if has_quiet:
+        switch = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
+        options.append(_with_help(switch, texts))
     run.__signature__ = inspect.Signature(options, return_annotation=None)  # type: ignore[attr-defined]
     run.__annotations__ = {option.name: option.annotation for option in options} | {"return": None}
     return run

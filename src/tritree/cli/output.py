@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tritree import output_files
-from tritree.cli.messages import UserError, note, write_bytes
+from tritree.cli.messages import UserError, note, write_bytes, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,13 +94,33 @@ def check_format(
     return form
 
 
-def write_output(data: bytes, file: Path | None, output: str | None, content: str) -> None:
-    """Write a result to a file and print a note, or write it to the standard output."""
+def check_json_output(as_json: bool, file: Path | None, content: str) -> None:
+    """Raise a UserError if both the result and JSON about it would go to the standard output."""
+    if as_json and file is None:
+        raise UserError(f"{content} and the JSON cannot both go to the standard output; name a file with -o")
+
+
+def write_output(
+    data: bytes,
+    file: Path | None,
+    output: str | None,
+    content: str,
+    *,
+    as_json: bool = False,
+    **facts: Any,
+) -> None:
+    """Write a result to a file and print a notice, or write it to the standard output.
+
+    With ``as_json``, JSON with the path and the size of the file, and further facts, is written to the standard output.
+    """
     if file is None:
         write_bytes(data)
         return
     replaced = file.exists()
     write_file(data, file, str(output))
+    if as_json:
+        write_json({"output": output, "bytes": len(data), "replaced": replaced} | facts)
+        return
     size = f"{format_size(len(data))}{', replaced' if replaced else ''}"
     note(f"{content} written to {str(output)!r} ({size})")
 

@@ -56,6 +56,9 @@ def predict(
         be repeated.
     append
         Write all columns of the table, then the predictions.
+    as_json
+        Write the predictions as JSON, a list with an object per row; with a file, its path, size, format, number of
+        rows and columns instead.
     """
     import pandas as pd
 
@@ -83,12 +86,12 @@ def predict(
             f"the table has a column {both!r} already; choose another name for predictions with --name"
         )
     result = pd.concat([copied, pd.DataFrame(columns)], axis=1)
-    if file is not None or not as_json:
-        write_output(table_bytes(result, form, compression), file, output, "predictions")
-    if as_json and file is not None:
-        write_json({"output": output, "rows": len(result), "columns": list(result.columns)})
-    elif as_json:
+    if as_json and file is None:
         write_json(to_records(result))
+        return
+    facts = {"format": form, "rows": len(result), "columns": list(result.columns)}
+    data = table_bytes(result, form, compression)
+    write_output(data, file, output, "predictions", as_json=as_json, **facts)
 
 
 def _copy_columns(source: "TableSource", names: list[str], frame: Any, *, typed: bool) -> Any:

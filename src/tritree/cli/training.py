@@ -52,7 +52,7 @@ def read_training_data(source: TableSource, roles: ColumnRoles) -> TrainingData:
     frame = source.read()
     roles = resolve_roles(roles, list(frame.columns), source.name)
     frame = _convert_columns(frame, roles)
-    frame, n_skipped = _drop_missing_target(frame, roles.target, roles.skip_missing_target)
+    frame, n_skipped = drop_missing_target(frame, roles.target, roles.skip_missing_target)
     features = frame.drop(columns=roles.not_features)
     if not len(features.columns):
         raise UserError(f"{source.name} has no columns besides {roles.target!r} to learn from")
@@ -64,7 +64,7 @@ def read_training_data(source: TableSource, roles: ColumnRoles) -> TrainingData:
     return TrainingData(
         roles,
         features,
-        (_to_classes if task == "classification" else _to_regression_target)(values, roles.target),
+        (to_classes if task == "classification" else to_regression_target)(values, roles.target),
         None if roles.weights is None else to_numbers(frame[roles.weights], roles.weights).to_numpy(),
         task,
         reason if task == implied else "set with --task",
@@ -137,7 +137,7 @@ def _remedy_for_text(column: Any) -> str | None:
     return None
 
 
-def _drop_missing_target(frame: Any, target: str, skip: bool) -> tuple[Any, int]:
+def drop_missing_target(frame: Any, target: str, skip: bool) -> tuple[Any, int]:
     """Return the rows that have a target and the number of the others, which must be 0 unless ``skip`` is true."""
     missing = frame[target].isna().to_numpy()
     n_missing = int(missing.sum())
@@ -170,7 +170,8 @@ def _content(values: Any) -> str:
     return {"boolean": "booleans", "categorical": "categories", "string": "text"}.get(inferred, inferred)
 
 
-def _to_regression_target(values: Any, name: str) -> Any:
+def to_regression_target(values: Any, name: str) -> Any:
+    """Return the target of a regression as finite numbers, or raise a UserError."""
     if not is_numeric_dtype(values.dtype):
         if pd.to_numeric(values, errors="coerce").notna().sum() == 0:
             raise UserError(
@@ -189,7 +190,7 @@ def _to_regression_target(values: Any, name: str) -> Any:
     return numbers
 
 
-def _to_classes(values: Any, name: str) -> Any:
+def to_classes(values: Any, name: str) -> Any:
     """Return class labels: integers where all values are whole, all else unchanged."""
     if not _is_numeric(values):
         labels = values.to_numpy(dtype=object)

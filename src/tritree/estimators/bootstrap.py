@@ -51,27 +51,35 @@ class BootstrapSamples:
 
 
 def predict_out_of_bag(
-    core: _core.LadderModel, rows: EncodedRows, samples: BootstrapSamples, n_threads: int
+    core: _core.LadderModel,
+    rows: EncodedRows,
+    samples: BootstrapSamples,
+    n_threads: int,
+    chosen: NDArray[Any] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the mean prediction of the trees that were not fitted to a row; NaN where all were."""
+    """Return the mean prediction of the trees that were not fitted to a row; NaN where all were.
+
+    If ``chosen`` is not None, only the rows at these positions are predicted, and all others are NaN.
+    """
     total = np.zeros((len(rows), core.n_outputs))
     count = np.zeros(len(rows), dtype=np.int64)
 
     def predict(number: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        chosen = samples.out_of_bag(number)
-        columns = [np.ascontiguousarray(column[chosen]) for column in rows.columns]
-        return chosen, core.predict(columns, len(chosen), number, number + 1, 1)[0]
+        own = samples.out_of_bag(number)
+        own = own if chosen is None else np.intersect1d(own, chosen)
+        columns = [None if column is None else np.ascontiguousarray(column[own]) for column in rows.columns]
+        return own, core.predict(columns, len(own), number, number + 1, 1)[0]
 
     with ThreadPoolExecutor(n_threads) as pool:
-        for chosen, values in pool.map(predict, range(core.n_trees)):
-            total[chosen] += values
-            count[chosen] += 1
+        for own, values in pool.map(predict, range(core.n_trees)):
+            total[own] += values
+            count[own] += 1
     if not (found := count > 0).any():
         raise ValueError(
             "every row was drawn for every tree, so that there is no out-of-bag prediction; raise n_estimators, "
             "lower max_samples, or set oob_score=False"
         )
-    if not found.all():
+    if chosen is None and not found.all():
         warn_caller(
             f"{np.count_nonzero(~found):,} rows were drawn for every tree and have no out-of-bag prediction; "
             "raise n_estimators"

@@ -103,6 +103,20 @@ class BaseForest(ForestViews, TrinaryEstimator):
             return None
         return n_rows if self.max_samples is None else max(1, round(self.max_samples * n_rows))
 
+    def _predict_out_of_bag(
+        self, X: Any, y: Any, sample_weight: Any = None, chosen: NDArray[Any] | None = None
+    ) -> NDArray[np.float64]:
+        """Return out-of-bag predictions of the training rows, in which cells may have been removed.
+
+        If ``chosen`` is not None, only the rows at these positions have a prediction; rows without one are NaN.
+        """
+        fitted = self._fitted
+        _, _, rows = self._read_rows(X, y, sample_weight, fitted.encoder)
+        core: _core.LadderModel = fitted.model.core
+        n_drawn = self._n_samples_bootstrap(len(rows))
+        samples = BootstrapSamples(np.asarray(core.seeds), len(rows), n_drawn, rows.weight)
+        return predict_out_of_bag(core, rows, samples, count_threads(self.n_jobs), chosen)
+
     def _score_out_of_bag(self, target: NDArray[Any], values: NDArray[np.float64]) -> dict[str, Any]:
         """Return the out-of-bag attributes; rows without a prediction are NaN."""
         raise NotImplementedError
@@ -208,7 +222,8 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
     verbose : bool, default=False
         Whether to show a progress bar (requires rich: ``pip install tritree[progress]``).
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing rows and columns.
+        Seed for drawing the rows of each tree (``bootstrap`` is True by default) and for column sampling (by default
+        splits consider all columns).
     n_jobs : int or None, default=None
         None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
         process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.
@@ -386,7 +401,8 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
     verbose : bool, default=False
         Whether to show a progress bar (requires rich: ``pip install tritree[progress]``).
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing rows and columns.
+        Seed for drawing the rows of each tree (``bootstrap`` is True by default) and for column sampling
+        (``max_features`` is "sqrt" by default).
     n_jobs : int or None, default=None
         None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
         process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.

@@ -42,6 +42,14 @@ class Library:
                 f"{self.package} cannot be imported ({str(error).partition(chr(10))[0]}); pip install {self.package}"
             ) from error
 
+    def is_installed(self) -> bool:
+        """Return whether the library can be imported."""
+        try:
+            self.load()
+        except ImportError:
+            return False
+        return True
+
     def make(self, task: str, **parameters: Any) -> LibraryEstimator:
         """Return an unfitted estimator of tables for a task; parameters other than these are the library's defaults."""
         return LibraryEstimator(self.make_model(task, **parameters), self.table_format, self.max_categories)

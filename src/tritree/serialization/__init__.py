@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from tritree.estimators.base import TrinaryEstimator
 
-__all__ = ["FORMAT_VERSION", "load", "save"]
+__all__ = ["FORMAT_VERSION", "load", "read_versions", "save"]
 
 
 def save(
@@ -116,6 +116,14 @@ def load(path: Any) -> Any:
     except MemoryError as error:
         raise ModelFileError("it needs more memory than there is", path) from error
     return estimator
+
+
+def read_versions(path: Any) -> tuple[int, str]:
+    """Return the version of the format of a model file, and the version of tritree that has written it."""
+    with Path(os.fspath(path)).open("rb") as file:
+        text, _, _ = read_header(file)
+    description = JsonObject(parse_description(text), "the description")
+    return description.get("format", int), description.get("tritree", str)
 
 
 def _read(path: Path) -> tuple[JsonObject, dict[str, NDArray[Any]]]:
