@@ -1,6 +1,7 @@
-"""Show outputs of examples as they are printed: with empty lines instead of doctest's marker for them."""
+"""Show Python sessions as they are printed: outputs apart from code, with empty lines instead of doctest's marker."""
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Return the page without the markers, and without the empty line that ends an example."""
-    return markdown.replace("<BLANKLINE>", "").replace("\n\n```\n", "\n```\n")
+    """Return the page with its sessions marked as such, without markers and without the empty line at their end."""
+    sessions = markdown.replace("```python\n>>> ", "```pycon\n>>> ")
+    return sessions.replace("<BLANKLINE>", "").replace("\n\n```\n", "\n```\n")
