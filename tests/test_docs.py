@@ -83,7 +83,7 @@ PAGES = {
     "lab.md": ["pandas", "matplotlib"],
     "missing-values.md": [],
     "production.md": ["pandas"],
-    "tables-and-models.md": ["pandas", "polars", "pyarrow", "onnx", "onnxruntime"],
+    "tables-and-models.md": ["pandas", "polars", "pyarrow", "onnx", "onnxruntime", "skrub"],
 }
 
 

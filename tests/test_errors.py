@@ -22,6 +22,7 @@ from tritree.errors import (
     SampleWeightError,
     TargetError,
     UngrownBranchWarning,
+    UngrownExportWarning,
     UnknownCategoryError,
 )
 
@@ -33,7 +34,7 @@ EXAMPLES = [
     TargetError("is missing in row 1", "drop the row", row=1),
     TargetError("holds the class 3, which y does not", value=3, subject="y_val"),
     SampleWeightError("holds -1.0 in row 0", "weights must be finite and not negative", row=0, value=-1.0),
-    ParameterError("max_depth", "a whole number of at least 0", -1, none_means="no limit"),
+    ParameterError("max_depth", "an integer of at least 0", -1, none_means="no limit"),
     ParameterError("max_features", "a number above 0 and at most 1", 3, hint="give a fraction"),
     GrowthLimitError(9, 10, "raise max_nodes", n_ungrown=4, n_nodes_in_full=10**7),
     GrowthLimitError(11, 10, "raise max_nodes", n_trees=3),
@@ -45,8 +46,9 @@ EXAMPLES = [
     DateTextWarning("joined", "day/month/year"),
     UngrownBranchWarning("detached", 1),
     UngrownBranchWarning("node_limit", 4),
-    UngrownBranchWarning("export", destination="file"),
-    UngrownBranchWarning("export", destination="onnx"),
+    UngrownExportWarning("rows", destination="file", n_ungrown=7, one_missing=0.02, fifth_missing=0.4),
+    UngrownExportWarning("max_nodes", 3, 10, n_ungrown=7, max_nodes=100),
+    UngrownExportWarning("detached", n_ungrown=1),
 ]
 
 

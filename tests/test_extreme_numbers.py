@@ -66,7 +66,7 @@ def test_targets_of_any_allowed_size_scale_the_predictions(family: str, scale: f
 def test_boosting_refuses_targets_whose_squares_overflow(largest: float) -> None:
     y = np.where(np.arange(200) == 7, largest, Y)
     with pytest.raises(
-        TargetError, match=r"in row 7; targets of .* must not exceed 1e\+100 in size; give it in"
+        TargetError, match=r"in row 7; targets of .* must not exceed 1e\+100 in absolute value; give it in"
     ) as info:
         REGRESSORS["boosting"].fit(X, y)
     assert info.value.row == 7

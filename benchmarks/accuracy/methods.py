@@ -8,20 +8,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from benchmarks.accuracy import ydf_estimator
-from benchmarks.accuracy.encoding import Encoder, in_format
 from benchmarks.accuracy.treatments import TREATMENTS, apply_treatment
+from tritree.lab.methods import CONSTANT
+from tritree.lab.other_libraries import LIBRARIES as OF_PROGRAM
+from tritree.lab.other_libraries import Library, LibraryEstimator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from benchmarks.accuracy.encoding import TableFormat
+    from tritree.lab.encoding import EncodedTable, TableFormat
 
 __all__ = [
     "CONSTANT",
@@ -35,15 +36,15 @@ __all__ = [
     "methods",
 ]
 
-#: tritree with its default strategy, and the constant prediction of the mean or the class frequencies.
-TRITREE, CONSTANT = "tritree", "constant"
+#: tritree with its default strategy.
+TRITREE = "tritree"
 #: Strategies of tritree by name of the method.
 _STRATEGIES = {TRITREE: "trinary_mia", f"{TRITREE} (majority)": "majority", f"{TRITREE} (mia)": "mia"}
 #: Masked copies with the same regularisation as tritree's default.
 REGULARISED_ALIKE = "masked copies, regularised alike"
 
 #: To be increased when a change here or in the treatments changes predictions: stored results are then not reused.
-REVISION = 1
+REVISION = 2
 
 
 @dataclass(frozen=True)
@@ -56,17 +57,15 @@ class Hyperparameters:
     min_samples_leaf: int = 20
 
 
-class TreatedEstimator(BaseEstimator):  # type: ignore[misc]
+class TreatedEstimator(LibraryEstimator):
     """A library's estimator with a treatment of missing values.
 
     Parameters
     ----------
-    estimator : estimator
-        Estimator of the library.
+    estimator, table_format, max_categories
+        See `LibraryEstimator`.
     treatment : str
         Name of the treatment; see ``TREATMENTS``.
-    table_format : {"frame", "text", "columns", "numbers"}
-        Format of the tables that the estimator takes.
     seed : int
         Seed of the treatment.
     revision : int or str
@@ -78,47 +77,21 @@ class TreatedEstimator(BaseEstimator):  # type: ignore[misc]
         estimator: Any,
         treatment: str = "",
         table_format: TableFormat = "frame",
+        max_categories: int | None = None,
         seed: int = 0,
         revision: int | str = REVISION,
     ) -> None:
-        self.estimator = estimator
+        super().__init__(estimator, table_format, max_categories)
         self.treatment = treatment
-        self.table_format = table_format
         self.seed = seed
         self.revision = revision
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Return the estimator, fitted to a frame; classes may have any type."""
-        y = np.asarray(y)
-        self.encoder_ = Encoder(X)
-        table, rows, self.transform_ = apply_treatment(self.treatment, self.encoder_.transform(X), self.seed)
-        # some libraries refuse columns without observed values
-        self.columns_ = np.flatnonzero(~np.isnan(table.values).all(axis=0))
-        table = table.select(self.columns_)
-        if hasattr(self.estimator, "predict_proba"):
-            self.classes_, y = np.unique(y, return_inverse=True)
-        options = {}
-        if self.table_format == "text":
-            options["cat_features"] = [f"c{i}" for i, n in enumerate(table.categories) if n]
-        self.model_ = clone(self.estimator).fit(in_format(table, self.table_format), y[rows], **options)
-        return self
+    def _training_table(self, table: EncodedTable) -> tuple[EncodedTable, NDArray[np.intp]]:
+        table, rows, self.transform_ = apply_treatment(self.treatment, table, self.seed)
+        return table, rows
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted values or classes."""
-        if hasattr(self, "classes_"):
-            return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
-        return np.asarray(self.model_.predict(self._table(X)), dtype=np.float64).ravel()
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of ``classes_``."""
-        probabilities = np.zeros((len(X), len(self.classes_)))
-        probabilities[:, np.asarray(self.model_.classes_, dtype=np.intp)] = self.model_.predict_proba(
-            self._table(X)
-        )
-        return probabilities
-
-    def _table(self, X: Any) -> Any:
-        return in_format(self.transform_(self.encoder_.transform(X)).select(self.columns_), self.table_format)
+    def _transform(self, table: EncodedTable) -> EncodedTable:
+        return self.transform_(table)
 
 
 class TritreeEstimator(BaseEstimator):  # type: ignore[misc]
@@ -145,21 +118,20 @@ class TritreeEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
-class Library:
-    """A library: its module, the name of its estimators, the format of its tables, and its parameters."""
+class Candidate:
+    """A library with the hyperparameters that all share, and those of the same regularisation as tritree's default."""
 
-    module: str
-    estimator: str  # without Classifier or Regressor
-    table_format: TableFormat
-    parameters: Callable[[bool, Hyperparameters], dict[str, Any]]
-    #: Parameters of the same regularisation as tritree's default; empty if there are none.
+    library: Library
+    hyperparameters: Callable[[bool, Hyperparameters], dict[str, Any]]
     regularisation: Mapping[str, Any] = field(default_factory=dict)
 
-    def make(self, is_class: bool, parameters: Hyperparameters) -> Any:
-        """Return the estimator, which is not fitted yet."""
-        module = ydf_estimator if self.module == "ydf" else importlib.import_module(self.module)
-        kind = getattr(module, f"{self.estimator}{'Classifier' if is_class else 'Regressor'}")
-        return kind(**self.parameters(is_class, parameters))
+    def make(self, task: str, parameters: Hyperparameters) -> Any:
+        """Return the estimator of the library, which is not fitted yet."""
+        return self.library.make_model(task, **self.hyperparameters(task == "classification", parameters))
+
+    def treated(self, estimator: Any, treatment: str) -> TreatedEstimator:
+        """Return the estimator with a treatment of missing values."""
+        return TreatedEstimator(estimator, treatment, self.library.table_format, self.library.max_categories)
 
 
 # The same hyperparameters in each library; all others are the library's defaults.
@@ -172,9 +144,6 @@ def _lightgbm(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
         "max_depth": parameters.max_depth,
         "num_leaves": 2**parameters.max_depth,
         "min_child_samples": parameters.min_samples_leaf,
-        "random_state": 0,
-        "n_jobs": 1,
-        "verbosity": -1,
     }
 
 
@@ -186,9 +155,6 @@ def _xgboost(is_class: bool, parameters: Hyperparameters) -> dict[str, Any]:
         # sums second derivatives, which are 1 per row in regression only
         "min_child_weight": 1 if is_class else parameters.min_samples_leaf,
         "tree_method": "hist",
-        "enable_categorical": True,
-        "random_state": 0,
-        "n_jobs": 1,
     }
 
 
@@ -198,10 +164,6 @@ def _catboost(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
         "iterations": parameters.n_trees,
         "learning_rate": parameters.learning_rate,
         "depth": parameters.max_depth,
-        "random_seed": 0,
-        "thread_count": 1,
-        "allow_writing_files": False,
-        "logging_level": "Silent",
     }
 
 
@@ -213,8 +175,6 @@ def _hist(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
         "max_leaf_nodes": 2**parameters.max_depth,
         "min_samples_leaf": parameters.min_samples_leaf,
         "early_stopping": False,
-        "categorical_features": "from_dtype",
-        "random_state": 0,
     }
 
 
@@ -233,8 +193,6 @@ def _forest(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
         "n_estimators": parameters.n_trees,
         "max_depth": parameters.max_depth,
         "min_samples_leaf": parameters.min_samples_leaf,
-        "random_state": 0,
-        "n_jobs": 1,
     }
 
 
@@ -249,24 +207,26 @@ def _tritree(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
         "learning_rate": parameters.learning_rate,
         "max_depth": parameters.max_depth,
         "min_samples_leaf": parameters.min_samples_leaf,
-        "random_state": 0,
-        "n_jobs": 1,
     }
 
 
-_TRITREE_BOOSTING = Library("tritree", "TrinaryBoosting", "frame", _tritree)
-_HIST_GB, _FOREST = ("sklearn.ensemble", "HistGradientBoosting"), ("sklearn.ensemble", "RandomForest")
+_SEED_AND_THREAD = {"random_state": 0, "n_jobs": 1}
+_TRITREE_BOOSTING = Candidate(
+    Library("tritree", "TrinaryBoosting", "tritree", "frame", _SEED_AND_THREAD), _tritree
+)
+_YDF = Library("benchmarks.accuracy.ydf_estimator", "YDF", "ydf", "columns")
+_FOREST = Library("sklearn.ensemble", "RandomForest", "scikit-learn", "numbers", _SEED_AND_THREAD)
 #: The other libraries by name.
 LIBRARIES = {
-    "LightGBM": Library(
-        "lightgbm", "LGBM", "frame", _lightgbm, {"reg_lambda": 10.0, "feature_fraction_bynode": 0.3}
+    "LightGBM": Candidate(
+        OF_PROGRAM["lightgbm"], _lightgbm, {"reg_lambda": 10.0, "feature_fraction_bynode": 0.3}
     ),
-    "XGBoost": Library("xgboost", "XGB", "frame", _xgboost, {"reg_lambda": 10.0, "colsample_bynode": 0.3}),
-    "CatBoost": Library("catboost", "CatBoost", "text", _catboost, {"l2_leaf_reg": 10.0, "rsm": 0.3}),
-    "HistGB": Library(*_HIST_GB, "frame", _hist, {"l2_regularization": 10.0, "max_features": 0.3}),
-    "YDF": Library("ydf", "YDF", "columns", _ydf),
-    "Forest": Library(*_FOREST, "numbers", _forest),
-    "Deep forest": Library(*_FOREST, "numbers", _deep_forest),
+    "XGBoost": Candidate(OF_PROGRAM["xgboost"], _xgboost, {"reg_lambda": 10.0, "colsample_bynode": 0.3}),
+    "CatBoost": Candidate(OF_PROGRAM["catboost"], _catboost, {"l2_leaf_reg": 10.0, "rsm": 0.3}),
+    "HistGB": Candidate(OF_PROGRAM["hist"], _hist, {"l2_regularization": 10.0, "max_features": 0.3}),
+    "YDF": Candidate(_YDF, _ydf),
+    "Forest": Candidate(_FOREST, _forest),
+    "Deep forest": Candidate(_FOREST, _deep_forest),
 }
 
 
@@ -275,7 +235,7 @@ def installed(names: Iterable[str]) -> tuple[list[str], list[str]]:
     found, absent = [], []
     for name in names:
         try:
-            importlib.import_module(LIBRARIES[name].module)
+            LIBRARIES[name].library.load()
         except ImportError:
             absent.append(f"{name} is not installed and was skipped.")
         else:
@@ -298,26 +258,22 @@ def methods(
     task: str, libraries: Iterable[str], treatments: Iterable[str], parameters: Hyperparameters
 ) -> dict[str, Any]:
     """Return the methods by name. Libraries with the same treatment are adjacent, so that they share imputed tables."""
-    is_class = task == "classification"
-    found: dict[str, Any] = {CONSTANT: DummyClassifier() if is_class else DummyRegressor()}
+    constant = DummyClassifier() if task == "classification" else DummyRegressor()
+    found: dict[str, Any] = {CONSTANT: constant}
     for name, missing in _STRATEGIES.items():
-        estimator = _TRITREE_BOOSTING.make(is_class, parameters).set_params(missing=missing)
+        estimator = _TRITREE_BOOSTING.make(task, parameters).set_params(missing=missing)
         found[name] = TritreeEstimator(estimator, digest_of_tritree())
     libraries = list(libraries)
     for treatment in TREATMENTS:
         for library in libraries if treatment in treatments else ():
             known = LIBRARIES[library]
-            found[method_name(library, treatment)] = TreatedEstimator(
-                known.make(is_class, parameters), treatment, known.table_format
-            )
+            found[method_name(library, treatment)] = known.treated(known.make(task, parameters), treatment)
     # separates the effect of the regularisation from that of the treatment of missing values
     for library in libraries if "masked copies" in treatments else ():
         known = LIBRARIES[library]
         if known.regularisation:
-            estimator = known.make(is_class, parameters).set_params(**known.regularisation)
-            found[method_name(library, REGULARISED_ALIKE)] = TreatedEstimator(
-                estimator, "masked copies", known.table_format
-            )
+            estimator = known.make(task, parameters).set_params(**known.regularisation)
+            found[method_name(library, REGULARISED_ALIKE)] = known.treated(estimator, "masked copies")
     return found
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from benchmarks.accuracy.encoding import EncodedTable
+    from tritree.lab.encoding import EncodedTable
 
     Transform = Callable[[EncodedTable], EncodedTable]
     Treated = tuple[EncodedTable, NDArray[np.intp], Transform]

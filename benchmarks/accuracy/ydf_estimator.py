@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import ydf
 from sklearn.base import BaseEstimator
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ class _YDF(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: dict[str, Any], y: NDArray[Any]) -> Self:
         """Return the fitted model."""
-        import ydf
-
         ydf.verbose(0)
         numeric = {name: column.dtype.kind == "f" for name, column in X.items()}
         learner = ydf.GradientBoostedTreesLearner(

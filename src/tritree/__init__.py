@@ -15,6 +15,7 @@ from tritree.errors import (
     SampleWeightError,
     TargetError,
     UngrownBranchWarning,
+    UngrownExportWarning,
     UnknownCategoryError,
 )
 
@@ -45,6 +46,7 @@ __all__ = [
     "TrinaryTreeClassifier",
     "TrinaryTreeRegressor",
     "UngrownBranchWarning",
+    "UngrownExportWarning",
     "UnknownCategoryError",
     "__version__",
     "load",

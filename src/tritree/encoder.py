@@ -163,6 +163,12 @@ class ColumnEncoder:
             )
         return codes if self.order is None else np.where(codes == MISSING, np.nan, codes)
 
+    def all_missing(self, n_rows: int) -> _core.Column:
+        """Return a column without any value as the core takes it."""
+        if self.categories is None:
+            return np.full(n_rows, np.nan, dtype=np.float32)
+        return np.full(n_rows, MISSING, dtype=np.int32)
+
     def _to_numbers(self, column: TypedColumn, format_: TimeFormat) -> NDArray[np.float64]:
         """Return dates, durations or times of a column to predict, which may be text, in microseconds."""
         if column.type is not ColumnType.TEXT:
@@ -245,7 +251,7 @@ class TableEncoder:
             for encoder in (own, *own_parts):
                 encoders.append(encoder)
                 values = encoder.encode(column)
-                encoded.append(np.full(table.n_rows, np.nan, dtype=np.float32) if values is None else values)
+                encoded.append(encoder.all_missing(table.n_rows) if values is None else values)
         names = None if table.column_names is None else tuple(table.column_names)
         return cls(tuple(encoders), names), encoded
 

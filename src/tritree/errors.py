@@ -24,6 +24,7 @@ __all__ = [
     "SampleWeightError",
     "TargetError",
     "UngrownBranchWarning",
+    "UngrownExportWarning",
     "UnknownCategoryError",
     "list_names",
     "name_column",
@@ -325,26 +326,16 @@ class UngrownBranchWarning(_FactsWarning):
 
     Attributes
     ----------
-    cause : {"detached", "node_limit", "export"}
-        Why the branch is not grown: the rows to grow from are gone, the tree has as many nodes as it may have, or a
-        model without any third branch is exported to where it cannot grow.
+    cause : {"detached", "node_limit"}
+        Why the branch is not grown: the rows to grow from are gone, or the tree has as many nodes as it may have.
     n_hits : int
-        How many times a row reached such a branch; 0 if ``cause`` is "export".
-    destination : {"", "file", "onnx"}
-        Where a model is exported to; empty unless ``cause`` is "export".
+        How many times a row reached such a branch.
     """
 
-    cause: Literal["detached", "node_limit", "export"]
-    n_hits: int = 0
-    destination: Literal["", "file", "onnx"] = ""
+    cause: Literal["detached", "node_limit"]
+    n_hits: int
 
     def __str__(self) -> str:
-        if self.cause == "export":
-            model = "the model in the file" if self.destination == "file" else "the exported model"
-            return (
-                f"no third branch has been grown so far, and {model} cannot grow any: where a value is missing, a row "
-                "gets the value of the node that splits on it; call grow_for() first, with rows like those to come"
-            )
         times = "once" if self.n_hits == 1 else f"{self.n_hits:,} times"
         return (
             f"{times} a row reached a third branch that is not grown, and got the value of the node above it: "
@@ -357,6 +348,80 @@ _CAUSES = {
     "detached": "the training rows are gone (detach(), or a file saved without them); call grow_for() before that, "
     "with rows like these, or grow_all()",
     "node_limit": "a tree has its maximum number of nodes; raise max_third_nodes",
+}
+
+
+@dataclass(eq=False, repr=False)
+class UngrownExportWarning(UngrownBranchWarning):
+    """An exported model lacks third branches, and cannot grow them.
+
+    Attributes
+    ----------
+    cause : {"rows", "max_nodes", "detached", "node_limit"}
+        Why branches are not grown: the rows to come were not known, ``max_nodes`` stopped the growth, the rows to grow
+        from are gone, or a tree has as many nodes as ``max_third_nodes`` allows.
+    n_hits : int
+        How many of the rows that were passed reach such a branch.
+    n_rows : int
+        How many rows were passed.
+    destination : {"onnx", "file"}
+        Where the model is exported to: ONNX, or a model file without training rows.
+    n_ungrown : int
+        Number of branches that are known but not grown.
+    max_nodes : int
+        The number of nodes at which growth stopped; 0 if it did not.
+    one_missing, fifth_missing : float or None
+        How much predictions for training rows deviate from those of `predict`, with one value missing and with a fifth
+        of the values missing: the root mean squared deviation as a fraction of their standard deviation. None if it is
+        not known.
+    """
+
+    cause: Literal["rows", "max_nodes", "detached", "node_limit"]  # type: ignore[assignment]
+    n_hits: int = 0
+    n_rows: int = 0
+    destination: Literal["onnx", "file"] = "onnx"
+    n_ungrown: int = 0
+    max_nodes: int = 0
+    one_missing: float | None = None
+    fifth_missing: float | None = None
+
+    @property
+    def problem(self) -> str:
+        """What is left out, and what it costs."""
+        model = "the ONNX model" if self.destination == "onnx" else "the model in the file"
+        if self.n_rows:
+            return (
+                f"{self.n_hits:,} of {self.n_rows:,} rows reach a third branch that is not grown, where {model} "
+                "predicts the value of the node above it"
+            )
+        branches = (
+            "branch for missing values is" if self.n_ungrown == 1 else "branches for missing values are"
+        )
+        found = f"{self.n_ungrown:,} {branches} not grown, and {model} cannot grow any"
+        if self.one_missing is None or self.fifth_missing is None:
+            return f"{found}: a row that reaches one gets the value of the node above it"
+        return (
+            f"{found}: for training rows with one value missing, its predictions deviate from those of the fitted "
+            f"model by {self.one_missing:.1%} of their standard deviation, with a fifth of the values missing by "
+            f"{self.fifth_missing:.1%}"
+        )
+
+    def __str__(self) -> str:
+        if self.cause == "max_nodes":
+            remedy = f"growth stopped at {self.max_nodes:,} nodes; pass a higher max_nodes"
+            remedy += ", or fewer rows" if self.n_rows else ", or rows=... with the missing values to expect"
+        elif self.cause == "rows":
+            is_file = self.destination == "file"
+            how = "call grow_for() first, with rows that have" if is_file else "pass rows=... with"
+            return f"{self.problem}; {how} the missing values to expect"
+        else:
+            remedy = _EXPORT_CAUSES[self.cause]
+        return f"{self.problem}: {remedy}"
+
+
+_EXPORT_CAUSES = {
+    "detached": "the training rows are gone (detach(), or a file saved without them); export before that, or fit again",
+    "node_limit": "a tree has its maximum number of nodes; fit with a higher max_third_nodes",
 }
 
 

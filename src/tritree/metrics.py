@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,10 +30,41 @@ def evaluate(
     model: Any, X: Any, y: NDArray[Any], task: str, sample_weight: Any = None
 ) -> dict[str, float | None]:
     """Return the metrics of a fitted estimator on a table; None for one that is not defined there."""
+    return predictions(model, X, task).metrics(y, sample_weight)
+
+
+def mean_loss(model: Any, X: Any, y: NDArray[Any], task: str, sample_weight: Any = None) -> float:
+    """Return the mean squared error, or the mean cross-entropy, of a fitted estimator on a table."""
+    return predictions(model, X, task).loss(y, sample_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predicted numbers, or the probabilities of ``classes``, one column per class."""
+
+    values: NDArray[np.float64]
+    classes: Any = None
+
+    def metrics(self, y: NDArray[Any], sample_weight: Any = None) -> dict[str, float | None]:
+        """Return the metrics of the task."""
+        if self.classes is None:
+            return regression_metrics(y, self.values, sample_weight)
+        return classification_metrics(y, self.values, self.classes, sample_weight)
+
+    def loss(self, y: NDArray[Any], sample_weight: Any = None) -> float:
+        """Return the mean squared error, or the mean cross-entropy."""
+        if self.classes is None:
+            return _mean_squared_error(y, self.values, sample_weight)
+        return _log_loss(_is_class(y, self.classes), self.values, sample_weight)
+
+
+def predictions(model: Any, X: Any, task: str) -> Predictions:
+    """Return what a fitted estimator predicts for a table."""
     if task == "regression":
         # some libraries predict a column vector, which would be broadcast against y
-        return regression_metrics(y, np.asarray(model.predict(X), dtype=float).reshape(len(y)), sample_weight)
-    return classification_metrics(y, np.asarray(model.predict_proba(X)), model.classes_, sample_weight)
+        return Predictions(np.asarray(model.predict(X), dtype=np.float64).reshape(-1))
+    # some predict in single precision
+    return Predictions(np.asarray(model.predict_proba(X), dtype=np.float64), model.classes_)
 
 
 def evaluate_constant(
@@ -53,14 +84,18 @@ def regression_metrics(
     y: NDArray[Any], predicted: NDArray[Any], sample_weight: Any = None
 ) -> dict[str, float | None]:
     """Return R², the root mean squared error and the mean absolute error; R² is None if the target is constant."""
-    error = predicted - np.asarray(y, dtype=float)
-    mse = np.average(np.square(error), weights=sample_weight)
+    y = np.asarray(y, dtype=np.float64)
+    mse = _mean_squared_error(y, predicted, sample_weight)
     variance = np.average(np.square(y - np.average(y, weights=sample_weight)), weights=sample_weight)
     return {
         "r2": float(1 - mse / variance) if variance > 0 else None,
         "rmse": float(np.sqrt(mse)),
-        "mae": float(np.average(np.abs(error), weights=sample_weight)),
+        "mae": float(np.average(np.abs(predicted - y), weights=sample_weight)),
     }
+
+
+def _mean_squared_error(y: NDArray[Any], predicted: NDArray[Any], sample_weight: Any) -> float:
+    return float(np.average(np.square(predicted - y), weights=sample_weight))
 
 
 def classification_metrics(
@@ -71,26 +106,40 @@ def classification_metrics(
     With more than two classes, the AUC is the mean over the classes against the others, and the Brier score the sum
     over classes. The AUC is None if all rows are of one class. A class that is not among ``classes`` has probability 0.
     """
-    is_class = np.asarray(y)[:, None] == np.asarray(classes)
-    of_true = np.where(is_class, probabilities, 0.0).sum(axis=1)
+    is_class = _is_class(y, classes)
     is_known = is_class.any(axis=1)
     brier = np.square(probabilities - is_class).sum(axis=1) + ~is_known
     is_best = np.arange(len(classes)) == probabilities.argmax(axis=1)[:, None]
     return {
-        "log_loss": float(
-            -np.average(np.log(of_true.clip(_MIN_PROBABILITY, 1.0)), weights=sample_weight) + 0.0
-        ),
+        "log_loss": _log_loss(is_class, probabilities, sample_weight),
         "roc_auc": _roc_auc(is_class, probabilities, sample_weight),
         "accuracy": float(np.average((is_class & is_best).any(axis=1), weights=sample_weight)),
         "brier_score": float(np.average(brier, weights=sample_weight)) / (2 if len(classes) == 2 else 1),
     }
 
 
+def _is_class(y: NDArray[Any], classes: Any) -> NDArray[np.bool_]:
+    """Return whether each row is of each class."""
+    return np.asarray(np.asarray(y)[:, None] == np.asarray(classes))
+
+
+def _log_loss(is_class: NDArray[np.bool_], probabilities: NDArray[Any], sample_weight: Any) -> float:
+    of_true = np.where(is_class, probabilities, 0.0).sum(axis=1).clip(_MIN_PROBABILITY, 1.0)
+    return float(np.average(-np.log(of_true), weights=sample_weight) + 0.0)
+
+
 def _roc_auc(is_class: NDArray[np.bool_], probabilities: NDArray[Any], sample_weight: Any) -> float | None:
-    positives = range(1, 2) if is_class.shape[1] == 2 else range(is_class.shape[1])
-    counted = is_class if sample_weight is None else is_class[np.asarray(sample_weight) > 0]
-    defined = [k for k in positives if 0 < counted[:, k].sum() < len(counted)]
-    if not defined:
-        return None
-    aucs = [roc_auc_score(is_class[:, k], probabilities[:, k], sample_weight=sample_weight) for k in defined]
-    return float(np.mean(aucs))
+    """Return the mean AUC of the classes that some rows have and others have not; of two classes, that of the second.
+
+    The AUC is the probability that a row of the class has a higher probability than another row; ties count half.
+    """
+    weight = np.ones(len(is_class)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    aucs = []
+    for k in [1] if is_class.shape[1] == 2 else range(is_class.shape[1]):
+        _, rank = np.unique(probabilities[:, k], return_inverse=True)
+        positive = np.bincount(rank, weight * is_class[:, k])
+        negative = np.bincount(rank, weight * ~is_class[:, k])
+        if positive.any() and negative.any():
+            below = np.cumsum(negative) - negative / 2
+            aucs.append(positive @ below / (positive.sum() * negative.sum()))
+    return float(np.mean(aucs)) if aucs else None

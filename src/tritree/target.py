@@ -60,16 +60,15 @@ def read_regression_target(
             f"turn it into numbers, for example with y.astype(float), or use {classifier} for classes",
         )
         _check_rows(values, map(is_too_large, listed), *_TOO_LARGE)
-    try:
+    try:  # integers beyond 2**53 are rounded, as predictions are; among features they would be identifiers
         numbers = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TargetError(f"{requirement} ({error})", f"use {classifier} for classes") from None
     _check_rows(numbers, np.isnan(numbers), *_MISSING)
     _check_rows(numbers, np.isinf(numbers), *_INFINITE)
     if largest < np.inf:
-        problem = (
-            f"holds {{value}} in row {{row}}; targets of {estimator_name} must not exceed {largest:g} in size"
-        )
+        limit = f"targets of {estimator_name} must not exceed {largest:g} in absolute value"
+        problem = f"holds {{value}} in row {{row}}; {limit}"
         _check_rows(numbers, np.abs(numbers) > largest, problem, "give it in another unit, or drop such rows")
     return numbers
 

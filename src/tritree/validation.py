@@ -85,7 +85,7 @@ class Integer:
         if not _is_int(value) or value < self.low or (self.high is not None and value > self.high):
             upper = "" if self.high is None else f" and at most {self.high:,}"
             raise ParameterError(
-                name, f"a whole number of at least {self.low}{upper}", value, none_means=self.none
+                name, f"an integer of at least {self.low}{upper}", value, none_means=self.none
             )
 
 
@@ -136,7 +136,7 @@ def _number_of_features(name: str, value: Any) -> None:
     if not (is_word or is_count or is_fraction):
         raise ParameterError(
             name,
-            "a whole number of at least 1 (columns), a float above 0 and at most 1 (a fraction of the columns), 'sqrt' "
+            "an integer of at least 1 (columns), a float above 0 and at most 1 (a fraction of the columns), 'sqrt' "
             "or 'log2'",
             value,
             none_means="all columns",
@@ -149,7 +149,7 @@ def _random_state(name: str, value: Any) -> None:
     except ValueError:
         raise ParameterError(
             name,
-            "a whole number of at least 0 and at most 4,294,967,295 (2**32 - 1), a RandomState of NumPy, or None",
+            "an integer of at least 0 and at most 4,294,967,295 (2**32 - 1), a RandomState of NumPy, or None",
             value,
         ) from None
 
@@ -356,7 +356,7 @@ def monotonic_directions(monotonic_cst: Any, encoder: TableEncoder) -> list[int]
     if hasattr(monotonic_cst, "items"):
         if encoder.column_names is None:
             raise ValueError(
-                "monotonic_cst is a dict, which goes by column names, and X has none; give a list with one entry per "
+                "monotonic_cst is a dict of column names, and X has none; pass a list with one entry per "
                 "column"
             )
         unknown = [name for name in monotonic_cst if name not in encoder.column_names]

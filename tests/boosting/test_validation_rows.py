@@ -67,14 +67,14 @@ def test_weights_of_no_rows_are_refused() -> None:
 
 def test_class_of_one_row_cannot_be_set_aside() -> None:
     labels = np.array(["rare"] + ["often"] * 39)
-    with pytest.raises(ValueError, match="there are 40, and the smallest class has 1; give X_val"):
+    with pytest.raises(ValueError, match="there are 40, and the smallest class has 1; pass X_val"):
         TrinaryBoostingClassifier(early_stopping=True).fit(TABLE, labels)
 
 
 @pytest.mark.parametrize(("fraction", "use"), [(0.1, "validate"), (0.9, "train")])
 def test_rows_that_count_must_be_on_both_sides_of_those_set_aside(fraction: float, use: str) -> None:
     model = TrinaryBoostingRegressor(early_stopping=True, validation_fraction=fraction, random_state=0)
-    with pytest.raises(ValueError, match=f"validation_fraction={fraction} .* to {use} with; give X_val"):
+    with pytest.raises(ValueError, match=f"validation_fraction={fraction} .* to {use} with; pass X_val"):
         model.fit(
             TABLE, Y, np.eye(40)[np.random.RandomState(0).permutation(40)[3 if use == "validate" else 30]]
         )

@@ -108,3 +108,11 @@ def test_warm_start_may_continue_with_other_rows() -> None:
     model = TrinaryBoostingRegressor(max_iter=5, warm_start=True, random_state=0).fit(frame, frame["a"])
     other = frame.assign(b=["z", "y"] * 100)  # a category that the first fit has not seen
     assert model.set_params(max_iter=9).fit(other, other["a"]).n_iter_ == 9
+
+
+def test_iterations_that_do_not_improve_the_validation_score_are_dropped() -> None:
+    model = started(random_state=0)
+    worse = -Y  # what is learned from it makes the predictions of the validation rows worse
+    model.set_params(max_iter=12, early_stopping=True).fit(X, worse, X_val=X, y_val=Y)
+    assert (model.n_iter_, model.best_iteration_) == (5, 5)
+    assert len(model.validation_scores_) == 7

@@ -1,17 +1,23 @@
-"""``tritree compare`` compares strategies and kinds of models as ``tritree fit`` would fit them."""
+"""``tritree compare`` compares models as ``tritree fit`` would fit them, with each other and with other libraries."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from cli.conftest import patients
+from cli.conftest import flowers, patients
 from cli.program import InProcess, Run
+from sklearn import metrics
+from sklearn.model_selection import StratifiedKFold
 
 import tritree as library
 from tritree.lab import Experiment
+from tritree.validation import STRATEGIES as STRATEGY_NAMES
 
 pytest.importorskip("matplotlib", reason="figures are drawn with matplotlib")
 
@@ -23,15 +29,18 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+QUICK = ("--rates", 0.3, "--folds", 3, "--n-jobs", 1)
+STRATEGIES = ("-s", "all", "--depth", 2)
+
+
 def compare(tritree: InProcess, table: Path, *more: object) -> Run:
-    return tritree.good(
-        "compare", table, "-y", "progress", "--rates", "30%", "--seeds", 1, "--folds", 3, "--depth", 2, *more
-    )
+    """Compare boosting, a forest and a tree."""
+    return tritree.good("compare", table, "-y", "progress", *QUICK, "--trees", 3, *more)
 
 
-def compare_quickly(tritree: InProcess, table: Path, *more: object) -> Run:
-    quick = ("--rates", 0.3, "--seeds", 1, "--folds", 2, "--n-jobs", 1)
-    return tritree.good("compare", table, "-y", "progress", *quick, *more)
+def compare_trees(tritree: InProcess, table: Path, *more: object) -> Run:
+    """Compare the strategies of a tree, which is quick."""
+    return tritree.good("compare", table, "-y", "progress", *QUICK, *STRATEGIES, *more)
 
 
 def requested_experiment(tritree: InProcess, monkeypatch: pytest.MonkeyPatch, *args: object) -> Experiment:
@@ -43,55 +52,141 @@ def requested_experiment(tritree: InProcess, monkeypatch: pytest.MonkeyPatch, *a
     return found[0]
 
 
-def test_comparison_recommends_a_method_with_an_interval(tritree: InProcess, table: Path) -> None:
+def scenarios_of(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the lines of the methods by scenario and method."""
+    return {one["scenario"]: {line["method"]: line for line in one["methods"]} for one in found["scenarios"]}
+
+
+def test_models_are_compared_with_each_other_and_a_constant_by_default(
+    tritree: InProcess, table: Path
+) -> None:
     run = compare(tritree, table)
-    assert run.out.splitlines()[1].startswith("Use ")
-    for text in ("mcar_test", "trinary_mia", "complete_case", "interval"):
-        assert text in run.out
-
-
-def test_json_has_every_method(tritree: InProcess, table: Path) -> None:
+    assert run.out.startswith("Use ")
+    for title in (
+        "The table as it is",
+        "Values missing in the test only",
+        "Values missing in training and test",
+    ):
+        assert title in run.out
     found = compare(tritree, table, "--json").json
-    assert {line["method"] for line in found["methods"]} >= {"trinary", "mia", "surrogate", "complete_case"}
+    names = {"boosting", "forest", "tree", "constant"}
+    assert {name: set(lines) for name, lines in scenarios_of(found).items()} == dict.fromkeys(
+        ("unchanged", "mcar_test", "mcar"), names
+    )
+    assert found["verdict"] in " ".join(run.out.split())
+    assert found["recommended"] in ("boosting", "forest", "tree")
+    assert found["metric"] == "rmse"
+
+
+def test_all_strategies_of_a_tree_can_be_compared(tritree: InProcess, table: Path) -> None:
+    found = compare_trees(tritree, table, "--json").json
+    names = {*STRATEGY_NAMES, "complete_case", "constant"}
+    assert all(set(lines) == names for lines in scenarios_of(found).values())
     assert found["about"]["rates"] == [0.0, 0.3]
-    assert found["rates"] == [0.3]
+    assert [one["rates"] for one in found["scenarios"]] == [[], [0.3], [0.3]]
 
 
-def test_unchanged_table_is_compared_first(tritree: InProcess, table: Path) -> None:
-    found = compare(tritree, table, "--json").json
-    missing = pd.read_csv(table).drop(columns="progress").isna().to_numpy().mean()
-    own = found["unchanged"]
-    assert own["missing_fraction"] == pytest.approx(missing)
-    assert {line["scenario"] for line in own["methods"]} == {"unchanged"}
-    text = compare(tritree, table).out
-    assert text.splitlines()[:2] == [
-        f"The table unchanged, with {100 * missing:.3g}% of its values missing:",
-        own["recommendation"],
+def test_json_has_every_metric_at_every_rate(tritree: InProcess, table: Path) -> None:
+    found = compare_trees(tritree, table, "-s", "mia", "--rates", "0.3,0.6", "--json").json
+    assert {(line["scenario"], line["rate"]) for line in found["by_rate"]} == {
+        ("unchanged", 0.0),
+        *((name, rate) for name in ("mcar", "mcar_test") for rate in (0.3, 0.6)),
+    }
+    scenarios = scenarios_of(found)
+    for line in found["by_rate"]:
+        if line["rate"] == 0:
+            assert line["mae"] == pytest.approx(scenarios["unchanged"][line["method"]]["mae"])
+    at_rates = [
+        line["mae"] for line in found["by_rate"] if (line["scenario"], line["method"]) == ("mcar", "mia")
     ]
-    assert f"With 30% of the values removed:\n{found['recommendation']}" in text
-    assert text.count("corrected resampled") == 1
+    assert scenarios["mcar"]["mia"]["mae"] == pytest.approx(np.mean(at_rates))
 
 
-def test_json_has_every_rate_and_the_unchanged_table(tritree: InProcess, table: Path) -> None:
-    found = compare(tritree, table, "--json").json
-    assert {line["rate"] for line in found["by_rate"]} == {0.0, 0.3}
-    at_zero = {line["method"]: line["loss"] for line in found["by_rate"] if line["rate"] == 0}
-    assert at_zero == pytest.approx({line["method"]: line["loss"] for line in found["unchanged"]["methods"]})
-    assert len(set(at_zero.values())) > 1
+def test_scores_are_those_of_lightgbm_fitted_by_hand(tritree: InProcess, tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    frame = flowers()
+    frame.to_csv("flowers.csv", index=False)
+    options = ["--with", "lightgbm", "--folds", 3, "--rates", 0, "-m", "tree", "--seed", 5, "--n-jobs", 1]
+    found = tritree.good("compare", "flowers.csv", "-y", "kind", *options, "--json").json
+    X = frame.drop(columns="kind").astype({"colour": "category"})
+    losses, aucs = [], []
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=5).split(X, frame["kind"]):
+        model = lightgbm.LGBMClassifier(random_state=0, n_jobs=1, verbosity=-1)
+        probabilities = model.fit(X.iloc[train], frame["kind"].iloc[train]).predict_proba(X.iloc[test])
+        y = frame["kind"].iloc[test]
+        losses.append(metrics.log_loss(y, probabilities, labels=model.classes_))
+        aucs.append(metrics.roc_auc_score(y, probabilities, multi_class="ovr", labels=model.classes_))
+    line = scenarios_of(found)["unchanged"]["lightgbm"]
+    assert line["log_loss"] == pytest.approx(np.mean(losses))
+    assert line["roc_auc"] == pytest.approx(np.mean(aucs))
+    assert found["about"]["versions"]["lightgbm"] == lightgbm.__version__
 
 
-def test_complete_table_is_not_compared_unchanged(tritree: InProcess, tmp_path: Path) -> None:
-    patients().dropna().head(120).to_csv("complete.csv", index=False)
-    assert compare(tritree, tmp_path / "complete.csv", "--json").json["unchanged"] is None
-    assert compare(tritree, tmp_path / "complete.csv").out.startswith("With 30% of the values removed:")
+def test_library_that_is_not_installed_is_named_with_its_package(
+    tritree: InProcess, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "catboost", None)
+    run = tritree("compare", table, "-y", "progress", "--with", "catboost")
+    assert run.code == 1
+    assert "--with catboost: catboost cannot be imported" in run.error_line
+    assert run.error_line.endswith("pip install catboost")
+    run = compare(tritree, table, "--with", "all", "--rates", 0, "-m", "forest", "--json")
+    assert "catboost" not in run.json["about"]["methods"]
+    assert "hist" in run.json["about"]["methods"]
 
 
-def test_unchanged_table_can_be_compared_alone(tritree: InProcess, table: Path) -> None:
-    run = compare(tritree, table, "--rates", 0)
-    assert run.out.startswith("The table unchanged")
+def test_recommended_model_can_be_fitted_with_the_command_that_is_printed(
+    tritree: InProcess, table: Path
+) -> None:
+    options = ("-m", "forest", "--drop", "sex", "--min-samples-leaf", 7)
+    run = compare(tritree, table, *options)
+    command = run.out.splitlines()[-1].removeprefix("fit    tritree ")
+    assert tritree.good(*shlex.split(command), "-o", "m.tritree").code == 0
+    model = library.load("m.tritree")
+    assert isinstance(model, library.TrinaryForestRegressor)
+    assert (model.n_estimators, model.min_samples_leaf) == (3, 7)
+    assert "sex" not in model.feature_names_in_
+
+
+def test_seed_changes_folds_and_removed_values(tritree: InProcess, table: Path) -> None:
+    runs = [
+        scenarios_of(compare_trees(tritree, table, "-s", "mia", "--seed", seed, "--json").json)
+        for seed in (0, 0, 1)
+    ]
+    assert runs[0] == runs[1]
+    for scenario in runs[0]:
+        assert runs[0][scenario]["mia"]["rmse"] != runs[2][scenario]["mia"]["rmse"]
+
+
+def test_identifiers_and_dates_are_read_as_in_a_fit(
+    tritree: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = patients().head(150)
+    frame["name"] = [f"patient {i}" for i in range(150)]
+    frame["seen"] = pd.date_range("2020-01-01", periods=150).strftime("%Y-%m-%d")
+    frame.to_csv("named.csv", index=False)
+    run = compare_trees(tritree, tmp_path / "named.csv", "-s", "mia")
+    assert "column 'name' has 150 different values in 150 rows, so it is left out" in run.err
+    assert "--categorical name" in run.err
+    experiment = requested_experiment(tritree, monkeypatch, "named.csv", "-y", "progress")
+    kinds = experiment.datasets[0].X.dtypes.astype(str)
+    assert "name" not in kinds
+    assert kinds["seen"] == "float64"
+
+
+def test_table_as_it_is_can_be_compared_alone(tritree: InProcess, table: Path) -> None:
+    run = compare_trees(tritree, table, "--rates", 0)
+    assert "The table as it is" in run.out
     assert "removed" not in run.out
-    found = compare(tritree, table, "--rates", 0, "--json").json
-    assert found["methods"] == found["unchanged"]["methods"]
+
+
+def test_few_folds_are_enough_for_many_rows(
+    tritree: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n_rows, expected in ((200, 10), (5001, 5)):
+        pd.DataFrame({"x": np.arange(n_rows) % 7, "y": np.arange(n_rows) / 3}).to_csv("t.csv", index=False)
+        experiment = requested_experiment(tritree, monkeypatch, "t.csv", "-y", "y")
+        assert experiment.folds.n == expected
 
 
 def test_trees_are_compared_as_fit_would_fit_them(
@@ -114,7 +209,7 @@ def test_criterion_of_another_task_is_refused(tritree: InProcess, table: Path) -
 
 def test_dropped_column_causes_no_warning(tritree: InProcess, tmp_path: Path) -> None:
     patients().head(120).to_csv("counted.csv")  # pandas numbers the rows in a column without a name
-    for command in (["fit"], ["compare", "--rates", 0, "--folds", 3, "--depth", 1, "--n-jobs", 1]):
+    for command in (["fit"], ["compare", "--rates", 0, "--folds", 3, "-s", "mia", "--n-jobs", 1]):
         run = tritree.good(command[0], "counted.csv", "-y", "progress", "--drop", "Unnamed: 0", *command[1:])
         assert "numbers the rows" not in run.err
 
@@ -132,17 +227,18 @@ def test_comparison_continues_from_its_store_and_writes_a_report(
     store: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first = compare(tritree, table, "--json", "--n-jobs", 1, *store).json
+    first = compare_trees(tritree, table, "--json", *store).json
     file = tmp_path / "runs.sqlite" if store else next((cache / "compare").glob("*.sqlite"))
     assert Path(first["about"]["store"]) == file
     renamed = table.rename(tmp_path / "other.csv")
     monkeypatch.setattr("tritree.lab.experiment.run_trial", fail)
-    again = compare(tritree, renamed, "--n-jobs", 1, *store, "--report", "found.html")
-    assert again.out.splitlines()[-3:] == [
-        "table  other.csv: 150 rows, 10 columns; regression: progress holds 107 distinct numbers",
-        f"store  {file}",
-        "report found.html",
-    ]
+    again = compare_trees(tritree, renamed, *store, "--report", "found.html")
+    table_line = (
+        "table  other.csv: 150 rows, 10 columns, 3.47% of the values missing; regression: progress holds "
+    )
+    lines = again.out.splitlines()
+    assert lines[-5].startswith(table_line)
+    assert lines[-4:-2] == [f"store  {file}", "report found.html"]
     assert "warning" not in again.err
     assert "<!DOCTYPE html>" in (tmp_path / "found.html").read_text(encoding="utf-8")
 
@@ -151,7 +247,7 @@ def test_cache_that_cannot_be_written_causes_only_a_warning(
     tritree: InProcess, table: Path, cache: Path
 ) -> None:
     (cache / "compare").write_text("not a folder")
-    run = compare(tritree, table, "--json")
+    run = compare_trees(tritree, table, "--json")
     assert run.json["about"]["store"] is None
     assert "finished results are not stored" in run.err
     assert "--store" in run.err
@@ -165,7 +261,7 @@ def test_comparison_has_the_same_task_as_fit(
 ) -> None:
     frame = pd.DataFrame({"x": range(90), "y": values * 30})
     frame.to_csv("grades.csv", index=False)
-    options = ["--rates", 0.3, "--seeds", 1, "--folds", 3, "--depth", 1, "--n-jobs", 1, "--json"]
+    options = ["--rates", 0.3, "--seeds", 1, "--folds", 3, "-s", "mia", "--n-jobs", 1, "--json"]
     compared = tritree.good("compare", "grades.csv", "-y", "y", *options).json["about"]["task"]
     assert compared == tritree.good("fit", "grades.csv", "-y", "y", "--json").json["task"]
     assert compared == (task or "classification")
@@ -175,13 +271,13 @@ def test_rows_without_target_can_be_left_out_of_a_comparison(tritree: InProcess,
     frame = patients().head(150)
     frame.loc[:9, "progress"] = None
     frame.to_csv("some.csv", index=False)
-    run = compare(tritree, tmp_path / "some.csv", "--skip-missing-target")
+    run = compare_trees(tritree, tmp_path / "some.csv", "--skip-missing-target")
     assert "some.csv: 140 rows" in run.out
 
 
 def test_comparison_that_failed_at_every_rate_recommends_nothing(tritree: InProcess, tmp_path: Path) -> None:
     patients()[["age", "progress"]].to_csv("one.csv", index=False)
-    options = ["--rates", 0.3, "--seeds", 1, "--folds", 3, "--depth", 1, "--n-jobs", 1]
+    options = ["--rates", 0.3, "--folds", 3, "-s", "mia", "--depth", 1, "--n-jobs", 1]
     run = tritree("compare", "one.csv", "-y", "progress", "--mechanism", "mar", *options)
     assert run.code == 1
     assert "no method could be run with values removed" in run.error_line
@@ -213,36 +309,27 @@ def test_comparison_that_cannot_start_ends_with_one_line(
     assert text in run.error_line
 
 
-def test_strategies_of_boosting_are_compared(tritree: InProcess, patients_table: Path) -> None:
-    run = compare_quickly(tritree, patients_table, "-m", "boosting", "--trees", 3, "--learning-rate", 0.5)
-    names = {f"boosting:{name}" for name in ("trinary_mia", "trinary", "mia", "majority", "complete_case")}
-    assert {word for line in run.out.splitlines() for word in line.split()[1:2] if ":" in word} >= names
+def test_strategies_of_boosting_are_compared(tritree: InProcess, table: Path) -> None:
+    run = compare(tritree, table, "-m", "boosting", "-s", "all", "--learning-rate", 0.5)
+    for name in ("trinary_mia", "trinary", "mia", "majority", "complete_case"):
+        assert f"\nboosting:{name} " in run.out
     assert "models boosting: 3 trees, depth 6, learning rate 0.5\n" in run.out
 
 
-def test_kinds_of_models_are_compared_on_a_complete_table(tritree: InProcess, tmp_path: Path) -> None:
+def test_kinds_of_models_are_compared_with_one_strategy(tritree: InProcess, tmp_path: Path) -> None:
     patients().fillna(0).to_csv("complete.csv", index=False)
-    complete = tmp_path / "complete.csv"
-    run = compare_quickly(
-        tritree, complete, "-m", "tree", "-m", "forest", "-s", "mia", "--trees", 3, "--depth", 2
-    )
-    assert run.out.startswith("The table unchanged, without missing values:\nUse ")
-    assert "models tree: depth 2; forest: 3 trees, depth 2\n" in run.out
-    found = compare_quickly(
-        tritree, complete, "-m", "tree", "-m", "forest", "-s", "mia", "--trees", 3, "--json"
-    ).json
-    assert {line["method"] for line in found["unchanged"]["methods"]} == {"mia", "forest:mia"}
-    assert found["about"]["models"]["forest"]["n_estimators"] == 3
+    run = compare(tritree, tmp_path / "complete.csv", "-m", "tree", "-m", "forest", "-s", "mia", "--depth", 2)
+    assert "models forest: 3 trees, depth 2; tree: depth 2\n" in run.out
+    assert "10 columns, no missing values;" in run.out
+    assert "\nforest:mia " in run.out
 
 
-def test_strategies_of_one_kind_are_not_compared_on_a_complete_table_unchanged(
-    tritree: InProcess, tmp_path: Path
-) -> None:
+def test_strategies_are_the_same_on_a_complete_table(tritree: InProcess, tmp_path: Path) -> None:
     patients().fillna(0).to_csv("complete.csv", index=False)
-    run = compare_quickly(
-        tritree, tmp_path / "complete.csv", "-m", "boosting", "-s", "mia", "-s", "trinary", "--trees", 3
-    )
-    assert run.out.startswith("With 30% of the values removed:")
+    found = compare_trees(tritree, tmp_path / "complete.csv", "--json").json
+    outcomes = {name: line["outcome"] for name, line in scenarios_of(found)["unchanged"].items()}
+    assert set(outcomes.values()) == {"best", "identical", "baseline"}
+    assert "as it is" not in found["verdict"].partition("Caution")[0]
 
 
 @pytest.mark.parametrize("kind", ["forest", "boosting"])
@@ -254,7 +341,7 @@ def test_ensembles_are_compared_as_fit_would_fit_them(
         tritree, monkeypatch, patients_table, "-y", "progress", "-m", kind, "--trees", 3
     )
     model = library.load("m.tritree")
-    estimator = experiment._make(f"{kind}:{model.missing}", experiment.datasets[0])
+    estimator = experiment._make(kind, experiment.datasets[0])
     assert estimator.get_params() | {"n_jobs": None} == model.get_params() | {"n_jobs": None}
 
 
@@ -264,10 +351,8 @@ def test_weights_are_used_in_a_comparison_as_in_a_fit(
     weights = np.arange(len(patients())) % 3
     patients().assign(times=weights).to_csv("weighted.csv", index=False)
     weighted = tmp_path / "weighted.csv"
-    run = compare_quickly(
-        tritree, weighted, "--weights", "times", "-s", "mia", "-s", "majority", "--depth", 2
-    )
-    assert "10 columns, weighted by times; regression" in run.out
+    run = compare_trees(tritree, weighted, "--weights", "times")
+    assert "of the values missing, weighted by times; regression" in run.out
     data = requested_experiment(
         tritree, monkeypatch, weighted, "-y", "progress", "--weights", "times"
     ).datasets[0]
@@ -283,7 +368,7 @@ def test_invalid_weights_are_named(tritree: InProcess, tmp_path: Path) -> None:
 
 
 def test_damaged_store_is_named_with_the_remedy(tritree: InProcess, table: Path) -> None:
-    compare_quickly(tritree, table, "--depth", 1, "--store", "runs.sqlite")
+    compare_trees(tritree, table, "--store", "runs.sqlite")
     data = bytearray(Path("runs.sqlite").read_bytes())
     data[4096:8192] = bytes(4096)
     Path("runs.sqlite").write_bytes(data)

@@ -1,7 +1,10 @@
-"""``tritree demo`` writes everything that it lists."""
+"""``tritree demo`` shows the benefit in numbers, and writes everything that it lists."""
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,10 +14,35 @@ from tritree import load
 
 pytest.importorskip("matplotlib", reason="figures are drawn with matplotlib")
 
+FILES = {"robustness.png", "what-if.html", "breast-cancer.tritree", "breast-cancer.csv", "new-rows.csv"}
 
-def test_demo_writes_a_figure_a_report_a_page_and_a_model(tritree: InProcess, tmp_path: Path) -> None:
+
+def test_demo_compares_models_and_writes_files_that_the_next_commands_read(
+    tritree: InProcess, tmp_path: Path
+) -> None:
     run = tritree.good("demo", "-o", "shown")
-    assert "Use " in run.out
-    names = {"comparison.png", "report.html", "tree.html", "diabetes.tritree"}
-    assert {path.name for path in (tmp_path / "shown").iterdir()} == names
-    assert load(tmp_path / "shown" / "diabetes.tritree").n_features_in_ == 10
+    losses = {
+        name: [float(loss) for loss in numbers.split()]
+        for name, numbers in re.findall(r"^(\w[\w ]*?) {2,}((?:\d\.\d{3}\s*)+)$", run.out, re.MULTILINE)
+    }
+    boosting = losses.pop("tritree boosting")
+    assert boosting[-1] < 1.5 * boosting[0]
+    assert all(boosting[-1] < other[-1] for other in losses.values())
+    assert {"tritree tree", "HistGradientBoosting"} <= set(losses)
+    assert {path.name for path in (tmp_path / "shown").iterdir()} == FILES
+    assert all(f"  {name} " in run.out for name in FILES)
+    assert load(tmp_path / "shown" / "breast-cancer.tritree").n_features_in_ == 30
+    predict, explain, compare = re.findall(r"^  tritree (.+)$", run.out, re.MULTILINE)
+    assert len(tritree.good(*shlex.split(predict)).out.splitlines()) == 21
+    assert "is missing" in tritree.good(*shlex.split(explain)).out
+    assert compare.startswith("compare shown/breast-cancer.csv --target diagnosis")
+
+
+def test_demo_as_json(tritree: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tritree.cli import demo
+
+    monkeypatch.setattr(demo, "_RATES", (0.0, 0.5))  # to be quick
+    facts = json.loads(tritree.good("demo", "-o", "shown", "--json").out)
+    assert set(facts["files"]) == FILES
+    assert facts["folder"] == "shown"
+    assert set(facts["log_loss"]["tritree boosting"]) == {"0.0", "0.5"}

@@ -104,11 +104,24 @@ def test_warning_of_ungrown_branches_suggests_options(cause: str) -> None:
     assert "()" not in text
 
 
-@pytest.mark.parametrize(("destination", "option"), [("file", "--grow-for"), ("onnx", "--rows")])
-def test_warning_of_an_export_without_third_branches_suggests_rows(destination: str, option: str) -> None:
-    text = describe_warning(errors.UngrownBranchWarning("export", 0, destination))  # type: ignore[arg-type]
-    assert option in text
+@pytest.mark.parametrize(
+    ("facts", "remedy"),
+    [
+        ({"cause": "rows"}, "; name rows with the missing values to expect with --rows"),
+        ({"cause": "rows", "destination": "file"}, "expect with --grow-for"),
+        (
+            {"cause": "max_nodes", "max_nodes": 1000},
+            ": growth stopped at 1,000 nodes; raise --max-nodes, or name rows",
+        ),
+        ({"cause": "max_nodes", "n_hits": 2, "n_rows": 9}, "raise --max-nodes, or use fewer rows"),
+        ({"cause": "detached"}, ": the model file has no training rows"),
+    ],
+)
+def test_warning_of_an_export_suggests_options(facts: dict[str, Any], remedy: str) -> None:
+    text = describe_warning(errors.UngrownExportWarning(**facts, one_missing=0.01, fifth_missing=0.2))
+    assert remedy in text
     assert "()" not in text
+    assert "20.0%" in text or "2 of 9 rows" in text
 
 
 def test_warning_of_an_identifier_suggests_to_drop_it() -> None:

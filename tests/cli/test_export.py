@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli.conftest import diabetes, patients, rows_with_missing
+from cli.conftest import diabetes, rows_with_missing
 from cli.program import InProcess
 
 import tritree as library
@@ -66,13 +66,16 @@ def test_ensemble_is_exported_with_the_branches_that_rows_need(
     np.testing.assert_allclose(found, library.load(model).predict(rows), rtol=1e-4)
 
 
-def test_export_without_third_branches_warns_and_names_the_option(tritree: InProcess) -> None:
+def test_export_without_rows_warns_with_numbers_and_names_the_option(
+    tritree: InProcess, patients_table: Path
+) -> None:
     pytest.importorskip("onnx")
-    patients().fillna(0).to_csv("complete.csv", index=False)
-    tritree.good("fit", "complete.csv", "-y", "progress", "-m", "boosting", "--trees", 3)
-    message = tritree.good("export", "complete.tritree", "-o", "bare.onnx").err
-    assert "pass rows with the missing values to expect to --rows, or to fit --grow-for" in message
-    assert "grow_for()" not in message
+    tritree.good("fit", patients_table, "-y", "progress", "-m", "forest", "--trees", 3)
+    message = tritree.good("export", f"{patients_table.stem}.tritree", "-o", "m.onnx", "--max-nodes", 700).err
+    assert "branches for missing values are not grown" in message
+    assert "% of their standard deviation" in message
+    assert "growth stopped at 700 nodes; raise --max-nodes, or name rows" in message
+    assert "()" not in message
 
 
 @pytest.mark.parametrize("kind", ["boosting", "forest"])
@@ -86,11 +89,18 @@ def test_one_tree_of_an_ensemble_is_exported_with_the_branches_that_rows_need(
     assert nodes[0] < nodes[1]
 
 
-def test_too_many_nodes_suggest_fewer_rows(tritree: InProcess, boosting: Path) -> None:
+def test_limit_that_rows_exceed_is_named_with_the_rows_it_costs(tritree: InProcess, boosting: Path) -> None:
     pytest.importorskip("onnx")
     rows_with_missing().to_csv("new.csv", index=False)
-    run = tritree("export", boosting, "-o", "x.onnx", "--rows", "new.csv", "--max-nodes", 200)
-    assert "raise --max-nodes, or name fewer rows with --rows, or fit fewer" in run.error_line
+    size = library.load(boosting).n_nodes_
+    args = ("export", boosting, "-o", "x.onnx", "--rows", "new.csv", "--max-nodes")
+    message = tritree.good(*args, size + 20).err
+    assert "rows reach a third branch that is not grown" in message
+    assert f"growth stopped at {size + 20:,} nodes; raise --max-nodes, or use fewer rows" in message
+    assert (
+        f"more than --max-nodes {size - 1:,}; raise --max-nodes, or fit fewer"
+        in tritree(*args, size - 1).error_line
+    )
 
 
 def test_rows_cannot_grow_a_model_without_training_rows(tritree: InProcess, patients_table: Path) -> None:

@@ -368,7 +368,10 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
             "--strategy surrogate is not for",
         ),
         (("fit", "{table}", "-y", "progress", "--trees", "7"), "--trees is not for --model tree"),
-        (("compare", "{table}", "-y", "progress", "--trees", "7"), "--trees is not for --model tree"),
+        (
+            ("compare", "{table}", "-y", "progress", "-m", "tree", "--trees", "7"),
+            "--trees is not for --model tree",
+        ),
         (
             ("compare", "{table}", "-y", "progress", "-m", "tree", "-m", "forest", "--learning-rate", "1"),
             "--learning-rate is not for --model tree or --model forest",
@@ -397,7 +400,7 @@ def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(
             "--max-surrogates is not",
         ),
         (
-            ("compare", "{table}", "-y", "progress", "--learning-rate", "0.1"),
+            ("compare", "{table}", "-y", "progress", "-s", "mia", "--learning-rate", "0.1"),
             "--learning-rate is not for --model tree",
         ),
     ],

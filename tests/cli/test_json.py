@@ -73,7 +73,7 @@ def test_json_of_a_table_is_valid(name: str, tritree: InProcess) -> None:
 def test_json_of_a_comparison_is_valid(name: str, tritree: InProcess) -> None:
     pd.DataFrame(TABLES[name]).to_csv("t.csv", index=False)
     options = "--rates 0.3 --seeds 1 --folds 2 --depth 1 -s mia -s trinary --n-jobs 1 --json"
-    assert parse(tritree.good("compare", "t.csv", "-y", "y", *options.split()).out)["methods"]
+    assert parse(tritree.good("compare", "t.csv", "-y", "y", *options.split()).out)["scenarios"]
 
 
 def test_infinite_cells_of_copied_columns_are_null(tritree: InProcess, model: Path) -> None:

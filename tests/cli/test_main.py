@@ -118,8 +118,8 @@ ERRORS = {
     "importance diabetes.csv": ["is a table, not a model"],
     "info text.tritree": ["text.tritree: not a tritree model"],
     "export diabetes.tritree": ["-o", "--format"],
-    "export diabetes.tritree -o tree.onnx --max-nodes 20": [
-        "would exceed --max-nodes 20",
+    "export diabetes.tritree -o tree.onnx --max-nodes 2": [
+        "more than --max-nodes 2",
         "raise --max-nodes",
     ],
     "export diabetes.tritree -o tree.onnx --rows nosuch.csv": ["there is no file 'nosuch.csv'"],

@@ -244,7 +244,7 @@ def test_program_without_typer_says_so_in_one_line(folder: Path, tmp_path: Path)
 
 def test_table_from_the_standard_input_can_be_compared(folder: Path, cache: Path) -> None:
     data = (folder / "diabetes.csv").read_bytes()
-    options = ["--drop", "id", "--rates", "0.3", "--seeds", 1, "--folds", 3, "--depth", 2, "--json"]
+    options = ["--drop", "id", "--rates", "0.3", "--seeds", 1, "--folds", 3, "-s", "mia", "--json"]
     run = run_program("compare", "-", "-y", "progress", *options, cwd=folder, stdin=data)
     assert run.code == 0, run
     assert run.err == ""
@@ -265,7 +265,7 @@ def test_demo_takes_less_than_half_a_minute(tmp_path: Path) -> None:
     run = run_program("demo", cwd=tmp_path, MPLBACKEND="module://no_such_backend")  # a file needs no window
     assert run.code == 0, run
     assert time.monotonic() - begin < 30
-    assert (tmp_path / "tritree-demo" / "comparison.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "tritree-demo" / "robustness.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_help_imports_no_heavy_packages(folder: Path) -> None:

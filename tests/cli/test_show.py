@@ -101,10 +101,32 @@ def test_ensemble_is_shown_as_the_library_draws_it(
     assert summary in library.load(model).to_text()
     assert f"\ntree 0 of {first}" in f"\n{tritree.good('show', model, '--tree', 0, '--max-nodes', 31).out}"
     assert "--rows TABLE grows those that rows need" in first
-    for ending in ("png", "dot"):
-        tritree.good("show", model, "-o", f"first.{ending}")
-        tritree.good("show", model, "-o", f"zero.{ending}", "--tree", 0)
-        assert Path(f"first.{ending}").read_bytes() == Path(f"zero.{ending}").read_bytes()
+    assert "importance  splits  trees" in summary
+    tritree.good("show", model, "-o", "first.dot")
+    tritree.good("show", model, "-o", "zero.dot", "--tree", 0)
+    assert Path("first.dot").read_bytes() == Path("zero.dot").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_figure_of_an_ensemble_has_its_importances(
+    kind: str, tritree: InProcess, request: pytest.FixtureRequest
+) -> None:
+    pytest.importorskip("matplotlib")
+    tritree.good("show", request.getfixturevalue(kind), "-o", "importances.svg")
+    assert "fraction of the reduction of the training loss" in Path("importances.svg").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_forest_without_training_rows_has_no_importances_to_draw(
+    tritree: InProcess, patients_table: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    fit = ("fit", patients_table, "-y", "progress", "-m", "forest", "--trees", 3, "-o", "m.tritree")
+    tritree.good(*fit, "--no-training-rows")
+    assert "importance " not in tritree.good("show", "m.tritree").out
+    assert "name a tree to draw with --tree" in tritree("show", "m.tritree", "-o", "x.png").error_line
+    tritree.good("show", "m.tritree", "-o", "x.png", "--tree", 1)
 
 
 @pytest.mark.parametrize("kind", ["boosting", "forest"])

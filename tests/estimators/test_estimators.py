@@ -119,11 +119,11 @@ def test_weights_move_the_mean(diabetes):
     [
         ("missing", "drop", "missing must be one of 'trinary', .* got 'drop'"),
         ("criterion", "absolute_error", "criterion must be one of 'squared_error', got 'absolute_error'"),
-        ("max_depth", -1, "max_depth must be a whole number of at least 0, or None"),
-        ("max_depth", 2.5, "max_depth must be a whole number"),
-        ("min_samples_leaf", 0, "min_samples_leaf must be a whole number of at least 1"),
-        ("min_samples_leaf", True, "min_samples_leaf must be a whole number"),
-        ("max_bins", 1, "max_bins must be a whole number of at least 2 and at most 65,534"),
+        ("max_depth", -1, "max_depth must be an integer of at least 0, or None"),
+        ("max_depth", 2.5, "max_depth must be an integer"),
+        ("min_samples_leaf", 0, "min_samples_leaf must be an integer of at least 1"),
+        ("min_samples_leaf", True, "min_samples_leaf must be an integer"),
+        ("max_bins", 1, "max_bins must be an integer of at least 2 and at most 65,534"),
         ("max_bins", 65_535, "max_bins must be"),
         ("max_surrogates", -1, "max_surrogates must be"),
         ("split_on_missing", "yes", "split_on_missing must be True or False, got 'yes'"),
@@ -296,7 +296,7 @@ def test_growth_shows_itself_on_a_terminal_and_nowhere_else(diabetes, capsys, mo
 
 @pytest.mark.parametrize("max_nodes", [0, 1.5, None, "many"])
 def test_growth_limit_must_be_a_number_of_nodes(diabetes, max_nodes):
-    with pytest.raises(ValueError, match="max_nodes must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="max_nodes must be an integer of at least 1"):
         TrinaryTreeRegressor().fit(*diabetes).grow_all(max_nodes=max_nodes)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from models import with_missing
 from reference.boosted_tree import splitmix64
@@ -19,6 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tritree import (
+    ColumnMatchWarning,
     TrinaryForestClassifier,
     TrinaryForestRegressor,
     TrinaryTreeClassifier,
@@ -247,7 +249,7 @@ def test_classes_may_be_text_and_have_weights() -> None:
     ("parameters", "message"),
     [
         ({"n_estimators": 0}, "n_estimators"),
-        ({"max_features": 0}, "max_features must be a whole number of at least 1"),
+        ({"max_features": 0}, "max_features must be an integer of at least 1"),
         ({"max_features": 1.5}, "a float above 0 and at most 1 .*got 1.5$"),
         ({"max_features": "all"}, r"'sqrt' or 'log2', or None \(all columns\), got 'all'$"),
         ({"max_samples": 2}, "max_samples"),
@@ -256,8 +258,8 @@ def test_classes_may_be_text_and_have_weights() -> None:
             "max_samples=0.1 .*set bootstrap=True, or max_samples=None",
         ),
         ({"verbose": "no"}, "verbose must be True or False, got 'no'"),
-        ({"random_state": -1}, "random_state must be a whole number of at least 0 .*got -1"),
-        ({"random_state": "a"}, "random_state must be a whole number .*or None, got 'a'"),
+        ({"random_state": -1}, "random_state must be an integer of at least 0 .*got -1"),
+        ({"random_state": "a"}, "random_state must be an integer .*or None, got 'a'"),
         ({"bootstrap": "yes"}, "bootstrap must be True or False"),
         ({"bootstrap": False, "oob_score": True}, "set bootstrap=True"),
         ({"missing": "mean"}, "missing must be one of"),
@@ -368,3 +370,14 @@ def test_progress_advances_once_per_tree(monkeypatch: pytest.MonkeyPatch) -> Non
         TrinaryForestRegressor(n_estimators=n_trees, random_state=0, n_jobs=1).fit(*DIABETES)
         assert len(steps) == n_trees
         steps.clear()
+
+
+def test_warm_start_with_an_absent_column_says_that_the_rows_have_changed() -> None:
+    frame = pd.DataFrame({"a": np.arange(60.0), "b": ["x", "y"] * 30})
+    forest = TrinaryForestRegressor(n_estimators=2, warm_start=True, random_state=0).fit(frame, frame["a"])
+    for absent in ("a", "b"):
+        with (
+            pytest.warns(ColumnMatchWarning, match=absent),
+            pytest.raises(ValueError, match="X, y or sample_weight have changed"),
+        ):
+            forest.set_params(n_estimators=4).fit(frame.drop(columns=absent), frame["a"])

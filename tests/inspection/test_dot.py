@@ -144,9 +144,9 @@ def test_any_target_has_a_fill(target):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"digits": 0}, "digits must be a whole number of at least 1"),
-        ({"max_depth": -1}, "max_depth must be a whole number of at least 0"),
-        ({"max_nodes": 0}, "max_nodes must be a whole number of at least 1"),
+        ({"digits": 0}, "digits must be an integer of at least 1"),
+        ({"max_depth": -1}, "max_depth must be an integer of at least 0"),
+        ({"max_nodes": 0}, "max_nodes must be an integer of at least 1"),
     ],
 )
 def test_option_that_cannot_be_is_refused(options, message):

@@ -14,6 +14,7 @@ from tritree import (
     TrinaryForestClassifier,
     TrinaryForestRegressor,
     UngrownBranchWarning,
+    UngrownExportWarning,
     load,
 )
 
@@ -75,8 +76,9 @@ def test_every_kind_of_column_and_what_training_never_saw(task: str, missing: st
 
 def test_branch_that_is_not_grown_predicts_its_node() -> None:
     forest = TrinaryForestRegressor(**QUICK).fit(NUMBERS, SIGNAL)
-    exported = forest.to_onnx()
     forest.detach()
+    with pytest.warns(UngrownExportWarning, match="the training rows are gone"):
+        exported = forest.to_onnx()
     with pytest.warns(UngrownBranchWarning):
         expected = forest.predict(WITH_HOLES)
     np.testing.assert_array_equal(run(exported, WITH_HOLES)[0], expected)
@@ -97,7 +99,7 @@ def test_export_grows_nothing() -> None:
 
 def test_many_trees_in_one_batch_and_row_by_row_are_the_same() -> None:
     forest = TrinaryForestRegressor(n_estimators=60, random_state=0).fit(NUMBERS, SIGNAL)
-    exported = forest.to_onnx()
+    exported = forest.to_onnx(rows=NUMBERS)
     together = run(exported, NUMBERS)[0]
     np.testing.assert_array_equal(together, forest.predict(NUMBERS))
     np.testing.assert_array_equal([run(exported, row[None])[0][0] for row in NUMBERS[:5]], together[:5])
@@ -116,17 +118,13 @@ def test_class_labels_keep_their_type() -> None:
 
 def test_too_many_nodes_are_refused_with_a_remedy() -> None:
     forest = TrinaryForestRegressor(**QUICK).fit(NUMBERS, SIGNAL)
-    with pytest.raises(GrowthLimitError, match=r"more than max_nodes=20; raise max_nodes, or fit fewer"):
+    with pytest.raises(
+        GrowthLimitError, match=r"more than max_nodes=20; pass max_nodes=\d+ or more, or fit fewer"
+    ):
         forest.to_onnx(max_nodes=20)
 
 
 def test_fractional_is_refused_with_what_to_do() -> None:
     forest = TrinaryForestRegressor(missing="fractional", **QUICK).fit(NUMBERS, SIGNAL)
     with pytest.raises(ValueError, match=r"follows both branches .* use another strategy, or to_dict"):
-        forest.to_onnx()
-
-
-def test_export_without_third_branches_warns() -> None:
-    forest = TrinaryForestRegressor(**QUICK).fit(NUMBERS, SIGNAL)
-    with pytest.warns(UngrownBranchWarning, match="no third branch has been grown so far"):
         forest.to_onnx()

@@ -279,3 +279,16 @@ def test_reliance_is_the_mean_of_that_of_the_trees(missing: str) -> None:
 
 def test_complete_rows_do_not_rely_on_missing() -> None:
     assert grown("regression").missing_reliance(TABLE).tolist() == [0.0] * TABLE.shape[1]
+
+
+def test_whole_forest_shows_importances_and_names_where_its_trees_are() -> None:
+    pytest.importorskip("matplotlib")
+    forest = grown("regression", HOLED)
+    assert [tick.get_text() for tick in forest.plot().get_yticklabels()] == [
+        tick.get_text() for tick in forest.plot_importance().get_yticklabels()
+    ]
+    assert "importance  splits  trees" in forest.to_text()
+    for name in ("tree_", "get_depth", "get_n_leaves"):
+        assert not hasattr(forest, name)
+        with pytest.raises(AttributeError, match=rf"each has its own, estimators_\[i\]\.{name}"):
+            getattr(forest, name)

@@ -16,7 +16,13 @@ from models import STRATEGIES, TASKS, as_array, estimator, fitted, simulated, wi
 from onnx.reference import ReferenceEvaluator
 from properties.strategies import Problem, problems
 
-from tritree import GrowthLimitError, TrinaryTreeClassifier, TrinaryTreeRegressor, UngrownBranchWarning
+from tritree import (
+    GrowthLimitError,
+    TrinaryTreeClassifier,
+    TrinaryTreeRegressor,
+    UngrownBranchWarning,
+    UngrownExportWarning,
+)
 
 EXPORTED = [missing for missing in STRATEGIES if missing != "fractional"]
 COLOURS = ["azure", "crimson", "dun", "Ève", "fawn and brown"]
@@ -361,13 +367,11 @@ def test_copy_of_the_tree_is_grown_in_full_for_its_export() -> None:
     assert tree.grow_all().to_onnx().SerializeToString() == exported
 
 
-def test_tree_that_would_be_larger_than_allowed_is_refused_with_its_size() -> None:
+def test_tree_that_would_be_larger_than_allowed_is_exported_as_far_as_that() -> None:
     X, y = simulated(200, 4)
     tree = fitted(X, y)
-    with pytest.raises(
-        GrowthLimitError, match=r"max_nodes=50; in full it may have up to [\d,]+ nodes; raise"
-    ):
-        tree.to_onnx(max_nodes=50)
+    with pytest.warns(UngrownExportWarning, match=r"growth stopped at 50 nodes; pass a higher max_nodes"):
+        assert len(tree.to_onnx(max_nodes=50).SerializeToString()) < len(tree.to_onnx().SerializeToString())
     size = tree.grow_all().n_nodes_
     with pytest.raises(GrowthLimitError, match=f"has {size:,} nodes, more than max_nodes={size - 1:,}"):
         tree.to_onnx(max_nodes=size - 1)

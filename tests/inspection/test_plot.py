@@ -319,9 +319,9 @@ def test_everything_is_drawn_if_there_is_no_limit():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"digits": 0}, "digits must be a whole number of at least 1, got 0"),
-        ({"max_depth": -1}, r"max_depth must be a whole number of at least 0, or None \(draws every depth\)"),
-        ({"max_nodes": 0}, r"max_nodes must be a whole number of at least 1, or None \(draws everything\)"),
+        ({"digits": 0}, "digits must be an integer of at least 1, got 0"),
+        ({"max_depth": -1}, r"max_depth must be an integer of at least 0, or None \(draws every depth\)"),
+        ({"max_nodes": 0}, r"max_nodes must be an integer of at least 1, or None \(draws everything\)"),
     ],
 )
 def test_option_that_cannot_be_is_refused_before_a_figure_is_opened(options, message):

@@ -231,7 +231,7 @@ def test_a_hundred_thousand_rows_of_sixty_columns_are_drawn_at_once() -> None:
 
 @pytest.mark.parametrize("option", ["max_patterns", "max_columns"])
 def test_limit_that_cannot_be_is_refused(option: str) -> None:
-    with pytest.raises(ValueError, match=f"{option} must be a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match=f"{option} must be an integer of at least 1, got 0"):
         tritree.plot_missing([[1.0]], **{option: 0})
 
 
@@ -257,7 +257,7 @@ def test_columns_beyond_the_limit_are_mentioned() -> None:
     ax = tree.plot_importance(max_columns=2)
     assert len(ax.patches) == 2
     assert "… 3 more columns: " in ax.get_xlabel()
-    with pytest.raises(ValueError, match="max_columns must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="max_columns must be an integer of at least 1"):
         tree.plot_importance(max_columns=0)
 
 

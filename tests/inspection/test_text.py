@@ -287,10 +287,10 @@ def test_a_thousand_nodes_are_drawn_unless_more_are_asked_for():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"digits": 0}, "digits must be a whole number of at least 1, got 0"),
-        ({"digits": 2.5}, "digits must be a whole number of at least 1, got 2.5"),
-        ({"max_depth": -1}, r"max_depth must be a whole number of at least 0, or None \(draws every depth\)"),
-        ({"max_nodes": 0}, r"max_nodes must be a whole number of at least 1, or None \(draws everything\)"),
+        ({"digits": 0}, "digits must be an integer of at least 1, got 0"),
+        ({"digits": 2.5}, "digits must be an integer of at least 1, got 2.5"),
+        ({"max_depth": -1}, r"max_depth must be an integer of at least 0, or None \(draws every depth\)"),
+        ({"max_nodes": 0}, r"max_nodes must be an integer of at least 1, or None \(draws everything\)"),
     ],
 )
 def test_option_that_cannot_be_is_refused(options, message):

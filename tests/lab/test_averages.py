@@ -172,3 +172,9 @@ def test_rates_that_differ_by_rounding_are_the_same() -> None:
 def test_invalid_results_are_refused(change: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         losses(change(simulated(2)))
+
+
+def test_losses_are_empty_if_no_case_has_all_folds() -> None:
+    table = simulated(1, folds=4)
+    apart = table[(table["method"] == "mia") == (table["fold"] < 2)]
+    assert losses(apart).empty

@@ -29,6 +29,7 @@ from tritree.lab import experiment as experiment_module
 from tritree.lab.scenarios import in_both
 from tritree.lab.store import Store
 from tritree.lab.trial import Folds
+from tritree.metrics import METRICS
 
 COLUMNS = [
     "dataset",
@@ -47,7 +48,8 @@ COLUMNS = [
 def test_results_have_a_row_for_every_combination() -> None:
     experiment = small(datasets=[made(), made("other", "classification")], seeds=2, methods={"mia": "mia"})
     results = experiment.run(1)
-    assert list(results) == COLUMNS
+    metrics = [name for names in METRICS.values() for name in names]
+    assert list(results) == COLUMNS + metrics
     assert len(results) == 2 * 2 * 2 * 1 * 2 * 4  # data sets, scenarios, rates with 0, methods, seeds, folds
     assert not results.duplicated(COLUMNS[:6]).any()
     assert (results.groupby(["dataset", "scenario", "rate", "method", "seed"])["rows"].sum() == 200).all()

@@ -94,9 +94,9 @@ def test_single_data_set_needs_no_list() -> None:
         ({"rates": "0.3"}, "rates must be between 0 and 1, got '0.3'"),
         ({"rates": [float("nan")]}, "rates must be between"),
         ({"seeds": []}, "seeds is empty"),
-        ({"seeds": "3"}, "a seed must be a whole number of at least 0, got '3'"),
-        ({"folds": 1}, "folds must be a whole number of at least 2, got 1"),
-        ({"folds": "5"}, "folds must be a whole number"),
+        ({"seeds": "3"}, "a seed must be an integer of at least 0, got '3'"),
+        ({"folds": 1}, "folds must be an integer of at least 2, got 1"),
+        ({"folds": "5"}, "folds must be an integer"),
     ],
     ids=lambda value: repr(value)[:40],
 )

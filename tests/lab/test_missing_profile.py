@@ -167,7 +167,7 @@ def test_figure_is_drawn_on_the_given_axes():
     figure, ax = plt.subplots()
     assert profile_missing(make_frame()).plot(ax) is ax
     plt.close(figure)
-    with pytest.raises(ValueError, match="max_patterns must be a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match="max_patterns must be an integer of at least 1, got 0"):
         profile_missing(make_frame()).plot(max_patterns=0)
 
 

@@ -18,6 +18,7 @@ from tritree.lab.methods import MODELS, CompleteCaseEstimator, Methods, method_s
 from tritree.lab.ranks.names import DISPLAY_NAMES, METHODS, method_order, parse_method, scenario_name
 from tritree.lab.scenarios import in_test
 from tritree.lab.trial import Folds
+from tritree.metrics import mean_loss
 
 ALL = [f"{kind}:{strategy}" for kind in MODELS for strategy in strategies_of(kind)]
 
@@ -146,7 +147,7 @@ def test_loss_is_that_of_models_fitted_by_hand(task: str) -> None:
         model = kind(missing="mia", max_depth=2, max_iter=4, random_state=0).fit(
             data.X.iloc[train], data.y[train]
         )
-        expected = trial.mean_loss(model, with_missing.iloc[test], data.y[test], task)
+        expected = mean_loss(model, with_missing.iloc[test], data.y[test], task)
         loss = found[(found["rate"] == 0.3) & (found["fold"] == fold)]["loss"].item()
         assert loss == expected
 

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from experiments import simulated
+from lab.small_experiment import made, small
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
 
-from tritree.lab.ranks import curves, mean_ranks  # noqa: E402
+from tritree.lab.ranks import curves, judge, mean_ranks, scenario_scores  # noqa: E402
 from tritree.lab.report import render_report, write_report  # noqa: E402
 
 EVIL = '</style></script><script>document.title = "broken into"</script><img src=x onerror="alert(1)"> ${title} $style'
@@ -273,3 +274,13 @@ def test_unchanged_table_with_missing_values_of_its_own_has_conclusions() -> Non
     assert "Use majority: it is best, or not significantly worse than the best, on the unchanged table." in (
         Elements(render_report(table)).text
     )
+
+
+def test_report_on_one_table_begins_with_the_verdict_and_the_metrics() -> None:
+    results = small(datasets=made(task="classification"), methods=["mia", "trinary", "constant"]).run(1)
+    text = Elements(render_report(results)).text
+    scores = scenario_scores(results)
+    assert text.index(judge(scores).text) < text.index("The table as it is") < text.index("Differences")
+    for name in ("log loss", "AUC", "accuracy", "Brier score", "against the best", "baseline"):
+        assert name in text
+    assert "constant" not in text.partition("Differences")[2].partition("Time")[0]

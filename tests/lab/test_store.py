@@ -12,7 +12,8 @@ import pytest
 
 from tritree.lab.store import FoldResult, Store, StoreError
 
-RESULTS = [FoldResult(fold, fold / 10, 5, 0.01, 0.02) for fold in range(3)]
+METRICS = {"r2": None, "rmse": 0.3, "mae": 1 / 3}
+RESULTS = [FoldResult(fold, fold / 10, 5, 0.01, 0.02, METRICS) for fold in range(3)]
 
 
 def test_results_are_found_after_reopening(tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_file_of_format_1_is_refused_with_a_remedy_and_not_changed(tmp_path: Pat
         """)
     database.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"format 1, .* uses format 3; .*name another file"):
+    with pytest.raises(StoreError, match=r"format 1, .* uses format 4; .*name another file"):
         Store(path)
     assert path.read_bytes() == before
 

@@ -20,6 +20,7 @@ from tritree.lab.dataset import Dataset
 from tritree.lab.methods import Methods, fit_estimator
 from tritree.lab.scenarios import in_both, in_test, shifted
 from tritree.lab.trial import Folds
+from tritree.metrics import mean_loss
 
 
 class PredictColumn(LinearRegression):
@@ -124,7 +125,7 @@ def test_row_of_weight_two_counts_as_two_rows(task: str, method: str) -> None:
     estimator = Methods({"x": method}, **options).make("x", task, 1)
     twice = np.repeat(rows, times)
     losses = [
-        trial.mean_loss(
+        mean_loss(
             fit_estimator(estimator, incomplete.iloc[of], data.y[of], task, one.weights_of(of)),
             incomplete.iloc[rows_of_test],
             data.y[rows_of_test],

@@ -1,28 +1,36 @@
-"""``tritree compare``: compare strategies, and kinds of models, on a table."""
+"""``tritree compare``: compare models of tritree with each other and with other libraries on a table."""
 
+import shlex
+import time
+import warnings
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tritree.cli import options
+from tritree.cli.compare_output import to_dict, to_text
 from tritree.cli.messages import UserError, note, print_warning, printable, write_json, write_text
 from tritree.cli.options import MODEL, TREE, integer, one_of, option
 from tritree.cli.output import check_file, check_output, check_store, write_errors
-from tritree.inspection.formatting import count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tritree.cli.training import TrainingData
     from tritree.lab.dataset import Dataset
-    from tritree.lab.ranks import Comparison
 
 EXAMPLES = (
-    ("tritree compare houses.csv --target price", "all strategies, with more and more values missing"),
-    ("tritree compare visits.parquet -y outcome --seeds 5 --report visits.html", "with a report"),
+    ("tritree compare houses.csv --target price", "boosting, a forest and a tree: which one to use?"),
+    ("tritree compare houses.csv -y price --with lightgbm --with xgboost", "against other libraries"),
+    ("tritree compare visits.parquet -y outcome --with all --report visits.html", "with a report"),
     ("tritree compare loans.csv -y default --columns income", "what if one field is missing in production?"),
-    ("tritree compare houses.csv -y price --model boosting", "the strategies of boosting"),
+    (
+        "tritree compare houses.csv -y price -m tree -s all --seeds 3",
+        "all strategies for missing values of a tree",
+    ),
     (
         "tritree compare houses.csv -y price -m tree -m boosting -s trinary -s trinary_mia",
         "one tree against boosting, with two strategies",
@@ -32,6 +40,10 @@ EXAMPLES = (
         "keep finished results in a file",
     ),
 )
+
+_KINDS = ("boosting", "forest", "tree")
+_LIBRARIES = ("lightgbm", "xgboost", "catboost", "hist")
+_MANY_ROWS = 5_000  # from which on fewer folds are enough
 
 
 @dataclass(frozen=True)
@@ -50,9 +62,9 @@ def compare(
     *,
     roles: options.ColumnRoles,
     kinds: Annotated[
-        list[str],
+        list[str] | None,
         option("KIND", "--model", "-m", panel=MODEL, parser=one_of("tree", "forest", "boosting")),
-    ] = ["tree"],  # noqa: B006 - Typer copies it
+    ] = None,
     strategies: Annotated[
         list[str] | None,
         option(
@@ -60,26 +72,32 @@ def compare(
             "--strategy",
             "-s",
             panel=MODEL,
-            parser=one_of("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
+            parser=one_of("all", "trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
         ),
+    ] = None,
+    libraries: Annotated[
+        list[str] | None, option("LIBRARY", "--with", panel=MODEL, parser=one_of("all", *_LIBRARIES))
     ] = None,
     depth: Annotated[Any, integer(0, words=("none", "tuned"), panel=TREE)] = "tuned",
     parameters: Parameters,
     mechanism: Annotated[Literal["mcar", "im", "mar", "mnar", "predictive"], option("NAME")] = "mcar",
     columns: options.Columns = None,
     rates: options.Fractions = "0.1,0.3,0.5",
-    seeds: options.Seeds = 3,
-    folds: Annotated[int, integer(2)] = 10,
+    seeds: options.Seeds = 1,
+    seed: Annotated[int, integer(0)] = 0,
+    folds: Annotated[int | None, integer(2, show_default="10; 5 with more than 5,000 rows")] = None,
     report: Annotated[str | None, option("FILE")] = None,
     store: options.StoreFile = None,
     n_jobs: options.NJobs = None,
     as_json: options.AsJson = False,
     table_format: options.TableFormat,
 ) -> None:
-    """Compare the strategies on a table: unchanged, with values removed in training and test, and in the test only.
+    """Compare models on a table, and say which one to use.
 
-    The strategies are those of one tree, unless --model names a forest or boosting. Every loss is cross-validated. The
-    last scenario is what happens when fields go missing in production.
+    Boosting, a forest and a tree of tritree are compared with each other, with a constant prediction, and with the
+    libraries that --with names, each with its own defaults and the same columns. All scores are cross-validated: on the
+    table as it is, with values missing in the test only, as when fields go missing in production, and with values
+    missing in training and test.
 
     Finished results are kept in the user's cache, by the content of the table, unless --store names a file: an
     interrupted run continues when it is started again.
@@ -87,31 +105,39 @@ def compare(
     Parameters
     ----------
     kinds
-        Kind of model: tree, forest or boosting. May be repeated to compare several kinds.
+        Kind of model: tree, forest or boosting. May be repeated. By default all three; with --strategy, tree.
     strategies
-        Strategy to compare. May be repeated. By default all of them, and learning from complete rows only
-        (complete_case).
+        Strategy for missing values to compare. May be repeated; all for every strategy, and for learning from complete
+        rows only (complete_case). By default the default strategy of each kind of model.
+    libraries
+        Library to compare with: lightgbm, xgboost, catboost or hist (HistGradientBoosting of scikit-learn). May be
+        repeated; all for those that are installed.
     depth
-        Depth of the trees, none for no limit, or tuned: the depth at which a majority tree stops improving. With tuned,
-        forests have no limit and boosting has depth 6, as in tritree fit.
+        Depth of the trees of tritree, none for no limit, or tuned: for a single tree, the depth at which a majority
+        tree stops improving; forests then have no limit and boosting has depth 6, as in tritree fit.
     mechanism
         Missingness mechanism: mcar (at random), im (largest values first), mar (depends on other columns), mnar
         (depends on the value itself), predictive (depends on the target).
     columns
         Column from which values are removed. May be repeated. By default all features.
     rates
-        Fractions of the values to remove, separated by commas. The unchanged table is always compared.
+        Fractions of the values to remove, separated by commas; 0 to compare on the table as it is only.
+    seed
+        Seed of the folds and of the first removal of values. Models have fixed seeds.
     folds
         Number of cross-validation folds.
     report
         HTML report to write.
     """
-    from tritree.cli.models import check_criterion, check_options, method_names
+    from tritree.cli.models import check_criterion, check_options
     from tritree.cli.tables import check_column, open_table
     from tritree.cli.training import read_training_data
     from tritree.lab import Experiment, Folds, in_both, in_test, write_report
+    from tritree.lab.ranks import judge, scenario_scores
 
-    methods = method_names(kinds, strategies)
+    begin = time.perf_counter()
+    kinds = kinds or (["tree"] if strategies else list(_KINDS))
+    methods = _methods(kinds, strategies, libraries or ())
     page = None if report is None else check_file(report, "the report", "--report", table)
     store_file = check_store(store, table, report)
     source = open_table(table, table_format)
@@ -123,6 +149,7 @@ def compare(
     check_options(given, kinds)
     check_criterion(given.get("--criterion"), data.task)
     dataset = _dataset(source.name if table == "-" else printable(Path(table).name), data, roles)
+    folds = folds or (5 if dataset.n_rows > _MANY_ROWS else 10)
     _check_folds(folds, dataset)
     for name in columns or ():
         check_column(name, list(dataset.X.columns), f"the features of {source.name}")
@@ -131,9 +158,9 @@ def compare(
         scenarios=(in_both(mechanism, columns=columns), in_test(mechanism, columns=columns)),
         rates=rates,
         methods=methods,
-        seeds=seeds,
+        seeds=range(seed, seed + seeds),
         max_depth=depth,
-        folds=Folds(folds),
+        folds=Folds(folds, seed),
         options={option.removeprefix("--").replace("-", "_"): value for option, value in given.items()},
         store=store_file or _store_in_cache(dataset.fingerprint),
     )
@@ -141,32 +168,65 @@ def compare(
     _check_results(results, rates)
     if page is not None:
         with write_errors(str(report)):
-            write_report(results, page, title=f"Strategies for missing values on {dataset.name}")
-    missing_fraction = float(dataset.X.isna().to_numpy().mean())
-    comparisons = _compare(results, missing_fraction)
-    about = experiment.about() | {"task": dataset.task, "weights": roles.weights, "store": experiment.store}
-    if as_json:
-        write_json({"about": about} | _to_dict(comparisons, missing_fraction, results))
-        return
-    write_text(f"{_to_text(comparisons, missing_fraction)}\n")
-    for label, text in {
-        "models": _models_text(about),
-        "table": _table_text(dataset, data.reason, roles.weights),
+            write_report(results, page, title=f"Which model for {roles.target} of {dataset.name}?")
+    scores = scenario_scores(results)
+    verdict = judge(scores)
+    about = experiment.about() | {
+        "task": dataset.task,
+        "reason": data.reason,
+        "rows": dataset.n_rows,
+        "columns": dataset.X.shape[1],
+        "missing_fraction": float(dataset.X.isna().to_numpy().mean()),
+        "weights": roles.weights,
         "store": experiment.store,
         "report": report,
-    }.items():
-        if text is not None:
-            write_text(f"{label:<6} {text}")
+        "seconds": time.perf_counter() - begin,
+    }
+    command = _fit_command(context, verdict.method, experiment.depths.get(dataset.name))
+    if as_json:
+        write_json(to_dict(verdict, scores, results, command, about))
+    else:
+        write_text(to_text(verdict, scores, command, about))
+
+
+def _methods(
+    kinds: "Sequence[str]", strategies: "Sequence[str] | None", libraries: "Sequence[str]"
+) -> list[str]:
+    """Return the methods to compare, or raise a UserError if a library is not installed."""
+    from tritree.cli.models import method_names
+    from tritree.lab.methods import CONSTANT
+    from tritree.lab.other_libraries import LIBRARIES
+
+    found = []
+    for name in _LIBRARIES:
+        if name in libraries or "all" in libraries:
+            try:
+                LIBRARIES[name].load()
+                found.append(name)
+            except ImportError as error:
+                if name in libraries:
+                    raise UserError(f"--with {name}: {error}") from error
+    return [*method_names(kinds, strategies), *found, CONSTANT]
 
 
 def _dataset(name: str, data: "TrainingData", roles: options.ColumnRoles) -> "Dataset":
     """Return the data set to compare on: the features, target, weights and task that ``tritree fit`` would use."""
+    from tritree.errors import DateTextWarning, IdentifierWarning
     from tritree.lab import Dataset
 
     frame = data.features.assign(**{roles.target: data.target})
     if roles.weights is not None:
         frame[roles.weights] = data.weights
-    return Dataset.from_table(name, frame, roles.target, task=data.task, sample_weight=roles.weights)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        dataset = Dataset.from_table(name, frame, roles.target, task=data.task, sample_weight=roles.weights)
+    for found in caught:
+        text: object = found.message
+        if isinstance(text, (IdentifierWarning, DateTextWarning)):
+            column = shlex.quote(str(text.column))
+            text = f"{text.problem}; treat it as categories with --categorical {column}"
+        print_warning(text)
+    return dataset
 
 
 def _check_folds(folds: int, dataset: "Dataset") -> None:
@@ -182,9 +242,10 @@ def _check_folds(folds: int, dataset: "Dataset") -> None:
 
 def _store_in_cache(fingerprint: str) -> Path | None:
     """Return the file for results in the user's cache, named by the content of the table; warn if there can be none."""
-    from tritree.lab.store import cache_folder
+    from tritree.lab.store import FORMAT, cache_folder
 
-    file = cache_folder() / "compare" / f"{fingerprint}.sqlite"
+    # results in an older format stay where they are
+    file = cache_folder() / "compare" / f"{fingerprint}-{FORMAT}.sqlite"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         return check_output(str(file), "finished results")
@@ -215,88 +276,28 @@ def _check_results(results: Any, rates: list[float]) -> None:
         )
 
 
-def _compare(results: Any, missing_fraction: float) -> "dict[str, Comparison]":
-    """Return the comparisons on the table "unchanged" and with values "removed" that results on one data set allow.
+def _fit_command(context: typer.Context, method: str | None, tree_depth: int | None) -> str | None:
+    """Return the command that fits the recommended model to the whole table, with the options of this comparison."""
+    from tritree.cli.models import has_option
+    from tritree.lab.methods import COMPLETE_CASE, method_spec
 
-    If no value is missing in the table and one kind of model is compared, all strategies are the same on it.
-    """
-    from tritree.lab import compare_methods
-    from tritree.lab.ranks import compare_unchanged
-    from tritree.lab.ranks.names import parse_method
-
-    methods = {parse_method(method) for method in results["method"].unique()}
-    differ = missing_fraction > 0 or len({method[0] for method in methods if method is not None}) > 1
-    found = {}
-    if differ and (results["rate"] == 0).any():
-        found["unchanged"] = compare_unchanged(results)
-    if not found or (results["rate"] > 0).any():
-        found["removed"] = compare_methods(results)
-    return found
-
-
-def _to_text(comparisons: "dict[str, Comparison]", missing_fraction: float) -> str:
-    """Return the comparisons as text, each with a headline."""
-    texts = []
-    for name, comparison in comparisons.items():
-        rates = [_percent(rate) for rate in comparison.rates if rate > 0]
-        if not rates:
-            missing = f"with {_percent(missing_fraction)} of its values missing"
-            headline = f"The table unchanged, {missing if missing_fraction else 'without missing values'}"
-        elif len(rates) == 1:
-            headline = f"With {rates[0]} of the values removed"
-        else:
-            listed = f"{', '.join(rates[:-1])} and {rates[-1]}"
-            headline = f"With {listed} of the values removed (losses are means over these rates)"
-        # the notes on the tests are the same for both comparisons
-        notes = comparison.notes if name == list(comparisons)[-1] else []
-        texts.append(f"{headline}:\n{replace(comparison, notes=notes)}")
-    return "\n\n".join(texts)
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.3g}%"
-
-
-def _to_dict(comparisons: "dict[str, Comparison]", missing_fraction: float, results: Any) -> dict[str, Any]:
-    """Return the comparisons as plain data; the entries at the top are those with values removed, if any."""
-    from tritree.cli.tables import to_records
-    from tritree.lab import compare_methods
-
-    facts = {
-        name: {
-            "recommendation": comparison.recommendation,
-            "conclusions": comparison.conclusions,
-            "notes": comparison.notes,
-            "rates": comparison.rates,
-            "methods": to_records(comparison.table),
-        }
-        for name, comparison in comparisons.items()
-    }
-    unchanged = facts.get("unchanged")
-    return (facts.get("removed") or facts["unchanged"]) | {
-        "unchanged": unchanged and {"missing_fraction": missing_fraction} | unchanged,
-        "by_rate": to_records(compare_methods(results, by="rate").table),
-    }
-
-
-def _table_text(dataset: "Dataset", reason: str, weights: str | None) -> str:
-    """Return the size and the task of a data set in words."""
-    size = f"{count(dataset.n_rows, 'row')}, {count(dataset.X.shape[1], 'column')}"
-    weighted = "" if weights is None else f", weighted by {weights}"
-    return f"{dataset.name}: {size}{weighted}; {dataset.task}: {reason}"
-
-
-def _models_text(about: dict[str, Any]) -> str:
-    """Return the main parameters of each kind of model in words."""
-    has_trees = any(":" not in method for method in about["methods"])
-    texts = [f"tree: {_depth_text(depth)}" for depth in about["depths"].values() if has_trees]
-    for kind, facts in about["models"].items():
-        n_trees = count(facts.get("n_estimators") or facts["max_iter"], "tree")
-        rate = facts.get("learning_rate")
-        rate_text = "" if rate is None else f", learning rate {rate:g}"
-        texts.append(f"{kind}: {n_trees}, {_depth_text(facts['max_depth'])}{rate_text}")
-    return "; ".join(texts)
-
-
-def _depth_text(depth: int | None) -> str:
-    return "unlimited depth" if depth is None else f"depth {depth}"
+    spec, values = None if method is None else method_spec(method), context.params
+    if spec is None or spec.strategy == COMPLETE_CASE or values["table"] == "-":
+        return None
+    words = ["tritree", "fit", values["table"], "--model", spec.model]
+    if method != spec.model:
+        words += ["--strategy", spec.strategy]
+    is_tuned = values["depth"] == "tuned"
+    if spec.model == "tree" or not is_tuned:
+        depth = tree_depth if is_tuned else values["depth"]
+        words += ["--max-depth", "none" if depth is None else depth]
+    of_table = {field.name for group in (options.ColumnRoles, options.TableFormat) for field in fields(group)}
+    of_model = {field.name for field in fields(Parameters)}
+    for parameter in context.command.params:
+        name, flag = str(parameter.name), parameter.opts[0]
+        is_shared = name in of_table or (name in of_model and has_option(spec.model, flag))
+        if is_shared and options.is_given(context, name):
+            value = values[name]
+            for one in value if isinstance(value, list) else [value]:
+                words += [flag] if one is True else [flag, one]
+    return " ".join(shlex.quote(str(word)) for word in words)

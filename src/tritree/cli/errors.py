@@ -16,6 +16,7 @@ from tritree.errors import (
     SampleWeightError,
     TargetError,
     UngrownBranchWarning,
+    UngrownExportWarning,
     UnknownCategoryError,
 )
 
@@ -108,19 +109,25 @@ def describe_warning(warning: Warning) -> str:
         return f"{warning.problem}; {remedy}"
     if isinstance(warning, DateTextWarning):
         return f"{warning.problem}; treat it as categories with --no-parse-dates"
+    if isinstance(warning, UngrownExportWarning):
+        return f"{warning.problem}{_export_remedy(warning)}"
     if not isinstance(warning, UngrownBranchWarning):
         return str(warning)
-    if warning.cause == "export":
-        what, remedy = {
-            "file": ("the model in the file", "--grow-for"),
-            "onnx": ("an ONNX model", "--rows, or to fit --grow-for"),
-        }[warning.destination]
-        return (
-            f"no third branch is grown yet, and {what} cannot grow any: where a value is missing, the row gets the "
-            f"value of that node; pass rows with the missing values to expect to {remedy}"
-        )
     times = "once" if warning.n_hits == 1 else f"{warning.n_hits:,} times"
     return (
         f"{times} a row reached a third branch that is not grown, and got the value of the node above it: "
         f"{_CAUSES[warning.cause]}"
     )
+
+
+def _export_remedy(warning: UngrownExportWarning) -> str:
+    """Return why an exported model lacks branches, and what to do about it."""
+    if warning.cause == "max_nodes":
+        other = (
+            "use fewer rows" if warning.n_rows else "name rows with the missing values to expect with --rows"
+        )
+        return f": growth stopped at {warning.max_nodes:,} nodes; raise --max-nodes, or {other}"
+    if warning.cause == "rows":
+        option = "--rows" if warning.destination == "onnx" else "--grow-for"
+        return f"; name rows with the missing values to expect with {option}"
+    return f": {_CAUSES[warning.cause]}"

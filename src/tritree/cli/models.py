@@ -113,24 +113,34 @@ def _parameters(kind: str, *tasks: str) -> dict[str, str]:
 
 
 def method_names(kinds: Sequence[str], strategies: Sequence[str] | None) -> list[str]:
-    """Return the names of the methods to compare: each kind of model with all strategies, or with those named."""
+    """Return the names of the methods to compare: each kind of model with its default strategy, or with those named.
+
+    "all" are all strategies, and complete-case analysis.
+    """
     from tritree.lab.methods import strategies_of
     from tritree.lab.ranks.names import METHODS
 
+    if not strategies:
+        return list(dict.fromkeys(kinds))
     names = []
     for kind in dict.fromkeys(kinds):
         available = [name for name in METHODS if name in strategies_of(kind)]
-        found = [name for name in available if not strategies or name in strategies]
+        found = [name for name in available if "all" in strategies or name in strategies]
         if not found:
-            _check_strategies(kind, strategies or ())
+            _check_strategies(kind, strategies)
         names += [name if kind == "tree" else f"{kind}:{name}" for name in found]
     return names
+
+
+def has_option(kind: str, option: str) -> bool:
+    """Return whether an option sets a parameter of a kind of model."""
+    return option in _parameters(kind, "regression", "classification")
 
 
 def check_options(given: Iterable[str], kinds: Sequence[str]) -> None:
     """Raise a UserError if an option is for none of some kinds of models."""
     for option in given:
-        if not any(option in _parameters(kind, "regression", "classification") for kind in kinds):
+        if not any(has_option(kind, option) for kind in kinds):
             named = " or ".join(f"--model {kind}" for kind in dict.fromkeys(kinds))
             raise UserError(f"{option} is not for {named}; leave it out")
 
@@ -249,5 +259,6 @@ def grow_for(model: Any, source: TableSource, *, ignore: Sequence[str] = ()) -> 
     """
     rows = features_of(model, read_rows(model, source)).drop(columns=list(ignore), errors="ignore")
     with progress("growing the branches that rows need"):
-        model.predict(rows)  # not grow_for: that something cannot be grown is a warning here, not an error
+        # that something can no longer be grown is a warning of predict, and an error of grow_for
+        model.predict(rows) if model._model.is_detached else model.grow_for(rows)
     return rows

@@ -15,7 +15,8 @@ EXAMPLES = (
     ("tritree show houses.tritree -o tree.png", "a figure; .svg and .pdf, too"),
     ("tritree show houses.tritree -o tree.html --rows new.csv", "an interactive page with these rows"),
     ("tritree show houses.tritree --format dot | dot -Tsvg > tree.svg", "for Graphviz"),
-    ("tritree show forest.tritree", "a summary of a forest, and its first tree"),
+    ("tritree show forest.tritree", "a summary of a forest with importances, and its first tree"),
+    ("tritree show forest.tritree -o importances.png", "the importances of a forest or boosting as a figure"),
     ("tritree show forest.tritree --tree 7", "one tree of a forest"),
     ("tritree show forest.tritree -o what-if.html --rows new.csv", "a what-if page of all trees"),
 )
@@ -54,10 +55,10 @@ def show(
 ) -> None:
     """Show a tree as text, as a figure, or as an interactive page.
 
-    Of a forest or boosting, the text is a summary and the first tree, a figure has the first tree, and a page is a
-    what-if page: change the values of a row, or set them to missing, and watch the prediction and the contributions of
-    the columns. --tree shows one of the trees. Third branches are shown as far as they have grown; --rows grows those
-    that a table needs.
+    Of a forest or boosting, the text is a summary with importances and the first tree, a figure has the importances,
+    and a page is a what-if page: change the values of a row, or set them to missing, and watch the prediction and
+    the contributions of the columns. --tree shows one of the trees. Third branches are shown as far as they have grown;
+    --rows grows those that a table needs.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ def show(
     digits
         Significant digits of values. Not for a page.
     """
-    from tritree.cli.models import grow_for, model_kind, open_model, read_rows, select_tree
+    from tritree.cli.models import features_of, grow_for, model_kind, open_model, read_rows, select_tree
     from tritree.cli.tables import open_table
 
     form = check_format(output, requested, _FORMATS, "text")
@@ -88,14 +89,17 @@ def show(
     is_what_if = in_ensemble and tree_number is None and form == "html"
     frame = None
     if rows is not None and is_what_if:
-        frame = read_rows(opened, open_table(rows, table_format))  # the page grows what it needs, in a copy
+        # the page grows what it needs, in a copy
+        frame = features_of(opened, read_rows(opened, open_table(rows, table_format)))
     elif rows is not None:
         # a tree of a forest can predict by itself, one of boosting grows with the others
         frame = grow_for(tree if hasattr(tree, "predict") else opened, open_table(rows, table_format))
     limits: dict[str, Any] = {"max_depth": max_depth, "digits": digits}
     if options.is_given(context, "max_nodes"):
         limits["max_nodes"] = max_nodes
-    what = "the what-if page" if is_what_if else f"the tree as {form}"
+    is_summary = in_ensemble and tree_number is None and form in ("png", "svg", "pdf")
+    drawn = "importances" if is_summary else "tree"
+    what = "the what-if page" if is_what_if else f"the {drawn} as {form}"
     with progress(f"drawing {what}"):
         data = _draw(tree, form, frame, limits, dpi, in_ensemble=in_ensemble)
     if form == "text" and file is None:
@@ -124,6 +128,10 @@ def _draw(tree: Any, form: str, frame: Any, limits: dict[str, Any], dpi: int, *,
             return bytes(tree.to_dot(**limits).encode())
         if form == "html":
             return _page(tree, frame, limits)
+        if in_ensemble and hasattr(tree, "n_trees_") and not hasattr(tree, "feature_importances_"):
+            raise UserError(
+                "the model file has no training rows to compute importances from; name a tree to draw with --tree"
+            )
         return figure_bytes(lambda: tree.plot(**limits), form, dpi)
 
 

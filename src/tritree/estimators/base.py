@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,9 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.encoder import MAX_CATEGORIES, EncoderOptions, TableEncoder, column_errors
-from tritree.errors import ParameterError, UngrownBranchWarning, warn_caller
+from tritree.errors import ParameterError, warn_caller
+from tritree.estimators.export import Exporter
 from tritree.estimators.fitted_state import FittedState, on_snapshot
 from tritree.estimators.growing_model import warn_of_ungrown
+from tritree.estimators.stored_rows import StoredRows
 from tritree.table import read_matrix, read_table
 from tritree.target import (
     apply_class_weight,
@@ -23,7 +25,6 @@ from tritree.target import (
 )
 from tritree.validation import (
     MAY_CHANGE_AFTER_FIT,
-    STRATEGIES_WITH_THIRD_BRANCH,
     UNKNOWN_CATEGORY_OPTIONS,
     check_choice,
     check_int,
@@ -255,8 +256,13 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _bin(self, rows: EncodedRows, encoder: TableEncoder, n_threads: int) -> _core.BinnedColumns:
         max_bins = MAX_CATEGORIES if self.max_bins is None else int(self.max_bins)
+        # a table that warm_start continues with may lack columns
+        columns = [
+            learned.all_missing(len(rows)) if column is None else column
+            for learned, column in zip(encoder.columns, rows.columns, strict=True)
+        ]
         with column_errors(encoder):
-            return _core.BinnedColumns(rows.columns, encoder.n_categories, max_bins, n_threads)
+            return _core.BinnedColumns(columns, encoder.n_categories, max_bins, n_threads)
 
     def _set_fitted(
         self,
@@ -381,6 +387,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         request = self._encode(X, fitted.encoder)
         with column_errors(fitted.encoder):
             nodes = fitted.model.apply(*request)
+        fitted.model.is_grown_for_rows = True
         if not fitted.model.is_detached or not fitted.model.n_ungrown:
             return 0
         per_tree = nodes.reshape(len(nodes), -1).T
@@ -454,15 +461,14 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
         self._model.detach()
         return self
 
-    def _warn_nothing_grown(self, destination: Literal["file", "onnx"]) -> None:
-        """Warn if a model is exported without training rows before any third branch was grown."""
+    def _warn_of_ungrown_file(self) -> None:
+        """Warn if predictions will deviate noticeably once the training rows are gone."""
         model = self._model
-        if (
-            model.missing in STRATEGIES_WITH_THIRD_BRANCH
-            and model.n_nodes > model.n_trees
-            and not model.n_grown
-        ):
-            warn_caller(UngrownBranchWarning("export", destination=destination))
+        if model.n_ungrown and not model.is_grown_for_rows:
+            exporter = Exporter(model, self._encoder, count_threads(self.n_jobs))
+            warning = exporter.compare(model.copy(), StoredRows(model, self._encoder), "file")
+            if warning is not None:
+                warn_caller(warning)
 
     # ---- files
 
@@ -515,7 +521,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
             was, now = self._fit_params[name], getattr(self, name)
             raise ValueError(f"{name} was {was!r} in fit and is {now!r} now; set it back, or fit again")
         if training_rows is False and not model.is_detached:
-            self._warn_nothing_grown("file")
+            self._warn_of_ungrown_file()
         save(
             self, path, training_rows=training_rows, metadata=self.metadata_ if metadata is None else metadata
         )

@@ -231,6 +231,8 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         """Run the iterations, and return the best one; ``iterate`` runs one and returns whether to stop."""
         first = model.n_iterations
         stopping = EarlyStopping(int(self.n_iter_no_change), float(self.tol))
+        if scores is not None and first:  # iterations that warm_start adds must improve the model
+            stopping.should_stop(scores.score(model, first, n_threads), first)
         with bar(max(self.max_iter - first, 0), "iterations", shown=bool(self.verbose)) as advance:
             for n_iterations in range(first + 1, self.max_iter + 1):
                 stop = iterate()

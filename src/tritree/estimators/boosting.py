@@ -123,7 +123,7 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
     verbose : bool, default=False
         Whether to show a progress bar (requires rich: ``pip install tritree[progress]``).
     random_state : int, RandomState instance or None, default=None
-        Seed for column sampling, row subsampling and the validation split.
+        Seed for column sampling (``max_features`` is 0.3 by default), row subsampling and the validation split.
     n_jobs : int or None, default=None
         None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
         process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.
@@ -253,13 +253,13 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
 
     def _read_target(self, y: Any, n_rows: int) -> tuple[None, NDArray[np.float64]]:
         _, target = super()._read_target(y, n_rows)
-        refused = {"poisson": "negative", "gamma": "zero or negative"}.get(self.loss)
+        required = {"poisson": "of at least 0", "gamma": "above 0"}.get(self.loss)
         wrong = target < 0 if self.loss == "poisson" else target <= 0
-        if refused is not None and wrong.any():
+        if required is not None and wrong.any():
             row = int(np.argmax(wrong))
             raise TargetError(
                 f"holds {target[row]} in row {row}",
-                f"loss={self.loss!r} is not for {refused} numbers",
+                f"loss={self.loss!r} requires targets {required}",
                 row=row,
                 value=float(target[row]),
             )
@@ -267,7 +267,7 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
             row, largest = int(np.abs(target).argmax()), float(np.abs(target).max())
             if 0 < largest < 1 / self._max_target:  # its square is zero
                 raise TargetError(
-                    f"holds {target[row]:g} in row {row}, the largest in size, which is too small for "
+                    f"holds {target[row]:g} in row {row}, the largest in absolute value, which is too small for "
                     f"loss={self.loss!r}",
                     "give it in another unit",
                     row=row,
@@ -320,7 +320,7 @@ class TrinaryBoostingClassifier(TrinaryClassifier, BaseBoosting):
     early_stopping : "auto" or bool, default="auto"
         Whether to stop training when the validation score stops improving.
     random_state : int, RandomState instance or None, default=None
-        Seed for column sampling, row subsampling and the validation split.
+        Seed for column sampling (``max_features`` is 0.3 by default), row subsampling and the validation split.
     n_jobs : int or None, default=None
         None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
         process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.

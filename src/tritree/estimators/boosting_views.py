@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from tritree.encoder import column_errors
-from tritree.errors import GrowthLimitError
 from tritree.estimators.ensemble_views import EnsembleViews
 from tritree.estimators.growing_model import warn_of_ungrown
+from tritree.estimators.onnx_views import OnnxViews
 from tritree.estimators.tree_views import OneTreeViews
 from tritree.estimators.views import ImportanceViews
-from tritree.validation import check_int, count_threads
+from tritree.validation import count_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto
 
+    from tritree.estimators.export import EncodedTable, Exporter
     from tritree.estimators.fitted_state import FittedState
+    from tritree.estimators.growing_model import GrowingModel
     from tritree.inspection.contributions import Contributions
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
@@ -33,7 +36,7 @@ class BoostingViews(EnsembleViews):
     """The views of boosting."""
 
     _aggregation = "sum"
-    _size_parameters = "max_iter, max_depth, max_third_nodes"
+    _size_remedy = "fit fewer or smaller trees (max_iter, max_depth)"
 
     def _predictions_from_raw(
         self, fitted: FittedState, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
@@ -141,7 +144,7 @@ class BoostingViews(EnsembleViews):
         return sum_to_onnx(trees, classes, self._model.core.baseline, self._link)
 
 
-class BoostedTree(OneTreeViews, ImportanceViews):
+class BoostedTree(OneTreeViews, ImportanceViews, OnnxViews):
     """A tree of boosting, with the views of a single tree.
 
     It is a view of the model that was fitted when it was made, not a copy as the trees of a forest are: it shows the
@@ -165,6 +168,8 @@ class BoostedTree(OneTreeViews, ImportanceViews):
     feature_importances_ : ndarray of shape (n_features_in_,)
         The normalised total gain of the fitted splits of the tree on each column.
     """
+
+    _size_remedy = "fit smaller trees with a lower max_depth"
 
     def __init__(self, model: BoostingViews, iteration: int, output: int) -> None:
         self._boosting, self.iteration, self.output = model, iteration, output
@@ -224,8 +229,7 @@ class BoostedTree(OneTreeViews, ImportanceViews):
     def _grown_copy(self, rows: Rows | None, max_nodes: int) -> Self:  # noqa: ARG002
         if rows is None or self._boosting._model.is_detached:
             return self
-        grown = copy(self)
-        grown._boosting = self._boosting._independent_copy()
+        grown = self._with_model(self._boosting._model.copy())
         for j in (None, *range(len(rows.columns))):
             grown._grow_iteration(rows, also_missing=j)
         return grown
@@ -266,15 +270,18 @@ class BoostedTree(OneTreeViews, ImportanceViews):
     def _feature_names(self) -> Sequence[str]:
         return self._boosting._feature_names()
 
-    def to_onnx(self, *, max_nodes: int = 100_000) -> ModelProto:
-        """Return the tree, as far as it is grown, as an ONNX model whose prediction is its contribution to the sum.
+    def _exporter(self) -> Exporter:
+        return replace(self._boosting._exporter(), tree=self._number)
 
-        See `TrinaryTreeRegressor.to_onnx`.
-        """
+    def _encode_rows(self, X: Any) -> EncodedTable:
+        return self._boosting._encode_rows(X)
+
+    def _with_model(self, model: GrowingModel) -> Self:
+        copied = copy(self)
+        copied._boosting = self._boosting._with_model(model)
+        return copied
+
+    def _to_onnx(self) -> ModelProto:
         from tritree.inspection.onnx import tree_to_onnx
 
-        check_int("max_nodes", max_nodes, 1)
-        tree = self.to_dict()
-        if (n := len(tree["nodes"])) > max_nodes:
-            raise GrowthLimitError(n, max_nodes, "raise max_nodes, or fit smaller trees (max_depth)")
-        return tree_to_onnx(tree)
+        return tree_to_onnx(self.to_dict())

@@ -38,15 +38,19 @@ class ValidationScores:
         model.predict(self.rows.columns, len(self.rows), n_threads, (0, 0))
 
     def add(self, model: GrowingModel, n_iterations: int, n_threads: int) -> float:
-        """Return the validation score after one more iteration."""
+        """Return the validation score after one more iteration, which is added to the scores."""
+        self.validation.append(self.score(model, n_iterations, n_threads))
+        return self.validation[-1]
+
+    def score(self, model: GrowingModel, n_iterations: int, n_threads: int) -> float:
+        """Return the validation score after more iterations than before."""
         begin = 0 if self._raw is None else n_iterations - 1
         raw, variance = model.predict(self.rows.columns, len(self.rows), n_threads, (begin, n_iterations))
         self._raw = raw if self._raw is None else self._raw + raw
         if variance is not None:
             self._variance = variance if self._variance is None else self._variance + variance
         adjusted = self.loss.adjusted(self._raw, self._variance)
-        self.validation.append(-self.loss.mean(self.rows.y, adjusted, self.rows.weight))
-        return self.validation[-1]
+        return -self.loss.mean(self.rows.y, adjusted, self.rows.weight)
 
     def attributes(self) -> dict[str, NDArray[np.float64]]:
         """Return the scores as attributes of the estimator."""
@@ -97,15 +101,15 @@ def split_validation(
         least = int(np.unique(rows.y, return_counts=True)[1].min())
         smallest = f", and the smallest class has {least}" if stratify else ""
         raise ValueError(
-            f"validation_fraction={fraction:g} of the rows cannot be set aside: there are {len(rows)}{smallest}; give "
+            f"validation_fraction={fraction:g} of the rows cannot be set aside: there are {len(rows)}{smallest}; pass "
             "X_val and y_val, change validation_fraction, or set early_stopping=False"
         ) from None
     parts = _take(rows, np.sort(train)), _take(rows, np.sort(validation))
     for part, use in zip(parts, ("train", "validate"), strict=True):
         if part.weight is not None and not part.weight.any():
             raise ValueError(
-                f"validation_fraction={fraction:g} of the rows leaves none with a weight above 0 to {use} with; give "
-                "X_val and y_val, weigh more rows, or set early_stopping=False"
+                f"validation_fraction={fraction:g} of the rows leaves none with a weight above 0 to {use} with; pass "
+                "X_val and y_val, give more rows a weight above 0, or set early_stopping=False"
             )
     return parts
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.encoder import column_errors
-from tritree.errors import GrowthLimitError, ParameterError
+from tritree.errors import ParameterError
 from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.views import EstimatorViews
 from tritree.table import read_table
@@ -18,12 +18,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from onnx import ModelProto
 
     from tritree.inspection.contributions import Contributions
     from tritree.inspection.explain import EnsembleExplanation
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
+
+
+def _only_of_one_tree(name: str) -> property:
+    """Return a property for an attribute that only single trees have; the error names where to find it."""
+
+    def get(self: Any) -> Any:
+        index = "i, 0" if self._aggregation == "sum" else "i"
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}: it has many trees, and each has its own, "
+            f"estimators_[{index}].{name}"
+        )
+
+    return property(get, doc="Only single trees have it; see ``estimators_``.")
 
 
 class EnsembleViews(EstimatorViews):
@@ -34,8 +46,6 @@ class EnsembleViews(EstimatorViews):
 
     #: How the trees are combined: "sum" or "mean".
     _aggregation: str
-    #: The parameters that determine the size of the model.
-    _size_parameters: str
 
     @property
     def estimators_(self) -> Any:
@@ -67,14 +77,15 @@ class EnsembleViews(EstimatorViews):
         """Return predicted numbers or probabilities, and a function from the outputs chosen to their contributions."""
         raise NotImplementedError
 
-    def _to_onnx(self) -> ModelProto:
-        raise NotImplementedError
-
     def _summary(self) -> dict[str, Any]:
         """Return what `to_dict` has besides the trees."""
         classes = self._labels()
         task = "regression" if classes is None else "classification"
         return {"task": task, "classes": classes, "aggregation": self._aggregation}
+
+    tree_ = _only_of_one_tree("tree_")
+    get_depth = _only_of_one_tree("get_depth")
+    get_n_leaves = _only_of_one_tree("get_n_leaves")
 
     def _one_tree(self, number: Any) -> Any:
         """Return a tree by its number; negative numbers count from the last."""
@@ -125,7 +136,8 @@ class EnsembleViews(EstimatorViews):
     ) -> str:
         """Return a summary of the trees as text, followed by the first tree; or one of the trees.
 
-        The summary lists the columns with the most splits.
+        The summary lists the most important columns, with ``feature_importances_``, the number of their splits and the
+        number of trees that use them; those with the most splits if importances are no longer known.
 
         Parameters
         ----------
@@ -144,9 +156,9 @@ class EnsembleViews(EstimatorViews):
         >>> print(forest.to_text())
         trinary forest, regression: mean of 5 trees, depth up to 2, 35 nodes, 20 leaves
         <BLANKLINE>
-             splits  trees
-        s5        6      5
-        bmi       5      4
+             importance  splits  trees
+        s5          53%       6      5
+        bmi         36%       5      4
         ...
         tree 0 of 5, trinary forest, regression: 7 nodes, 4 leaves, 3 branches not grown yet
         ...
@@ -158,7 +170,12 @@ class EnsembleViews(EstimatorViews):
         if tree is not None:
             return text
         summary = self._summary() | {"missing": self._model.missing, "n_grown": self._model.n_grown}
-        return f"{summary_to_text(summary, self._model.trees(), self._feature_names())}\n\n{text}"
+        try:
+            importances = self.feature_importances_
+        except AttributeError:  # they need the training rows, which are gone
+            importances = None
+        names = self._feature_names()
+        return f"{summary_to_text(summary, self._model.trees(), names, importances)}\n\n{text}"
 
     def to_dot(
         self,
@@ -179,16 +196,30 @@ class EnsembleViews(EstimatorViews):
         self,
         ax: Any = None,
         *,
-        tree: int = 0,
+        tree: int | None = None,
         max_depth: int | None = None,
         max_nodes: int | None = 31,
         digits: int = 4,
         caption: bool = True,
     ) -> Any:
-        """Plot one of the trees with matplotlib; see `TrinaryTreeRegressor.plot`.
+        """Plot the feature importances with matplotlib, or one of the trees.
 
-        ``tree`` is its number, as in `to_text`.
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            Axes to draw on. If None, a new figure is created.
+        tree : int or None, default=None
+            Number of the tree to draw, as in `to_text`. If None, importances are drawn, as by `plot_importance`.
+        max_depth, max_nodes, digits, caption
+            How a tree is drawn; see `TrinaryTreeRegressor.plot`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes. ``plot().figure.savefig("forest.pdf")`` saves the figure.
         """
+        if tree is None:
+            return self.plot_importance(ax)
         limits = {"max_depth": max_depth, "max_nodes": max_nodes}
         return self._one_tree(tree).plot(ax, digits=digits, caption=caption, **limits)
 
@@ -327,54 +358,3 @@ class EnsembleViews(EstimatorViews):
         if class_of_interest not in labels:
             raise ParameterError("class_of_interest", f"one of {labels}", class_of_interest)
         return np.full(len(values), labels.index(class_of_interest))
-
-    @on_snapshot
-    def to_onnx(self, *, max_nodes: int = 500_000) -> ModelProto:
-        """Return the trees, as far as they are grown, as an ONNX model, which onnxruntime runs without Python.
-
-        Rows with missing values are predicted as far as third branches are grown: call `grow_for` before, with rows
-        like those to come. A row that reaches an ungrown branch gets the value of the node, as from a detached model.
-
-        Inputs and outputs are those of `TrinaryTreeRegressor.to_onnx`, which also says what ONNX cannot express. Needs
-        the package onnx (``pip install tritree[onnx]``).
-
-        Parameters
-        ----------
-        max_nodes : int, default=500_000
-            Maximum number of nodes, all trees together.
-
-        Returns
-        -------
-        onnx.ModelProto
-            The model. ``onnx.save`` writes it to a file.
-
-        Raises
-        ------
-        GrowthLimitError
-            If the trees have more than ``max_nodes`` nodes.
-        ValueError
-            If ONNX cannot express the trees.
-
-        Notes
-        -----
-        Means, and sums over boosted trees, are the same to the last bit; exponentials and probabilities of boosting may
-        differ in the last digits.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> from tritree import TrinaryForestRegressor
-        >>> X, y = load_diabetes(return_X_y=True)
-        >>> model = TrinaryForestRegressor(n_estimators=10).fit(X, y).to_onnx()  # doctest: +SKIP
-        >>> onnx.save(model, "diabetes.onnx")  # doctest: +SKIP
-        """
-        check_int("max_nodes", max_nodes, 1)
-        if (n := self._model.n_nodes) > max_nodes:
-            raise GrowthLimitError(
-                n,
-                max_nodes,
-                f"raise max_nodes, or fit fewer or smaller trees ({self._size_parameters})",
-                n_trees=self._model.n_trees,
-            )
-        self._warn_nothing_grown("onnx")
-        return self._to_onnx()

@@ -222,7 +222,8 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
     verbose : bool, default=False
         Whether to show a progress bar (requires rich: ``pip install tritree[progress]``).
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing rows and columns.
+        Seed for drawing the rows of each tree (``bootstrap`` is True by default) and for column sampling (by default
+        splits consider all columns).
     n_jobs : int or None, default=None
         None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
         process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.
@@ -400,7 +401,8 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
     verbose : bool, default=False
         Whether to show a progress bar (requires rich: ``pip install tritree[progress]``).
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing rows and columns.
+        Seed for drawing the rows of each tree (``bootstrap`` is True by default) and for column sampling
+        (``max_features`` is "sqrt" by default).
     n_jobs : int or None, default=None
         None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
         process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.

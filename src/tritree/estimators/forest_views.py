@@ -50,7 +50,7 @@ class ForestViews(EnsembleViews):
     """The views of a forest."""
 
     _aggregation = "mean"
-    _size_parameters = "n_estimators, max_depth, min_samples_leaf, max_third_nodes"
+    _size_remedy = "fit fewer or smaller trees (n_estimators, max_depth, min_samples_leaf)"
 
     @property
     def estimators_(self) -> ForestTrees:

@@ -111,6 +111,8 @@ class GrowingModel:
         self.position = position
         #: Whether the caller has been warned that rows reached branches that cannot be grown.
         self.warned_of_ungrown = False
+        #: Whether the caller has named rows to grow for, so that what else is not grown is no surprise.
+        self.is_grown_for_rows = False
         self.importances_ = importances
         self._arrays: _core.Tree | None = None
 
@@ -123,9 +125,11 @@ class GrowingModel:
 
     def copy(self) -> GrowingModel:
         """Return a copy, which grows by itself."""
-        return GrowingModel(
+        copied = GrowingModel(
             self.core.copy(), self.kind, position=self.position, importances=self.importances_
         )
+        copied.is_grown_for_rows = self.is_grown_for_rows
+        return copied
 
     @property
     def is_single(self) -> bool:

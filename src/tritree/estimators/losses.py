@@ -119,7 +119,9 @@ def _log_mean_count(y: Numbers, weight: Numbers | None) -> Numbers:
     mean = _mean(y, weight)
     if not mean > 0:
         which = "" if weight is None else " that has a weight"
-        raise TargetError(f"is zero in every row{which}", "loss='poisson' needs a number above it")
+        raise TargetError(
+            f"is zero in every row{which}", "loss='poisson' requires at least one target above 0"
+        )
     return np.log(mean)
 
 

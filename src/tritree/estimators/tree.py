@@ -128,7 +128,7 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
     max_surrogates : int, default=5
         Maximum number of surrogates per split, with ``missing="surrogate"``.
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing columns, if ``max_features`` is less than all columns.
+        Seed for column sampling. By default nothing is random, because splits consider all columns (``max_features``).
     n_jobs : int or None, default=None
         None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
         process that shares the cores, None is what OMP_NUM_THREADS allows (joblib sets it for its workers), or 1 in a
@@ -278,7 +278,7 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
     max_surrogates : int, default=5
         Maximum number of surrogates per split, with ``missing="surrogate"``.
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing columns, if ``max_features`` is less than all columns.
+        Seed for column sampling. By default nothing is random, because splits consider all columns (``max_features``).
     n_jobs : int or None, default=None
         None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
         process that shares the cores, None is what OMP_NUM_THREADS allows (joblib sets it for its workers), or 1 in a

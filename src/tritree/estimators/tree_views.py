@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils import estimator_html_repr
 
 from tritree.encoder import column_errors
-from tritree.errors import GrowthLimitError
 from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.growing_model import warn_of_ungrown
 from tritree.estimators.views import EstimatorViews
@@ -348,6 +347,8 @@ class OneTreeViews:
 class TreeViews(OneTreeViews, EstimatorViews):
     """The views of a single tree, or of one of a forest."""
 
+    _size_remedy = "fit a smaller tree with a lower max_depth"
+
     def _arrays_now(self) -> TreeArrays:
         return self._model.arrays()
 
@@ -394,65 +395,7 @@ class TreeViews(OneTreeViews, EstimatorViews):
             return str(estimator_html_repr(self))
         return self._to_notebook()
 
-    @on_snapshot
-    def to_onnx(self, *, max_nodes: int = 100_000) -> ModelProto:
-        """Return the tree as an ONNX model, which onnxruntime and others run without Python.
-
-        A copy of the tree is grown in full first. If no column holds text, the model has one input ``X``, an array of
-        float64 with NaN for missing values; else one input per column, named as the column: float64 or text of shape
-        (rows, 1). ONNX has no missing text: an empty string stands for it, or ``_`` if the empty string is a category;
-        the description of the input says which. Outputs are ``prediction``, or ``label`` and ``probabilities``. Needs
-        the package onnx (``pip install tritree[onnx]``).
-
-        Parameters
-        ----------
-        max_nodes : int, default=100_000
-            Maximum number of nodes.
-
-        Returns
-        -------
-        onnx.ModelProto
-            The model. ``onnx.save`` writes it to a file.
-
-        Raises
-        ------
-        GrowthLimitError
-            If the fully grown tree has more than ``max_nodes`` nodes.
-        ValueError
-            If ONNX cannot express the tree: with ``missing="fractional"``, with paths of more than 1,000 comparisons,
-            or with integers from 2**63 on as classes.
-
-        Notes
-        -----
-        A detached tree is exported as it is. A label that is not a category of an ordered column, which ``predict``
-        refuses, is missing to the model, and ``unknown_category="error"`` cannot be expressed: unknown categories carry
-        no information. onnxruntime turns None into the text "None"; pass the text for missing values instead.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> from tritree import TrinaryTreeRegressor
-        >>> X, y = load_diabetes(return_X_y=True)
-        >>> model = TrinaryTreeRegressor(max_depth=2).fit(X, y).to_onnx()  # doctest: +SKIP
-        >>> onnx.save(model, "diabetes.onnx")  # doctest: +SKIP
-        """
+    def _to_onnx(self) -> ModelProto:
         from tritree.inspection.onnx import tree_to_onnx
 
-        check_int("max_nodes", max_nodes, 1)
-        grown = self
-        if not self._model.is_detached and self._model.n_ungrown:
-            grown = self._independent_copy()
-            try:
-                grown.grow_all(max_nodes)
-            except GrowthLimitError as error:
-                grow = "raise max_nodes, lower max_depth" if error.limit == "max_nodes" else error.remedy
-                error.remedy = (
-                    f"{grow}, export what the rows you expect need (predict them, then detach()), or fit with "
-                    "missing='mia', 'majority' or 'surrogate', whose trees are small"
-                )
-                raise
-        if grown.n_nodes_ > max_nodes:
-            raise GrowthLimitError(
-                grown.n_nodes_, max_nodes, "raise max_nodes, or fit a smaller tree with a lower max_depth"
-            )
-        return tree_to_onnx(grown.to_dict())
+        return tree_to_onnx(self.to_dict())

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tritree.encoder import column_errors
+from tritree.estimators.export import EncodedTable, Exporter
 from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.growing_model import warn_of_ungrown
-from tritree.validation import check_int
+from tritree.estimators.onnx_views import OnnxViews
+from tritree.validation import check_int, count_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.estimators.base import TrinaryEstimator as _Base
+    from tritree.estimators.growing_model import GrowingModel
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
 else:
@@ -68,14 +71,24 @@ class ImportanceViews:
         return draw_importance(self._feature_names(), importances, ax, max_columns)
 
 
-class EstimatorViews(ImportanceViews, _Base):
+class EstimatorViews(ImportanceViews, OnnxViews, _Base):
     """The views that concern columns, the same for one tree and for many."""
 
     def _independent_copy(self) -> Self:
         """Return a copy whose trees grow by themselves."""
+        return self._with_model(self._model.copy())
+
+    def _with_model(self, model: GrowingModel) -> Self:
         copied = self._snapshot()
-        copied._fitted_state = replace(self._fitted, model=self._model.copy())
+        copied._fitted_state = replace(self._fitted, model=model)
         return copied
+
+    def _exporter(self) -> Exporter:
+        return Exporter(self._model, self._encoder, count_threads(self.n_jobs))
+
+    def _encode_rows(self, X: Any) -> EncodedTable:
+        columns, n_rows, _ = self._encode(X, self._encoder)
+        return columns, n_rows
 
     def _labels(self) -> list[Any] | None:
         """Return the classes as plain labels, None in regression."""

@@ -37,10 +37,7 @@ def what_if_page(model: EnsembleViews, names: Sequence[str], rows: Rows | None, 
 
     n_fitted = model._model.n_nodes - model._model.n_grown
     if n_fitted > max_nodes:
-        remedy = (
-            f"raise max_nodes, fit fewer or smaller trees ({model._size_parameters}), or show one of them: "
-            "to_html(tree=0)"
-        )
+        remedy = f"raise max_nodes, {model._size_remedy}, or show one of them: to_html(tree=0)"
         raise GrowthLimitError(n_fitted, max_nodes, remedy, n_trees=model._model.n_trees)
     named = [] if rows is None else list(zip(names, rows.cells, strict=True))
     columns, used = _columns(model, rows)

@@ -121,12 +121,14 @@ def _describe_splits(tree: TreeArrays, columns: list[dict[str, Any]]) -> list[di
     fields = ("missing_to", "missing_branch", "unseen_branch", "larger_side")
     branches = {field: [words[branch] for branch in getattr(tree, field).tolist()] for field in fields}
     splits: list[dict[str, Any] | None] = [None] * len(tree.column)
+    columns_of, thresholds = tree.column.tolist(), tree.threshold.tolist()
+    fractions, surrogate_begin = tree.left_fraction.tolist(), tree.surrogate_begin.tolist()
     for node in np.flatnonzero(tree.column >= 0).tolist():
         sets = _sets(tree.sets, tree.set_begin[node], tree.set_words[node])
-        split = _describe_rule(int(tree.column[node]), float(tree.threshold[node]), sets, columns)
+        split = _describe_rule(columns_of[node], thresholds[node], sets, columns)
         split |= {field: of_nodes[node] for field, of_nodes in branches.items()}
-        split["left_fraction"] = float(tree.left_fraction[node])
-        surrogates = range(tree.surrogate_begin[node], tree.surrogate_begin[node + 1])
+        split["left_fraction"] = fractions[node]
+        surrogates = range(surrogate_begin[node], surrogate_begin[node + 1])
         split["surrogates"] = [_describe_surrogate(tree, i, columns) for i in surrogates]
         splits[node] = split
     return splits

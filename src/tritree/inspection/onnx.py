@@ -114,6 +114,29 @@ def _add_adjusted(graph: _Graph, raw: str, variance: str, *, is_centred: bool) -
     return graph.add("Div", [raw, graph.add("Sqrt", [more], "divisor")], "adjusted sum")
 
 
+def _read_columns(described: list[dict[str, Any]]) -> list[Column]:
+    """Return the columns of a description; raise a ValueError if ONNX cannot store their text."""
+    columns = [Column(**column) for column in described]
+    if any(column.is_text for column in columns):  # else there is one input, and names are not stored
+        _check_text("the column names", [column.name for column in columns])
+    for column in columns:
+        if column.is_text:
+            _check_text(f"the categories of column {column.name!r}", column.labels)
+    return columns
+
+
+def _check_text(subject: str, texts: list[str]) -> None:
+    """Raise a ValueError if a text cannot be encoded, as one that was read from a damaged file."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{subject} include {text!r}, which is not valid Unicode (a lone surrogate), so ONNX cannot store it; "
+                "rename it and fit again"
+            ) from None
+
+
 class _Graph:
     """Builder of an ONNX model; everything added gets a unique name, which is returned."""
 
@@ -185,7 +208,8 @@ class _Graph:
 
     def add_trees(self, trees: Iterable[dict[str, Any]]) -> tuple[str, list[NDArray[np.float64]]]:
         """Add inputs and the operator that finds leaves; return the name of their numbers, and their values by tree."""
-        found: list[TreeComparisons] = []
+        parts: list[dict[str, Any]] = []
+        values: list[NDArray[np.float64]] = []
         columns: list[Column] = []
         for tree in trees:
             if tree["missing"] == "fractional":
@@ -193,16 +217,17 @@ class _Graph:
                     "a tree with missing='fractional' follows both branches of a split if a value is missing, which a "
                     "tree ensemble of ONNX cannot do; use another strategy, or to_dict() and your own code"
                 )
-            columns = columns or [Column(**column) for column in tree["columns"]]
-            found.append(TreeComparisons(tree["nodes"], columns))
-        parts = [tree.attributes(number) for number, tree in enumerate(found)]
+            columns = columns or _read_columns(tree["columns"])
+            comparisons = TreeComparisons(tree["nodes"], columns)
+            parts.append(comparisons.attributes(len(parts)))
+            values.append(np.array(comparisons.values))
         joined: dict[str, Any] = {name: [item for part in parts for item in part[name]] for name in parts[0]}
         for name in ("nodes_values_as_tensor", "target_weights_as_tensor"):
             joined[name] = numpy_helper.from_array(np.array(joined[name], dtype=np.float64), name)
-        joined |= {"domain": "ai.onnx.ml", "n_targets": len(found)}
+        joined |= {"domain": "ai.onnx.ml", "n_targets": len(parts)}
         leaf = self.add("TreeEnsembleRegressor", [self._add_inputs(columns)], "leaf number", **joined)
         leaf = self.add("Cast", [leaf], "leaf column", to=TensorProto.INT64)
-        return leaf, [np.array(tree.values) for tree in found]
+        return leaf, values
 
     def add_values(self, leaf: str, values: list[NDArray[np.float64]]) -> str:
         """Add the lookup of the values of leaves; return their name, of shape (rows, trees, values of a leaf)."""
@@ -234,6 +259,8 @@ class _Graph:
                 f"classes like {classes[-1]!r} cannot be labels in ONNX; fit to text, booleans or numbers up to 2**63"
             )
         best = self.add("ArgMax", [probabilities], "class number", axis=1, keepdims=0)
+        if kind is str:
+            _check_text("the classes of y", classes)
         labels = self.constant("classes", np.array(classes, dtype=object if kind is str else None))
         self._output(self.add("Gather", [labels, best], "label"), _CLASS_TYPES[kind], ["rows"])
         self._output(probabilities, TensorProto.DOUBLE, ["rows", len(classes)])

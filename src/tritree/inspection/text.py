@@ -14,6 +14,8 @@ from tritree.inspection.node_selection import Selection, select_nodes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numpy.typing import NDArray
+
     from tritree.inspection.tree_arrays import TreeArrays
 
 _MAX_COLUMNS = 10  # of a summary
@@ -41,8 +43,16 @@ def tree_to_text(
     return "\n".join([headline(tree), *view.legend(), "", *lines, *omitted])
 
 
-def summary_to_text(summary: dict[str, Any], trees: Iterable[TreeArrays], names: Sequence[str]) -> str:
-    """Return a summary of many trees: their size, and the columns with the most splits."""
+def summary_to_text(
+    summary: dict[str, Any],
+    trees: Iterable[TreeArrays],
+    names: Sequence[str],
+    importances: NDArray[np.float64] | None,
+) -> str:
+    """Return a summary of many trees: their size, and the columns that matter most.
+
+    These are the columns with the most splits if their importances are not known.
+    """
     n_trees = n_nodes = n_leaves = depth = 0
     n_splits, n_used = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
     for tree in trees:
@@ -60,10 +70,13 @@ def summary_to_text(summary: dict[str, Any], trees: Iterable[TreeArrays], names:
     if summary["n_grown"]:
         parts.append(f"{summary['n_grown']:,} grown on demand")
     lines = [f"{summary['missing']} {kind}, {target}: {', '.join(parts)}", ""]
-    ranked = [j for j in np.argsort(-n_splits, kind="stable").tolist() if n_splits[j]]
-    table = [["", "splits", "trees"]]
-    table += [[as_name(names[j]), f"{n_splits[j]:,}", f"{n_used[j]:,}"] for j in ranked[:_MAX_COLUMNS]]
-    lines += align(table)
+    order = np.argsort(-n_splits if importances is None else -importances, kind="stable")
+    ranked = [j for j in order.tolist() if n_splits[j]]
+    table = [["", "importance", "splits", "trees"]]
+    for j in ranked[:_MAX_COLUMNS]:
+        importance = "" if importances is None else as_percent(importances[j])
+        table.append([as_name(names[j]), importance, f"{n_splits[j]:,}", f"{n_used[j]:,}"])
+    lines += align(table if importances is not None else [[name, *counts] for name, _, *counts in table])
     if len(ranked) > _MAX_COLUMNS:
         lines.append(f"… {count(len(ranked) - _MAX_COLUMNS, 'more column')}")
     return "\n".join(lines)

@@ -14,7 +14,10 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from tritree.columns import ColumnType, read_column
+from tritree.encoder import ColumnEncoder, EncoderOptions
 from tritree.errors import shortened
+from tritree.table import read_table
 from tritree.target import check_sample_weight
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ class Dataset:
     name, title : str
         Name in results, and in figures.
     X : pandas.DataFrame
-        Features; text columns are categorical.
+        Features. Text is categorical, or dates as numbers; text that identifies rows is left out.
     y : array
         Target: float64 for regression, class labels for classification.
     task : {"regression", "classification"}
@@ -132,7 +135,9 @@ class Dataset:
             task = "regression" if is_number and not is_binary else "classification"
         weights = None if sample_weight is None else _read_weights(frame, sample_weight, target)
         features = frame.drop(columns=[target] if weights is None else [target, sample_weight])
-        columns = [_text_as_categories(features.iloc[:, i]) for i in range(features.shape[1])]
+        columns = [_without_text(features.iloc[:, i]) for i in range(features.shape[1])]
+        if all(one is None for one in columns):
+            raise DatasetError(f"all columns beside the target {target!r} are identifiers of rows")
         X = pd.concat(columns, axis=1).reset_index(drop=True)
         y = target_values(column, task)
         return cls(name, name if title is None else title, X, y, task, sample_weight=weights)
@@ -249,13 +254,23 @@ def _position_of(frame: Any, column: Any, what: str) -> int:
     return positions[0]
 
 
-def _text_as_categories(column: Any) -> Any:
-    """Return a column with text as categories, so that values are read once and not in every fold."""
+def _without_text(column: Any) -> Any:
+    """Return a column with text as categories or as dates, so that it is read once and not in every fold.
+
+    An identifier, which estimators leave out, is None.
+    """
     is_category = isinstance(column.dtype, pd.CategoricalDtype)
     if is_category or types.is_numeric_dtype(column.dtype):
         return column
-    is_text = types.infer_dtype(column, skipna=True) == "string"
-    return column.astype(object).astype("category") if is_text else column
+    if types.infer_dtype(column, skipna=True) != "string":
+        return column
+    typed = read_column(read_table(column.to_frame()).column(0), column.name)
+    encoder = ColumnEncoder.fit(typed, None, EncoderOptions())
+    if encoder.type is ColumnType.IDENTIFIER:
+        return None
+    if encoder.time is not None:
+        return pd.Series(encoder.encode(typed), index=column.index, name=column.name)
+    return column.astype(object).astype("category")
 
 
 def suggestion(name: Any, names: Iterable[str]) -> str:

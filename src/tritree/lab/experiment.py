@@ -27,6 +27,7 @@ from tritree.lab.methods import DEFAULT_DEPTH, TREE_CLASSES, Methods, size_param
 from tritree.lab.scenarios import Scenario, in_both, in_test
 from tritree.lab.store import Store
 from tritree.lab.trial import TUNED, Folds, Trial, clear_caches, run_trial, tune_depths
+from tritree.metrics import METRICS
 from tritree.progress import bar
 from tritree.validation import STRATEGIES, check_int
 
@@ -81,7 +82,9 @@ class Experiment:
     methods : mapping or sequence of str, default=the six strategies
         Models of tritree and scikit-learn estimators by name. "mia" is a single tree with that strategy, "forest:mia" a
         forest, "boosting:mia" gradient boosting; "forest" and "boosting" alone have their default strategy;
-        "complete_case" in place of a strategy is fitted to complete rows only. These may be passed as a list of names.
+        "complete_case" in place of a strategy is fitted to complete rows only. "lightgbm", "xgboost", "catboost" and
+        "hist" (HistGradientBoosting of scikit-learn) have the defaults of these libraries; "constant" predicts the mean
+        or the class fractions. These may be passed as a list of names.
     seeds : int or sequence of int, default=1
         Number of repetitions of the amputation, or its seeds.
     max_depth : "tuned", int, None or mapping from data set to one of these, default="tuned"
@@ -146,7 +149,8 @@ class Experiment:
         -------
         pandas.DataFrame
             One line per data set, scenario, rate, method, seed and fold: ``loss`` is the mean squared error or
-            cross-entropy over the ``rows`` test rows of the fold. ``attrs["about"]`` describes the experiment.
+            cross-entropy over the ``rows`` test rows of the fold, followed by the metrics of `tritree.metrics.METRICS`,
+            which are NaN if not defined there. ``attrs["about"]`` describes the experiment.
 
         Warns
         -----
@@ -244,8 +248,12 @@ class Experiment:
             for result in store.get(trial.key)
         ]
         names = ["dataset", "scenario", "rate", "method", "seed"]
-        names += ["fold", "loss", "rows", "fit_seconds", "predict_seconds"]
+        names += ["fold", "loss", "rows", "fit_seconds", "predict_seconds", "metrics"]
         table = pd.DataFrame(rows, columns=names)
+        tasks = {dataset.task for dataset in self.datasets}
+        metrics = [metric for task in METRICS if task in tasks for metric in METRICS[task]]
+        found = pd.DataFrame(table.pop("metrics").tolist(), columns=metrics, dtype=np.float64)
+        table = pd.concat([table, found], axis=1)
         table.attrs["about"] = self.about()
         return table
 

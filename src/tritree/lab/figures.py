@@ -9,6 +9,7 @@ import numpy as np
 
 from tritree.inspection.axes import plt  # an error that says what to install
 from tritree.inspection.formatting import as_name, width_of
+from tritree.lab.methods import CONSTANT
 from tritree.lab.ranks import DISPLAY_NAMES, Ranks, curves, mean_ranks, scenario_name
 from tritree.lab.ranks.averages import MEASURES
 from tritree.lab.ranks.names import METHODS, method_order, parse_method, scenario_order
@@ -56,6 +57,13 @@ _KIND_STYLES: dict[str, tuple[Any, str]] = {
     "forest": ((0, (1, 1)), "bottom"),
     "boosting": ((0, (7, 1.5)), "none"),
 }
+#: Models with their default strategy, and the baseline.
+_NAMED_STYLES = {
+    "tree": MethodStyle("#d55e00", "o", "-"),
+    "forest": MethodStyle("#1aa67c", "v", "-"),
+    "boosting": MethodStyle("#0072b2", "s", "-"),
+    CONSTANT: MethodStyle(_GREY, ".", ":"),
+}
 # methods of other libraries: other colours and another line style, since there may be any number of them
 _OTHER_COLOURS = ("#7e503a", "#a08a00", "#aa3377", "#117733", "#5b5fc7")
 _OTHER_MARKERS = ("<", ">", "p", "h", "*", "d")
@@ -74,6 +82,8 @@ def method_styles(methods: Iterable[str]) -> dict[str, MethodStyle]:
             kind, strategy = parsed
             i = METHODS.index(strategy)
             styles[method] = MethodStyle(_COLOURS[i], _MARKERS[i], *_KIND_STYLES[kind])
+        elif method in _NAMED_STYLES:
+            styles[method] = _NAMED_STYLES[method]
         else:
             colour = _OTHER_COLOURS[n_others % len(_OTHER_COLOURS)]
             marker = _OTHER_MARKERS[n_others % len(_OTHER_MARKERS)]

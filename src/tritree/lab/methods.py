@@ -1,4 +1,4 @@
-"""Methods of an experiment: models of tritree by name, scikit-learn estimators, and complete-case analysis."""
+"""Methods of an experiment: models of tritree and of other libraries by name, estimators, complete-case analysis."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
 from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
 from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
+from tritree.lab.other_libraries import LIBRARIES
 from tritree.validation import BOOSTING_STRATEGIES, STRATEGIES
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 MODELS = ("tree", "forest", "boosting")
 #: Complete-case analysis, in place of a strategy.
 COMPLETE_CASE = "complete_case"
+#: The constant prediction of the mean target, or of the class fractions: the baseline of all methods.
+CONSTANT = "constant"
 #: The depth of a model that keeps the default of its estimator.
 DEFAULT_DEPTH = "default"
 #: The regressor and the classifier of single trees.
@@ -66,10 +70,10 @@ def strategies_of(model: str) -> tuple[str, ...]:
 class Methods:
     """The methods of an experiment by name.
 
-    A method is the name of a model of tritree (see `method_spec`) or a scikit-learn estimator, which is used as it is.
-    Models get the depth, and those of the ``options`` that are parameters of theirs; ``trees`` is the number of trees
-    of a forest and the maximum number of boosting iterations. ``tree_classes`` are the regressor and the classifier of
-    single trees.
+    A method is the name of a model of tritree (see `method_spec`), the name of another library, "constant", or a
+    scikit-learn estimator. Models of tritree get the depth, and those of the ``options`` that are parameters of theirs;
+    ``trees`` is the number of trees of a forest and the maximum number of boosting iterations. Other libraries have
+    their own defaults. ``tree_classes`` are the regressor and the classifier of single trees.
     """
 
     def __init__(
@@ -88,19 +92,21 @@ class Methods:
 
     @property
     def estimators(self) -> dict[str, Any]:
-        """Return the methods that are estimators of the user."""
-        return {name: self._methods[name] for name, spec in self._specs.items() if spec is None}
+        """Return the methods that are no models of tritree, as estimators."""
+        return {
+            name: self.make(name, "regression", None) for name, spec in self._specs.items() if spec is None
+        }
 
     def model_of(self, name: str) -> str | None:
-        """Return the model of a method, or None if it is an estimator of the user."""
+        """Return the model of a method, or None if it is no model of tritree."""
         spec = self._specs[name]
         return None if spec is None else spec.model
 
     def make(self, name: str, task: str, depth: Any) -> Any:
         """Return a method as an unfitted estimator for a task; ``depth`` may be `DEFAULT_DEPTH`."""
-        spec = self._specs[name]
+        spec, method = self._specs[name], self._methods[name]
         if spec is None:
-            return clone(self._methods[name])
+            return _make_baseline_or_library(method, task) if isinstance(method, str) else clone(method)
         if spec.strategy == COMPLETE_CASE:
             return CompleteCaseEstimator(self._make(spec.model, "trinary", task, depth))
         return self._make(*spec, task, depth)
@@ -122,6 +128,12 @@ class Methods:
         return estimator(missing=strategy, **parameters)
 
 
+def _make_baseline_or_library(method: str, task: str) -> Any:
+    if method == CONSTANT:
+        return DummyRegressor() if task == "regression" else DummyClassifier(strategy="prior")
+    return LIBRARIES[method].make(task)
+
+
 def size_parameters(estimator: Any) -> dict[str, Any]:
     """Return the number of trees, learning rate, depth and leaf size of an estimator, as far as it has them."""
     model = getattr(estimator, "estimator", estimator)  # of complete-case analysis
@@ -130,8 +142,13 @@ def size_parameters(estimator: Any) -> dict[str, Any]:
 
 
 def _check_method(name: str, method: Any) -> MethodSpec | None:
-    """Return the spec of a method, or None if it is an estimator; raise a ValueError if it is neither."""
+    """Return the spec of a model of tritree, or None for another method; raise an error if there is no such method."""
     if not isinstance(method, str) and hasattr(method, "fit") and hasattr(method, "predict"):
+        return None
+    if method == CONSTANT:
+        return None
+    if isinstance(method, str) and method in LIBRARIES:
+        LIBRARIES[method].load()  # now, not in the middle of an experiment
         return None
     spec = method_spec(method) if isinstance(method, str) else None
     if spec is not None:
@@ -140,10 +157,10 @@ def _check_method(name: str, method: Any) -> MethodSpec | None:
     if model in MODELS:
         names = ", ".join(map(repr, strategies_of(model)))
         raise ValueError(f"method {name!r} is {method!r}, and {model} has no {strategy!r}; it has {names}")
-    names = ", ".join(map(repr, strategies_of("tree")))
+    names, libraries = (", ".join(map(repr, found)) for found in (strategies_of("tree"), LIBRARIES))
     raise ValueError(
-        f"method {name!r} is {method!r}; a method is one of {names}, these after 'forest:' or 'boosting:', or an "
-        "estimator with fit and predict"
+        f"method {name!r} is {method!r}; a method is one of {names}, these after 'forest:' or 'boosting:', a model of "
+        f"another library ({libraries}), {CONSTANT!r}, or an estimator with fit and predict"
     )
 
 

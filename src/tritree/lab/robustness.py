@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.inspection.axes import check_axes, plt  # an error that says what to install
-from tritree.lab.ranks import losses
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,13 +19,13 @@ _OTHERS = ("#30638e", "#003d5b", "#6b8f71", "#8d6a9f", "#7a7a7a")
 _LABEL_DISTANCE = 0.055  # of two labels, as a fraction of the height of the axes
 
 
-def plot_robustness(results: pd.DataFrame, ax: Any = None, *, highlight: Collection[str] = ()) -> Any:
+def plot_robustness(losses: pd.DataFrame, ax: Any = None, *, highlight: Collection[str] = ()) -> Any:
     """Plot the loss against the fraction of fields that are missing, a line per method, labelled at its end.
 
     Parameters
     ----------
-    results : pandas.DataFrame
-        What `Experiment.run` returns, of one data set and one scenario.
+    losses : pandas.DataFrame
+        Losses, with a row per fraction and a column per method.
     ax : matplotlib.axes.Axes or None, default=None
         Axes to draw on. If None, a new figure is created.
     highlight : collection of str, default=()
@@ -38,22 +37,21 @@ def plot_robustness(results: pd.DataFrame, ax: Any = None, *, highlight: Collect
         The axes.
     """
     check_axes(ax)
-    means = losses(results).pivot_table(index="rate", columns="method", values="loss")
     if ax is None:
         ax = plt.subplots(figsize=(7.2, 4), layout="constrained")[1]
-    chosen = [name for name in highlight if name in means.columns]
-    others = [name for name in means.columns if name not in chosen]
+    chosen = [name for name in highlight if name in losses.columns]
+    others = [name for name in losses.columns if name not in chosen]
     colours = dict(zip(chosen, _repeated(_HIGHLIGHTED), strict=False))
     colours |= dict(zip(others, _repeated(_OTHERS), strict=False))
     for name, colour in colours.items():
         width, order = (2.8, 3) if name in chosen else (1.6, 2)
         ax.plot(
-            means.index, means[name], color=colour, linewidth=width, marker="o", markersize=4, zorder=order
+            losses.index, losses[name], color=colour, linewidth=width, marker="o", markersize=4, zorder=order
         )
-    ax.set_ylim(0, 1.05 * means.to_numpy().max())
-    _label_lines(ax, means, colours, chosen)
-    ax.set_xticks(means.index, [f"{rate:.0%}" for rate in means.index])
-    ax.set_xlim(means.index[0], means.index[-1])
+    ax.set_ylim(0, 1.05 * losses.to_numpy().max())
+    _label_lines(ax, losses, colours, chosen)
+    ax.set_xticks(losses.index, [f"{rate:.0%}" for rate in losses.index])
+    ax.set_xlim(losses.index[0], losses.index[-1])
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", alpha=0.25)
     ax.set_xlabel("fields missing in the rows to predict")
@@ -64,9 +62,9 @@ def _repeated(colours: tuple[str, ...]) -> list[str]:
     return list(colours) * 10
 
 
-def _label_lines(ax: Any, means: pd.DataFrame, colours: dict[str, str], chosen: Collection[str]) -> None:
+def _label_lines(ax: Any, losses: pd.DataFrame, colours: dict[str, str], chosen: Collection[str]) -> None:
     """Write the name of each line at its right end, moved apart where lines end close together."""
-    ends = means[list(colours)].iloc[-1].sort_values()
+    ends = losses[list(colours)].iloc[-1].sort_values()
     heights = spread_apart(ends.to_numpy() / ax.get_ylim()[1], _LABEL_DISTANCE)
     for name, height in zip(ends.index, heights, strict=True):
         ax.annotate(

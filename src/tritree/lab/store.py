@@ -11,7 +11,7 @@ import os
 import sqlite3
 import sys
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 CACHE_VARIABLE = "TRITREE_CACHE"
 
 #: Version of the schema and of the descriptions in it. In format 1 trials were called cells, and the descriptions had
-#: other names of methods and their parameters, so that none of its results would be found. Format 2 had no checksum.
-_FORMAT = 3
+#: other names of methods and their parameters, so that none of its results would be found. Format 2 had no checksum,
+#: format 3 no metrics.
+FORMAT = 4
 # a trial is one row, with all its folds or not there
 _SCHEMA = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -95,13 +96,15 @@ def key_of(description: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FoldResult:
-    """Mean loss over the test rows of a fold, their number, and the time for fitting and predicting."""
+    """Mean loss over the test rows of a fold, their number, the time for fitting and predicting, and the metrics."""
 
     fold: int
     loss: float
     rows: int
     fit_seconds: float
     predict_seconds: float
+    #: See `tritree.metrics.METRICS`; None for a metric that is not defined in this fold.
+    metrics: dict[str, float | None] = field(default_factory=dict)
 
 
 def _checksum(table: str, row: tuple[Any, ...]) -> int:
@@ -154,7 +157,7 @@ class Store:
             return
         for statement in _SCHEMA.strip().splitlines():
             self._database.execute(statement)
-        about = [("format", str(_FORMAT)), ("checksum", "0")]
+        about = [("format", str(FORMAT)), ("checksum", "0")]
         self._database.executemany("INSERT INTO about VALUES (?, ?)", about)
 
     def _check_format(self, tables: set[str]) -> None:
@@ -166,11 +169,11 @@ class Store:
             raise StoreError(self.path, problem, "name another file for results")
         version = self._about("format") if "about" in tables else None
         lost = _TABLES - tables
-        if version is None or (version == str(_FORMAT) and lost):
+        if version is None or (version == str(FORMAT) and lost):
             raise self._damaged(f"its table {min(lost)!r} is lost" if lost else "its format is lost")
-        if version != str(_FORMAT):
+        if version != str(FORMAT):
             problem = (
-                f"holds results in format {version}, and this version of tritree uses format {_FORMAT}; it was not "
+                f"holds results in format {version}, and this version of tritree uses format {FORMAT}; it was not "
                 "changed"
             )
             raise StoreError(self.path, problem, _RUN_AGAIN)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
-import pandas as pd
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from tritree.lab.identity import canonical_repr, package_versions
 from tritree.lab.methods import fit_estimator
 from tritree.lab.store import FoldResult, key_of
+from tritree.metrics import mean_loss, predictions
 from tritree.progress import bar
 from tritree.validation import check_int
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 TUNED = "tuned"
 #: Maximum depth that is tried.
 MAX_TUNED_DEPTH = 5
-
-_MIN_PROBABILITY = 1e-15  # lower probabilities are clipped in the cross-entropy
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,25 +122,16 @@ def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
             rows = X_train.iloc[train], dataset.y[train], dataset.task, dataset.weights_of(train)
             model = fit_estimator(trial.estimator, *rows)
         fitted = time.perf_counter()
-        loss = mean_loss(model, X_test.iloc[test], dataset.y[test], dataset.task, dataset.weights_of(test))
+        found = predictions(model, X_test.iloc[test], dataset.task)
         predicted = time.perf_counter()
         _keep_model(key, model)
+        of_test = dataset.y[test], dataset.weights_of(test)
+        loss = found.loss(*of_test)
         if math.isnan(loss):
             raise ValueError(f"predictions in fold {fold} are not numbers")
-        results.append(FoldResult(fold, loss, len(test), fitted - begin, predicted - fitted))
+        seconds = fitted - begin, predicted - fitted
+        results.append(FoldResult(fold, loss, len(test), *seconds, found.metrics(*of_test)))
     return results
-
-
-def mean_loss(model: Any, X: Any, y: NDArray[Any], task: str, sample_weight: Any = None) -> float:
-    """Return the weighted mean squared error, or the weighted mean cross-entropy, of a fitted method."""
-    if task == "regression":
-        # some predict a column vector, which would be broadcast against y
-        predicted = np.asarray(model.predict(X), dtype=float).reshape(len(y))
-        return float(np.average(np.square(predicted - y), weights=sample_weight))
-    probabilities = np.asarray(model.predict_proba(X), dtype=float)
-    column = pd.Index(np.asarray(model.classes_)).get_indexer(y)  # -1: a class not seen in training
-    probability = np.where(column >= 0, probabilities[np.arange(len(y)), column], 0.0)
-    return float(np.average(-np.log(np.clip(probability, _MIN_PROBABILITY, 1.0)), weights=sample_weight))
 
 
 def tune_depths(

@@ -213,8 +213,8 @@ def test_unknown_strategy_is_refused_and_the_valid_ones_are_listed(ask: Any) -> 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"repeats": 0}, "repeats must be a whole number of at least 1, got 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"repeats": 0}, "repeats must be an integer of at least 1, got 0"),
+        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
         (
             {"n": 3, "q": 0.999},
             "both sides are observed in .* of the tables only; use more rows or a smaller q",

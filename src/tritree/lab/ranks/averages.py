@@ -138,7 +138,9 @@ def _fold_means(table: pd.DataFrame) -> pd.DataFrame:
     known = table[table["loss"].notna()]
     grouped = known.assign(total=known["loss"] * known["rows"]).groupby([*CASE, "method"], sort=False)
     sums = grouped.agg(total=("total", "sum"), rows=("rows", "sum"), folds=("fold", "size")).reset_index()
-    sums = sums[sums["folds"] == sums["dataset"].map(n_folds)].assign(loss=sums["total"] / sums["rows"])
+    # before the selection: pandas would fill an empty table with the lines of the new column
+    sums["loss"] = sums["total"] / sums["rows"]
+    sums = sums[sums["folds"] == sums["dataset"].map(n_folds)]
     return sums[[*CASE[:3], "method", "seed", "loss", "rows", "folds"]]
 
 

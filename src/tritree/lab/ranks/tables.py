@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.inspection.formatting import as_name, count, number_format, pad, width_of
+from tritree.lab.methods import CONSTANT
 from tritree.lab.ranks.averages import MEASURES, amputed_cases, check_results, curves, losses
 from tritree.lab.ranks.names import join_names, method_order, scenario_order
+from tritree.lab.ranks.scores import metric_format
 from tritree.lab.ranks.significance import format_p
+from tritree.metrics import GREATER_IS_BETTER, METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from tritree.lab.ranks.averages import Measure
     from tritree.lab.ranks.comparison import Comparison
     from tritree.lab.ranks.ranking import Ranks
+    from tritree.lab.ranks.scores import ScenarioScores
 
 _MAX_NAME = 30  # letters of a name
 _MAX_LINE = 100  # letters of a line of notes in a terminal
@@ -65,8 +69,13 @@ def _as_text(table: DisplayTable) -> str:
         width = max(map(width_of, texts))
         columns.append([pad(text, width, right=is_number) for text in texts])
     lines = ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
-    notes = [line for note in table.notes for line in textwrap.wrap(note, _MAX_LINE)]
+    notes = [line for note in table.notes for line in wrapped(note)]
     return "\n".join([*([table.title] if table.title else []), *lines, *notes])
+
+
+def wrapped(text: str) -> list[str]:
+    """Return a paragraph as lines for a terminal."""
+    return textwrap.wrap(text, _MAX_LINE, break_long_words=False, break_on_hyphens=False)
 
 
 def select_rates(results: pd.DataFrame, n_max: int = len(_RATES)) -> list[float]:
@@ -213,6 +222,58 @@ def comparison_table(comparison: Comparison) -> DisplayTable:
     name = as_name(comparison.dataset, _MAX_NAME)
     title = f"{name}: differences in loss to the best method{_averaged_rates(comparison)}"
     return DisplayTable(title, columns, rows, n_names=len(keys) + 1, notes=comparison.notes)
+
+
+def scores_table(scores: ScenarioScores) -> DisplayTable:
+    """Return the metrics of a scenario as one table, best method first; the best value of each metric is marked."""
+    table = scores.table
+    names = {key: name for metrics in METRICS.values() for key, name in metrics.items() if key in table}
+    # the metric that methods are ranked by first
+    names = {scores.metric: names[scores.metric]} | names
+    formats = {key: metric_format(key, table[key]) for key in names}
+    rivals = table[table["method"] != CONSTANT]
+    best = {key: rivals[key].max() if key in GREATER_IS_BETTER else rivals[key].min() for key in names}
+    has_rivals = len(rivals) > 1
+    rows = [
+        [
+            _name(line["method"]),
+            *(
+                _number(
+                    line[key],
+                    formats[key],
+                    best=has_rivals and line[key] == best[key] and line["method"] != CONSTANT,
+                )
+                for key in names
+            ),
+            DisplayCell(line["outcome"], line["outcome"]),
+        ]
+        for _, line in table.iterrows()
+    ]
+    return DisplayTable(scores.title, ["method", *names.values(), "against the best"], rows)
+
+
+def scores_notes(scores: Sequence[ScenarioScores]) -> list[str]:
+    """Return what the metrics are, and what the outcomes mean."""
+    metric, table, n_seeds = scores[0].metric, scores[0].table, max(one.n_seeds for one in scores)
+    [(task, names)] = [(task, names) for task, names in METRICS.items() if metric in names]
+    higher = [name for key, name in names.items() if key in GREATER_IS_BETTER]
+    lower = [name for key, name in names.items() if key not in GREATER_IS_BETTER]
+    seeds = f" and {count(n_seeds, 'seed')}" if n_seeds > 1 else ""
+    first = (
+        f"{join_names(higher)}: higher is better; {join_names(lower)}: lower is better. Means over the test rows of "
+        f"{count(scores[0].n_folds, 'fold')}{seeds}."
+    )
+    if CONSTANT in set(table["method"]):
+        what = "mean" if task == "regression" else "class fractions"
+        first += f" {CONSTANT} predicts the {what} of the training rows."
+    if not {"worse", "not significant"} & {outcome for one in scores for outcome in one.table["outcome"]}:
+        return [first]
+    return [
+        first,
+        f"Methods are ranked by {names[metric]}. worse: significantly worse than the best (corrected resampled t-test, "
+        "Holm-adjusted p < 0.05). not significant: another random split could reverse the difference, which does not "
+        "mean as good.",
+    ]
 
 
 def _averaged_rates(comparison: Comparison) -> str:

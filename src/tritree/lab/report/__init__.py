@@ -16,9 +16,19 @@ import pandas as pd
 from tritree.inspection.formatting import as_name, count
 from tritree.inspection.html import policy_hash
 from tritree.lab.figures import draw_curves, draw_ranks
-from tritree.lab.ranks import check_results, compare_methods, compare_unchanged, curves, mean_ranks, omissions
+from tritree.lab.ranks import (
+    check_results,
+    compare_methods,
+    compare_unchanged,
+    curves,
+    judge,
+    mean_ranks,
+    omissions,
+    scenario_scores,
+)
 from tritree.lab.ranks.averages import MEASURES, NoCommonCaseError
 from tritree.lab.ranks.names import join_names, method_order, parse_method, scenario_order
+from tritree.lab.ranks.scores import has_metrics, without_constant
 from tritree.lab.ranks.tables import (
     DisplayCell,
     DisplayTable,
@@ -26,6 +36,8 @@ from tritree.lab.ranks.tables import (
     curves_tables,
     losses_tables,
     ranks_tables,
+    scores_notes,
+    scores_table,
     time_tables,
 )
 from tritree.lab.report import elements
@@ -35,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from tritree.lab.ranks import Comparison, Ranks
+    from tritree.lab.ranks import Comparison, Ranks, ScenarioScores
     from tritree.lab.ranks.averages import Measure
 
 __all__ = ["render_report", "write_report"]
@@ -130,15 +142,20 @@ def _sections(table: pd.DataFrame, reference: pd.DataFrame | None, measure: Meas
     is_single = table["dataset"].nunique() == 1
     if measure is None:
         measure = "loss" if is_single and reference is None else "excess"
+    scores = _try(scenario_scores, table) if is_single and has_metrics(table) else None
+    rivals = table if scores is None else without_constant(table)
     ranks = None if is_single else _try(mean_ranks, table)
-    compared = {name: _try(compare_methods, part) for name, part in table.groupby("dataset")}
+    compared = {name: _try(compare_methods, part) for name, part in rivals.groupby("dataset")}
     comparisons = {name: found for name, found in compared.items() if found is not None}
-    found = [_conclusions(table, ranks, next(iter(comparisons.values()), None) if is_single else None)]
+    if scores is None:
+        found = [_conclusions(table, ranks, next(iter(comparisons.values()), None) if is_single else None)]
+    else:
+        found = [_verdict(table, scores)]
     found += _curves(table, reference, measure)
     if ranks is not None:
         found.append(_ranks(ranks))
     if comparisons:
-        found.append(_differences(table, comparisons) if is_single else _by_dataset(comparisons))
+        found.append(_differences(rivals, comparisons) if is_single else _by_dataset(comparisons))
     if not (is_single and measure == "loss"):  # then they are with the curves
         found.append(_losses(table))
     return found + [elements.section("Time", elements.table(content)) for content in time_tables(table)]
@@ -167,9 +184,23 @@ def _conclusions(table: pd.DataFrame, ranks: Ranks | None, comparison: Compariso
     else:
         text = "No losses can be compared yet: there is no case in which all methods have a loss."
         shown.append(elements.paragraph(text))
-    if omitted := omissions(table):
-        shown.append(f'<div class="omissions">{elements.bullets(omitted)}</div>')
-    return elements.section("Conclusions", *shown)
+    return elements.section("Conclusions", *shown, *_omissions(table))
+
+
+def _omissions(table: pd.DataFrame) -> list[str]:
+    omitted = omissions(table)
+    return [f'<div class="omissions">{elements.bullets(omitted)}</div>'] if omitted else []
+
+
+def _verdict(table: pd.DataFrame, scores: list[ScenarioScores]) -> str:
+    """Return which method to use on the only data set, and the metrics in each scenario."""
+    return elements.section(
+        "Conclusions",
+        elements.paragraph(judge(scores).text, "headline"),
+        *(elements.table(scores_table(one)) for one in scores),
+        *(elements.paragraph(note, "note") for note in scores_notes(scores)),
+        *_omissions(table),
+    )
 
 
 def _unchanged(table: pd.DataFrame) -> Comparison | None:

@@ -1,4 +1,4 @@
-"""Ordinal encoding of a frame, and its conversion to the format that a library takes."""
+"""Tables as numbers, read as tritree reads them, and their conversion to the format that another library takes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from pandas.api import types
+
+from tritree.columns import ColumnType
+from tritree.encoder import EncoderOptions, TableEncoder
+from tritree.table import read_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-__all__ = ["EncodedTable", "Encoder", "TableFormat", "in_format"]
 
 #: A frame with categorical columns, a frame with text columns, a dict of columns, or an array.
 TableFormat = Literal["frame", "text", "columns", "numbers"]
 
 #: The missing category of libraries that refuse missing values in text.
 MISSING = "(missing)"
-_MAX_CATEGORIES = 255  # of HistGradientBoosting; a column with more is passed as numbers
+_UNUSED = (ColumnType.IDENTIFIER, ColumnType.EMPTY)
 
 
 @dataclass(frozen=True)
@@ -40,42 +41,41 @@ class EncodedTable:
 
 
 class Encoder:
-    """Ordinal encoder of the categorical columns of a training table."""
+    """Encoder of the columns that tritree would learn from, fitted to a training table.
+
+    Dates and times are numbers, identifiers and columns without observed values are left out, and booleans are 0 and 1.
+    """
 
     def __init__(self, X: Any) -> None:
-        self._labels = [_labels(X.iloc[:, i]) for i in range(X.shape[1])]
+        self._encoder, _ = TableEncoder.fit(read_table(X), EncoderOptions())
+        columns = self._encoder.columns
+        self._used = [i for i, column in enumerate(columns) if column.type not in _UNUSED]
+        self._categories = tuple(
+            0 if columns[i].categories is None or columns[i].type is ColumnType.BOOLEAN else n
+            for i, n in enumerate(self._encoder.n_categories)
+        )
 
     def transform(self, X: Any) -> EncodedTable:
         """Return the encoded table; categories not seen in training are missing."""
-        values = np.empty(X.shape)
-        for i, labels in enumerate(self._labels):
-            column = X.iloc[:, i]
-            if labels is None:
-                values[:, i] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        table = read_table(X)
+        values = np.full((table.n_rows, len(self._categories)), np.nan)
+        for i, column in enumerate(self._encoder.encode(table, type(self).__name__)):
+            if column is None:
                 continue
-            codes = labels.get_indexer(column.astype(object)).astype(np.float64)
-            codes[(codes < 0) | column.isna().to_numpy()] = np.nan
-            values[:, i] = codes
-        return EncodedTable(
-            values, tuple(0 if labels is None else max(len(labels), 1) for labels in self._labels)
-        )
+            codes = np.asarray(column, dtype=np.float64)
+            is_code = self._encoder.columns[i].categories is not None
+            values[:, i] = np.where(codes < 0, np.nan, codes) if is_code else codes
+        return EncodedTable(values, self._categories).select(np.array(self._used, dtype=np.intp))
 
 
-def _labels(column: Any) -> pd.Index | None:
-    """Return the sorted categories of a column; None if it is numeric."""
-    if types.is_numeric_dtype(column.dtype):  # includes booleans
-        return None
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return pd.Index(column.cat.remove_unused_categories().cat.categories.astype(object))
-    return pd.Index(sorted(column.dropna().unique(), key=str), dtype=object)
-
-
-def in_format(table: EncodedTable, table_format: TableFormat) -> Any:
-    """Return the table in a library's format."""
+def in_format(table: EncodedTable, table_format: TableFormat, max_categories: int | None = None) -> Any:
+    """Return the table in a library's format; a column with more categories than a library takes is numeric."""
     if table_format == "numbers":
         return table.values
     columns = {
-        f"c{i}": _column(table.values[:, i], n, table_format) if n else table.values[:, i]
+        f"c{i}": _column(table.values[:, i], n, table_format)
+        if n and (max_categories is None or n <= max_categories)
+        else table.values[:, i]
         for i, n in enumerate(table.categories)
     }
     return columns if table_format == "columns" else pd.DataFrame(columns)
@@ -85,9 +85,6 @@ def _column(values: NDArray[np.float64], n_categories: int, table_format: TableF
     missing = np.isnan(values)
     positions = np.where(missing, -1, values).astype(np.intp)
     if table_format == "frame":
-        is_categorical = n_categories <= _MAX_CATEGORIES
-        return (
-            pd.Categorical.from_codes(positions, categories=range(n_categories)) if is_categorical else values
-        )
+        return pd.Categorical.from_codes(positions, categories=range(n_categories))
     names = np.array([*(f"k{i}" for i in range(n_categories)), "" if table_format == "columns" else MISSING])
     return names[positions]  # the last name is that of missing values, at position -1
