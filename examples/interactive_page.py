@@ -1,7 +1,7 @@
-"""Write an interactive page: explore a tree, change the values of a row, and watch its path and prediction.
+"""Write interactive pages of boosting and of a tree: change the values of a row, and watch its prediction.
 
-Run it with ``python examples/interactive_page.py [folder]``; it writes ``tree.html`` to that folder and, if Chromium is
-installed, a screenshot, ``page.png``.
+Run it with ``python examples/interactive_page.py [folder]``; it writes ``what_if.html`` and ``tree.html`` to that
+folder and, if Chromium is installed, screenshots, ``what_if.png`` and ``page.png``.
 """
 
 from __future__ import annotations
@@ -14,24 +14,27 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from tritree import TrinaryTreeRegressor
+from tritree import TrinaryBoostingRegressor, TrinaryTreeRegressor
 
 NAMES = {"s5": "log triglycerides", "s6": "blood sugar", "bp": "blood pressure"}
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the pages."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     X = X[["age", "sex", "bmi", "bp", "s5", "s6"]].rename(columns=NAMES)
     X["sex"] = X["sex"].map({1.0: "female", 2.0: "male"})
     X = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
 
+    boosting = TrinaryBoostingRegressor(learning_rate=0.05, random_state=0).fit(X, y)
+    boosting.to_html(folder / "what_if.html", rows=X.head(20))
     tree = TrinaryTreeRegressor(max_depth=3).fit(X, y)
     tree.to_html(folder / "tree.html", rows=X.head(20))
-    print(folder / "tree.html")
-    if screenshot((folder / "tree.html").resolve(), folder / "page.png"):
-        print(folder / "page.png")
+    for page, picture in {"what_if.html": "what_if.png", "tree.html": "page.png"}.items():
+        print(folder / page)
+        if screenshot((folder / page).resolve(), folder / picture):
+            print(folder / picture)
 
 
 def screenshot(page: Path, picture: Path) -> bool:

@@ -30,7 +30,7 @@ def main() -> None:
     table.loc[rng.random(400) < 0.25, "dose"] = np.nan
     row = pd.DataFrame({"dose": [np.nan], "weight": [95.0]})
 
-    figure, axes = plt.subplots(2, 3, figsize=(13, 5), layout="constrained")
+    figure, axes = plt.subplots(3, 2, figsize=(8.5, 7.2), layout="constrained")
     for strategy, ax in zip(STRATEGIES, axes.flat, strict=True):
         tree = TrinaryTreeRegressor(missing=strategy, max_depth=1).fit(table, effect)
         print(f"{strategy:<12} dose missing, 95 kg: {tree.predict(row)[0]:.1f}")

@@ -1,4 +1,4 @@
-"""A tree as plain data is all that a program needs to predict, by the rules that the page "Tables and models" has."""
+"""A tree as plain data is all that a program needs to predict, by the rules that the page "Trees as plain data" has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor, UngrownBranchWa
 
 pd = pytest.importorskip("pandas")
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tables-and-models.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "to-dict.md").read_text(encoding="utf-8")
 
 N = 400
 SIZES = pd.CategoricalDtype(["small", "middle", "large", "huge"], ordered=True)
@@ -200,7 +200,7 @@ def test_split_of_missing_against_observed_sends_what_is_observed_to_its_larger_
 
 def documented(heading):
     """The fields in the first column of the table under a heading of the page."""
-    (section,) = re.findall(rf"^### {heading}\n(.*?)^###? ", PAGE, re.DOTALL | re.MULTILINE)
+    (section,) = re.findall(rf"^## {heading}\n(.*?)^## ", PAGE, re.DOTALL | re.MULTILINE)
     return re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
 
 
