@@ -184,6 +184,7 @@ def houses(tmp_path, monkeypatch):
     table.loc[::7, "area"] = np.nan
     table.to_csv(tmp_path / "houses.csv", index=False)
     table.drop(columns="price").head(10).to_csv(tmp_path / "new.csv", index=False)
+    table.tail(50).to_csv(tmp_path / "sold.csv", index=False)
     if DATA.exists():
         (tmp_path / "data").symlink_to(DATA, target_is_directory=True)
     monkeypatch.setenv("TRITREE_DATA", str(DATA))

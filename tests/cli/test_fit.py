@@ -332,7 +332,7 @@ def test_saving_without_training_rows_or_third_branches_warns(
         *("--trees", 3, "-o", "m.tritree", "--no-training-rows"),
     )
     assert "the model in the file cannot grow any" in run.err
-    assert "pass rows with the missing values to expect to --grow-for" in run.err
+    assert "name rows with the missing values to expect with --grow-for" in run.err
 
 
 def test_model_is_saved_even_if_the_rows_to_grow_for_cannot_be_read(

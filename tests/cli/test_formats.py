@@ -272,7 +272,7 @@ def test_model_is_fitted_to_an_arff_file(tritree: InProcess) -> None:
     header = "@relation r\n@attribute x numeric\n@attribute k {a,b}\n@attribute y {no,yes}\n@data\n"
     Path("t.arff").write_text(header + rows)
     Path("t.arff.gz").write_bytes(gzip.compress((header + rows).encode()))
-    assert tritree.good("fit", "t.arff", "-y", "y", "--json").json["training_accuracy"] == 1
+    assert tritree.good("fit", "t.arff", "-y", "y", "--json").json["training"]["accuracy"] == 1
     expected = tritree.good("predict", "t.tritree", "t.arff")
     assert expected.err == ""
     assert tritree.good("predict", "t.tritree", "t.arff.gz").out == expected.out

@@ -12,7 +12,7 @@ import typer
 
 from tritree.cli import options
 from tritree.cli.compare_output import to_dict, to_text
-from tritree.cli.messages import UserError, note, print_warning, printable, write_json, write_text
+from tritree.cli.messages import UserError, is_quiet, note, print_warning, printable, write_json, write_text
 from tritree.cli.options import MODEL, TREE, integer, one_of, option
 from tritree.cli.output import check_file, check_output, check_store, write_errors
 
@@ -257,7 +257,7 @@ def _store_in_cache(fingerprint: str) -> Path | None:
 def run_experiment(experiment: Any, n_jobs: int | None) -> Any:
     """Return the results of an experiment; if it is interrupted, print where the finished results are."""
     try:
-        return experiment.run(-1 if n_jobs is None else n_jobs)
+        return experiment.run(-1 if n_jobs is None else n_jobs, progress=False if is_quiet() else None)
     except KeyboardInterrupt:
         if experiment.store is not None:
             note(f"finished results are in {str(experiment.store)!r}; the same command continues from there")
