@@ -112,7 +112,7 @@ def test_explanation_shows_the_standard_deviation_of_the_sum() -> None:
     assert complete.std == 0
     assert "±" not in str(complete)
     assert incomplete.std == np.sqrt(model._raw_predict(rows)[1][1, 0])
-    shown = re.search(r"the log-odds of \d (\S+) ± (\S+): (\S+)%$", str(incomplete))
+    shown = re.search(r"f\(x\) = (\S+) ± (\S+), the log-odds of \d: (\S+)%$", str(incomplete))
     assert shown is not None
     assert [float(text) for text in shown.groups()] == pytest.approx(
         [incomplete.value, incomplete.std, 100 * incomplete.predicted_value], abs=0.05

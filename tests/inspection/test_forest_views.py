@@ -288,6 +288,12 @@ def test_whole_forest_shows_importances_and_names_where_its_trees_are() -> None:
         tick.get_text() for tick in forest.plot_importance().get_yticklabels()
     ]
     assert "importance  splits  trees" in forest.to_text()
+    with pytest.raises(NotFittedError):
+        TrinaryForestRegressor().plot()
+    detached = TrinaryForestRegressor(n_estimators=2, max_depth=2).fit(TABLE, WEIGHTS).detach()
+    with pytest.raises(AttributeError, match=r"draw a tree with plot\(tree=0\)"):
+        detached.plot()
+    detached.plot(tree=0)
     for name in ("tree_", "get_depth", "get_n_leaves"):
         assert not hasattr(forest, name)
         with pytest.raises(AttributeError, match=rf"each has its own, estimators_\[i\]\.{name}"):

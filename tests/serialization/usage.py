@@ -53,7 +53,8 @@ def use(model: Any, path: Path, *, plot: bool = True) -> None:
     model.apply(rows)
     view(model, rows)
     if plot:
-        plt.close(model.plot().figure)
+        has_own_plot = model._model.is_single or hasattr(model, "feature_importances_")
+        plt.close(model.plot(**({} if has_own_plot else {"tree": 0})).figure)
     if not model._model.core.is_detached:
         try:
             model.grow_all(model.n_nodes_ + 20)

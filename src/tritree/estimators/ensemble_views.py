@@ -6,6 +6,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from tritree.encoder import column_errors
 from tritree.errors import ParameterError
@@ -219,6 +220,13 @@ class EnsembleViews(EstimatorViews):
             The axes. ``plot().figure.savefig("forest.pdf")`` saves the figure.
         """
         if tree is None:
+            check_is_fitted(self)
+            if not hasattr(self, "feature_importances_"):
+                raise AttributeError(
+                    "plot() draws feature_importances_, which need the training rows, and these are gone (detach(), or "
+                    "a file saved without them); draw a tree with plot(tree=0), or access feature_importances_ once "
+                    "before detach() or save()"
+                )
             return self.plot_importance(ax)
         limits = {"max_depth": max_depth, "max_nodes": max_nodes}
         return self._one_tree(tree).plot(ax, digits=digits, caption=caption, **limits)
