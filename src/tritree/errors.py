@@ -332,7 +332,7 @@ class UngrownBranchWarning(_FactsWarning):
         How many times a row reached such a branch.
     """
 
-    cause: Literal["detached", "node_limit"]
+    cause: str
     n_hits: int
 
     def __str__(self) -> str:
@@ -357,9 +357,10 @@ class UngrownExportWarning(UngrownBranchWarning):
 
     Attributes
     ----------
-    cause : {"rows", "max_nodes", "detached", "node_limit"}
-        Why branches are not grown: the rows to come were not known, ``max_nodes`` stopped the growth, the rows to grow
-        from are gone, or a tree has as many nodes as ``max_third_nodes`` allows.
+    cause : {"rows", "other_rows", "max_nodes", "detached", "node_limit"}
+        Why branches are not grown: the rows to come were not known, the rows of `grow_for` did not need them,
+        ``max_nodes`` stopped the growth, the rows to grow from are gone, or a tree has as many nodes as
+        ``max_third_nodes`` allows.
     n_hits : int
         How many of the rows that were passed reach such a branch.
     n_rows : int
@@ -376,7 +377,6 @@ class UngrownExportWarning(UngrownBranchWarning):
         not known.
     """
 
-    cause: Literal["rows", "max_nodes", "detached", "node_limit"]  # type: ignore[assignment]
     n_hits: int = 0
     n_rows: int = 0
     destination: Literal["onnx", "file"] = "onnx"
@@ -386,9 +386,13 @@ class UngrownExportWarning(UngrownBranchWarning):
     fifth_missing: float | None = None
 
     @property
+    def _is_file(self) -> bool:
+        return self.destination == "file"
+
+    @property
     def problem(self) -> str:
         """What is left out, and what it costs."""
-        model = "the ONNX model" if self.destination == "onnx" else "the model in the file"
+        model = "the model in the file" if self._is_file else "the ONNX model"
         if self.n_rows:
             return (
                 f"{self.n_hits:,} of {self.n_rows:,} rows reach a third branch that is not grown, where {model} "
@@ -411,9 +415,11 @@ class UngrownExportWarning(UngrownBranchWarning):
             remedy = f"growth stopped at {self.max_nodes:,} nodes; pass a higher max_nodes"
             remedy += ", or fewer rows" if self.n_rows else ", or rows=... with the missing values to expect"
         elif self.cause == "rows":
-            is_file = self.destination == "file"
-            how = "call grow_for() first, with rows that have" if is_file else "pass rows=... with"
+            how = "call grow_for() first, with rows that have" if self._is_file else "pass rows=... with"
             return f"{self.problem}; {how} the missing values to expect"
+        elif self.cause == "other_rows":
+            how = "call it with them too" if self._is_file else "pass them as rows=..."
+            remedy = f"grow_for() has grown what its rows need; if rows lack other values, {how}"
         else:
             remedy = _EXPORT_CAUSES[self.cause]
         return f"{self.problem}: {remedy}"

@@ -98,7 +98,7 @@ def test_growth_limit_names_the_option_and_the_remedy(facts: dict[str, Any], tex
 
 @pytest.mark.parametrize("cause", ["detached", "node_limit"])
 def test_warning_of_ungrown_branches_suggests_options(cause: str) -> None:
-    text = describe_warning(errors.UngrownBranchWarning(cause, 1200))  # type: ignore[arg-type]
+    text = describe_warning(errors.UngrownBranchWarning(cause, 1200))
     assert text.startswith("1,200 times a row reached a third branch that is not grown")
     assert ("--no-training-rows" if cause == "detached" else "--max-depth") in text
     assert "()" not in text
@@ -109,6 +109,7 @@ def test_warning_of_ungrown_branches_suggests_options(cause: str) -> None:
     [
         ({"cause": "rows"}, "; name rows with the missing values to expect with --rows"),
         ({"cause": "rows", "destination": "file"}, "expect with --grow-for"),
+        ({"cause": "other_rows", "destination": "file"}, "than those of --grow-for, name them there too"),
         (
             {"cause": "max_nodes", "max_nodes": 1000},
             ": growth stopped at 1,000 nodes; raise --max-nodes, or name rows",

@@ -96,6 +96,19 @@ def test_deviation_of_the_warning_is_that_of_predictions(model: Any) -> None:
     assert fact.n_ungrown == model._model.n_ungrown
 
 
+@pytest.mark.filterwarnings("error")
+def test_onnx_of_a_model_that_was_grown_for_few_rows_warns_with_numbers() -> None:
+    X, y = np.random.default_rng(0).normal(size=(1_000, 12)), np.random.default_rng(1).normal(size=1_000)
+    forest = TrinaryForestRegressor(n_estimators=8, min_samples_leaf=2, random_state=0).fit(X, y)
+    row = X[:1].copy()
+    row[0, 0] = np.nan
+    with pytest.warns(UngrownExportWarning, match=r"grow_for\(\) has grown .*, pass them as rows=") as caught:
+        forest.grow_for(row).to_onnx()
+    fact: Any = caught[0].message
+    assert (fact.cause, fact.destination) == ("other_rows", "onnx")
+    assert fact.fifth_missing > 0.005
+
+
 def test_rows_that_the_limit_leaves_out_are_counted(model: Any) -> None:
     rows = with_missing(TEST[:300], 0.4)
     limit = model.n_nodes_ + 50
@@ -193,17 +206,19 @@ def test_classes_of_boosting_are_exported_for_rows() -> None:
     )
 
 
-def test_file_without_training_rows_warns_with_numbers_unless_rows_were_named(
-    model: Any, tmp_path: Any
-) -> None:
+def test_file_without_training_rows_warns_with_numbers(model: Any, tmp_path: Any) -> None:
     with pytest.warns(UngrownExportWarning, match=r"the model in the file .* call grow_for\(\) first"):
         model.save(tmp_path / "model", training_rows=False)
     assert model.n_grown_ == 0
     grown = model._independent_copy().grow_for(with_missing(TEST[:10], 0.3))
+    with pytest.warns(
+        UngrownExportWarning, match=r"by \d.*%: grow_for\(\) has grown .*, call it with them too"
+    ):
+        grown.save(tmp_path / "grown", training_rows=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.save(tmp_path / "model")
-        grown.save(tmp_path / "grown", training_rows=False)
+        TrinaryTreeRegressor(max_depth=2).fit(X, Y).grow_all().save(tmp_path / "tree", training_rows=False)
         TrinaryTreeRegressor(missing="mia").fit(X, Y).save(tmp_path / "mia")
     assert load(tmp_path / "grown").n_nodes_ == grown.n_nodes_
 

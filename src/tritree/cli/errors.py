@@ -127,7 +127,9 @@ def _export_remedy(warning: UngrownExportWarning) -> str:
             "use fewer rows" if warning.n_rows else "name rows with the missing values to expect with --rows"
         )
         return f": growth stopped at {warning.max_nodes:,} nodes; raise --max-nodes, or {other}"
+    option = "--rows" if warning.destination == "onnx" else "--grow-for"
     if warning.cause == "rows":
-        option = "--rows" if warning.destination == "onnx" else "--grow-for"
         return f"; name rows with the missing values to expect with {option}"
+    if warning.cause == "other_rows":
+        return f"; if rows lack other values than those of {option}, name them there too"
     return f": {_CAUSES[warning.cause]}"

@@ -464,7 +464,7 @@ class TrinaryEstimator(BaseEstimator):  # type: ignore[misc]
     def _warn_of_ungrown_file(self) -> None:
         """Warn if predictions will deviate noticeably once the training rows are gone."""
         model = self._model
-        if model.n_ungrown and not model.is_grown_for_rows:
+        if model.n_ungrown:
             exporter = Exporter(model, self._encoder, count_threads(self.n_jobs))
             warning = exporter.compare(model.copy(), StoredRows(model, self._encoder), "file")
             if warning is not None:

@@ -82,7 +82,6 @@ class Exporter:
         grown = self.model.copy()
         room = max(_ADDED_FOR_ROWS, n_nodes) if max_nodes is None else max_nodes - n_nodes
         is_done = self._grow(grown, rows, min(room, _MAX_NODES - n_nodes))
-        cause: Literal["detached", "node_limit", "max_nodes"]
         cause = "detached" if grown.is_detached else "node_limit" if is_done else "max_nodes"
         grown.detach()
         n_short = self._count_short(grown, rows)
@@ -107,19 +106,13 @@ class Exporter:
         stored = StoredRows(self.model, self.encoder)
         room = max(_ADDED, n_nodes // 2) if max_nodes is None else max_nodes - n_nodes
         is_done = self._grow(grown, self._rows_to_grow_for(stored), room)
-        if grown.is_grown_for_rows:
-            return grown, None
-        warning = self.compare(grown, stored, "onnx", "rows" if is_done else "max_nodes")
+        warning = self.compare(grown, stored, "onnx")
         if warning is not None and not is_done:
-            warning = replace(warning, max_nodes=n_nodes + room)
+            warning = replace(warning, cause="max_nodes", max_nodes=n_nodes + room)
         return grown, warning
 
     def compare(
-        self,
-        grown: GrowingModel,
-        stored: StoredRows,
-        destination: Literal["file", "onnx"],
-        cause: Literal["rows", "max_nodes"] = "rows",
+        self, grown: GrowingModel, stored: StoredRows, destination: Literal["file", "onnx"]
     ) -> UngrownExportWarning | None:
         """Return a warning if predictions of a model that cannot grow deviate noticeably; the model is detached."""
         reference = grown.copy()
@@ -135,7 +128,7 @@ class Exporter:
             return None
         one, fifth = deviations
         return UngrownExportWarning(
-            cause,
+            "other_rows" if grown.is_grown_for_rows else "rows",
             destination=destination,
             n_ungrown=grown.n_ungrown,
             one_missing=one,

@@ -111,7 +111,7 @@ class GrowingModel:
         self.position = position
         #: Whether the caller has been warned that rows reached branches that cannot be grown.
         self.warned_of_ungrown = False
-        #: Whether the caller has named rows to grow for, so that what else is not grown is no surprise.
+        #: Whether the caller has named rows to grow for, which warnings of an export mention.
         self.is_grown_for_rows = False
         self.importances_ = importances
         self._arrays: _core.Tree | None = None
@@ -336,5 +336,5 @@ def warn_of_ungrown(model: GrowingModel) -> None:
     if not (n := model.n_ungrown_hits) or model.warned_of_ungrown:
         return
     model.warned_of_ungrown = True
-    cause: Literal["detached", "node_limit"] = "detached" if model.is_detached else "node_limit"
+    cause = "detached" if model.is_detached else "node_limit"
     warn_caller(UngrownBranchWarning(cause, n))
