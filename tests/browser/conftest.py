@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,13 @@ class Page:
         self.driver.get_log("performance")
         self.driver.get(self.url)
         self.settle(2)
+
+    def wait_for(self, what: str, is_there: Callable[[], Any]) -> None:
+        """Wait until something is in the page; fail after a while, and say what."""
+        end = time.monotonic() + SECONDS
+        while not is_there():
+            assert time.monotonic() < end, f"no {what} after {SECONDS} seconds"
+            self.settle()
 
     def resize(self, width: int, height: int) -> None:
         self.command(

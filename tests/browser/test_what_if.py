@@ -51,6 +51,15 @@ return arguments[0].map((row) => {
   return document.getElementById("prediction").dataset.value;
 });
 """
+# of each column whose values are tried: its name, the values, and what the page makes of them
+TRIED = """
+return [...document.querySelectorAll("#missing li")].map((line) => {
+  const { columns } = JSON.parse(document.getElementById("data").textContent);
+  const { name, tried } = columns.find(({ shown }) => shown === line.querySelector("b").textContent);
+  return [name, JSON.stringify(tried), line.querySelector(".open").dataset.value]; // numbers to the last bit
+});
+"""
+ALL_TRIED = "return [...document.querySelectorAll('#missing .open')].every((place) => place.dataset.value)"
 READY = "return Boolean(document.getElementById('prediction').dataset.value)"
 
 
@@ -60,8 +69,7 @@ def open_what_if(open_page: Any) -> Any:
 
     def open_it(model: Any, **options: Any) -> Any:
         page = open_page(model, **options)
-        while not page.run(READY):
-            page.settle()
+        page.wait_for("prediction", lambda: page.run(READY))
         return page
 
     return open_it
@@ -177,10 +185,41 @@ def test_missing_columns_are_named_with_what_they_leave_open(open_what_if: Any) 
     page.click(page.cell(0).find_element("css selector", "button"))
     assert page.text("#missing h2") == "Missing (1)"
     assert "leave the log-odds of low a standard deviation of" in page.text("#missing p")
-    while "could be between" not in page.text("#missing li"):
-        page.settle()
+    page.wait_for("values tried", lambda: "could be between" in page.text("#missing li"))
     assert "number is missing" in page.texts("#bars .name")
     assert "±" in page.text("#scale")
+
+
+@pytest.mark.parametrize("name", ["two classes", "forest", "poisson"])
+def test_values_are_tried_for_one_of_many_missing_columns_as_by_the_model(
+    open_what_if: Any, name: str
+) -> None:
+    model = MODELS[name]()
+    rows = HOLED[HOLED.isna().sum(axis=1) >= 2].head(3)
+    labels = {"city": sorted(TABLE["city"].unique()), "size": ["S", "M", "L"], "code": [3, 7, 11]}
+    page = open_what_if(model, rows=rows)
+    n_compared = 0
+    for number in range(len(rows)):
+        page.run(PICK, [number + 1])
+        page.wait_for("values tried", lambda: page.run(ALL_TRIED))
+        for column, *texts in page.run(TRIED):
+            row, (values, found) = rows.iloc[[number]], map(json.loads, texts)
+            assert found["short"] == 0
+            shown = [labels[column][int(value)] for value in values] if column in labels else values
+            tried = pd.concat([row] * len(shown)).assign(**{column: shown})
+            expected = predictions(model, tried)[:, -1]
+            np.testing.assert_allclose(found["found"], expected, **CLOSE)
+            n_compared += 1
+    assert n_compared > 4
+
+
+def test_page_says_which_of_the_values_tried_it_has_no_branches_for(open_what_if: Any) -> None:
+    model, rows = boosted("two classes"), HOLED[HOLED.isna().sum(axis=1) >= 2].head(1)
+    page = open_what_if(model, rows=rows, max_nodes=model.n_nodes_)
+    page.wait_for("values tried", lambda: page.run(ALL_TRIED))
+    assert any(
+        "of them need branches that are not in this page" in text for text in page.texts("#missing li")
+    )
 
 
 # The bars

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto
 
-    from tritree.estimators.export import EncodedTable, Exporter
+    from tritree.estimators.export import Exporter
     from tritree.estimators.fitted_state import FittedState
-    from tritree.estimators.growing_model import GrowingModel
+    from tritree.estimators.growing_model import CoreTable, GrowingModel
     from tritree.inspection.contributions import Contributions
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
@@ -273,7 +273,7 @@ class BoostedTree(OneTreeViews, ImportanceViews, OnnxViews):
     def _exporter(self) -> Exporter:
         return replace(self._boosting._exporter(), tree=self._number)
 
-    def _encode_rows(self, X: Any) -> EncodedTable:
+    def _encode_rows(self, X: Any) -> CoreTable:
         return self._boosting._encode_rows(X)
 
     def _with_model(self, model: GrowingModel) -> Self:

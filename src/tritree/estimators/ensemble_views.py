@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tritree.encoder import column_errors
 from tritree.errors import ParameterError
 from tritree.estimators.fitted_state import on_snapshot
-from tritree.estimators.views import EstimatorViews
-from tritree.table import read_table
+from tritree.estimators.views import EstimatorViews, page_with_rows
 from tritree.validation import check_int
 
 if TYPE_CHECKING:
@@ -242,8 +241,8 @@ class EnsembleViews(EstimatorViews):
         those of ``predict``, ``predict_proba`` and ``explain``.
 
         Third branches are grown for the page, in a copy of the model: those that ``rows`` and a row of typical values
-        need, then those that they need with one more value missing, and with two, up to ``max_nodes``. Where a row
-        needs a branch that is not in the page, the page says so, and in how many trees.
+        need, then those that they need with one missing value filled, with one more value missing, and with two, up to
+        ``max_nodes``. Where a row needs a branch that is not in the page, the page says so, and in how many trees.
 
         Parameters
         ----------
@@ -276,22 +275,15 @@ class EnsembleViews(EstimatorViews):
         True
         """
         from tritree.estimators.what_if import MAX_NODES, what_if_page
-        from tritree.inspection.html import name_rows
-        from tritree.output_files import check_output_path, write_atomically
 
         check_int("max_nodes", max_nodes, 1, or_none="takes the default")
         if tree is not None:
             of_tree = {} if max_nodes is None else {"max_nodes": max_nodes}
             one: str | None = self._one_tree(tree).to_html(path, rows, **of_tree)
             return one
-        place = None if path is None else check_output_path(path, "the page")  # before the work is done
-        names = [] if rows is None else name_rows(rows, read_table(rows).n_rows)
-        cells = None if rows is None else self._read_cells(rows)
-        page = what_if_page(self, names, cells, max_nodes or MAX_NODES)
-        if place is None:
-            return page
-        write_atomically(place, page.encode())
-        return None
+        return page_with_rows(
+            self, path, rows, lambda names, cells: what_if_page(self, names, cells, max_nodes or MAX_NODES)
+        )
 
     @on_snapshot
     def explain(self, X: Any, *, class_of_interest: Any = None) -> list[EnsembleExplanation]:

@@ -13,14 +13,10 @@ from tritree.estimators.stored_rows import StoredRows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tritree import _core
     from tritree.encoder import TableEncoder
-    from tritree.estimators.growing_model import GrowingModel
+    from tritree.estimators.growing_model import CoreTable, GrowingModel
 
-__all__ = ["EncodedTable", "Exporter"]
-
-#: An encoded table: its columns, and the number of its rows.
-EncodedTable = tuple["_core.Columns", int]
+__all__ = ["Exporter"]
 
 #: Fraction of the values that are missing in random patterns.
 _RATE = 0.2
@@ -53,7 +49,7 @@ class Exporter:
     tree: int | None = None
 
     def grown(
-        self, rows: EncodedTable | None, max_nodes: int | None, size_remedy: str
+        self, rows: CoreTable | None, max_nodes: int | None, size_remedy: str
     ) -> tuple[GrowingModel, UngrownExportWarning | None]:
         """Return a copy that is grown for rows (None: for training rows), and a warning of what is left out.
 
@@ -77,7 +73,7 @@ class Exporter:
         return self._grown_for_stored(max_nodes, n_nodes)
 
     def _grown_for(
-        self, rows: EncodedTable, max_nodes: int | None, n_nodes: int
+        self, rows: CoreTable, max_nodes: int | None, n_nodes: int
     ) -> tuple[GrowingModel, UngrownExportWarning | None]:
         grown = self.model.copy()
         room = max(_ADDED_FOR_ROWS, n_nodes) if max_nodes is None else max_nodes - n_nodes
@@ -135,7 +131,7 @@ class Exporter:
             fifth_missing=fifth,
         )
 
-    def _rows_to_grow_for(self, stored: StoredRows) -> EncodedTable:
+    def _rows_to_grow_for(self, stored: StoredRows) -> CoreTable:
         """Return training rows with their missing values, with each column missing, and with random patterns."""
         rng, n, p = np.random.default_rng(0), stored.n_rows, stored.n_inputs
         n_random = _RANDOM_ROWS if self.model.n_trees == 1 else _RANDOM_ROWS_OF_ENSEMBLES
@@ -155,14 +151,14 @@ class Exporter:
 
     # ---- the model
 
-    def _predict(self, model: GrowingModel, rows: EncodedTable) -> NDArray[np.float64]:
+    def _predict(self, model: GrowingModel, rows: CoreTable) -> NDArray[np.float64]:
         if self.tree is None:
             return model.predict(*rows, self.n_threads)[0]
         iteration, output = divmod(self.tree, model.n_outputs)
         sums, _ = model.predict(*rows, self.n_threads, (iteration, iteration + 1))
         return sums[:, output : output + 1]
 
-    def _grow(self, model: GrowingModel, rows: EncodedTable, room: int) -> bool:
+    def _grow(self, model: GrowingModel, rows: CoreTable, room: int) -> bool:
         """Grow what rows need until about ``room`` nodes are added; return whether all rows had their turn."""
         columns, n_rows = rows
         n_before, begin, size = model.n_nodes, 0, 16
@@ -175,7 +171,7 @@ class Exporter:
             begin, size = end, max(1, min(fitting, 4 * size))
         return begin >= n_rows
 
-    def _count_short(self, model: GrowingModel, rows: EncodedTable) -> int:
+    def _count_short(self, model: GrowingModel, rows: CoreTable) -> int:
         """Return how many rows reach an ungrown branch of a detached model."""
         columns, n_rows = rows
         n_short, numbers = 0, range(model.n_trees) if self.tree is None else [self.tree]

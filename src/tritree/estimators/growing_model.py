@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from tritree.encoder import TableEncoder
 
-__all__ = ["GrowingModel", "boosting_parameters", "growth_parameters", "warn_of_ungrown"]
+__all__ = ["CoreTable", "GrowingModel", "boosting_parameters", "growth_parameters", "warn_of_ungrown"]
+
+#: Rows to predict as the core takes them: their columns, and how many they are.
+CoreTable = tuple["_core.Columns", int]
 
 # how long one step of grow_all may take: short enough for Ctrl-C and the progress line to feel alive
 _STEP_SECONDS = 0.2

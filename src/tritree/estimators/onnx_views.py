@@ -13,8 +13,8 @@ from tritree.validation import check_int
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from tritree.estimators.export import EncodedTable, Exporter
-    from tritree.estimators.growing_model import GrowingModel
+    from tritree.estimators.export import Exporter
+    from tritree.estimators.growing_model import CoreTable, GrowingModel
 
 
 class OnnxViews:
@@ -27,7 +27,7 @@ class OnnxViews:
         """Return what grows third branches for an export."""
         raise NotImplementedError
 
-    def _encode_rows(self, X: Any) -> EncodedTable:
+    def _encode_rows(self, X: Any) -> CoreTable:
         """Return a table to predict as the core takes it."""
         raise NotImplementedError
 

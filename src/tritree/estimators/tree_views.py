@@ -10,8 +10,7 @@ from sklearn.utils import estimator_html_repr
 from tritree.encoder import column_errors
 from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.growing_model import warn_of_ungrown
-from tritree.estimators.views import EstimatorViews
-from tritree.table import read_table
+from tritree.estimators.views import EstimatorViews, page_with_rows
 from tritree.validation import check_int, count_threads
 
 if TYPE_CHECKING:
@@ -266,19 +265,16 @@ class OneTreeViews:
         >>> page.startswith("<!DOCTYPE html>")
         True
         """
-        from tritree.inspection.html import name_rows
-        from tritree.output_files import check_output_path, write_atomically
-
         estimator, _ = self._estimator_and_loss()
         check_int("max_nodes", max_nodes, 1)
-        place = None if path is None else check_output_path(path, "the page")  # before the work is done
-        names = [] if rows is None else name_rows(rows, read_table(rows).n_rows)
-        cells = None if rows is None else estimator._read_cells(rows)
-        page = self._grown_copy(cells, max_nodes)._to_page(names, cells, max_nodes=max_nodes)
-        if place is None:
-            return page
-        write_atomically(place, page.encode())
-        return None
+        return page_with_rows(
+            estimator,
+            path,
+            rows,
+            lambda names, cells: self._grown_copy(cells, max_nodes)._to_page(
+                names, cells, max_nodes=max_nodes
+            ),
+        )
 
     def _to_page(
         self, names: Sequence[str] = (), rows: Rows | None = None, *, max_nodes: int, compact: bool = False

@@ -8,23 +8,40 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tritree.encoder import column_errors
-from tritree.estimators.export import EncodedTable, Exporter
+from tritree.estimators.export import Exporter
 from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.growing_model import warn_of_ungrown
 from tritree.estimators.onnx_views import OnnxViews
+from tritree.table import read_table
 from tritree.validation import check_int, count_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from tritree.estimators.base import TrinaryEstimator as _Base
-    from tritree.estimators.growing_model import GrowingModel
+    from tritree.estimators.growing_model import CoreTable, GrowingModel
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
 else:
     _Base = object
+
+
+def page_with_rows(
+    estimator: Any, path: Any, rows: Any, page_of: Callable[[list[str], Rows | None], str]
+) -> str | None:
+    """Return a page, or write it to a file; ``page_of`` makes it, given the names of rows and the rows."""
+    from tritree.inspection.html import name_rows
+    from tritree.output_files import check_output_path, write_atomically
+
+    place = None if path is None else check_output_path(path, "the page")  # before the work is done
+    names = [] if rows is None else name_rows(rows, read_table(rows).n_rows)
+    page = page_of(names, None if rows is None else estimator._read_cells(rows))
+    if place is None:
+        return page
+    write_atomically(place, page.encode())
+    return None
 
 
 class ImportanceViews:
@@ -86,7 +103,7 @@ class EstimatorViews(ImportanceViews, OnnxViews, _Base):
     def _exporter(self) -> Exporter:
         return Exporter(self._model, self._encoder, count_threads(self.n_jobs))
 
-    def _encode_rows(self, X: Any) -> EncodedTable:
+    def _encode_rows(self, X: Any) -> CoreTable:
         columns, n_rows, _ = self._encode(X, self._encoder)
         return columns, n_rows
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tritree.encoder import column_errors
+from tritree.encoder import MISSING, column_errors
 from tritree.errors import GrowthLimitError
 from tritree.validation import count_threads
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.estimators.ensemble_views import EnsembleViews
-    from tritree.estimators.growing_model import GrowingModel
+    from tritree.estimators.growing_model import CoreTable, GrowingModel
     from tritree.inspection.page_columns import PageColumn
     from tritree.inspection.rows import Rows
     from tritree.inspection.what_if import Ensemble
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 MAX_NODES = 200_000
 _PAIRED = 16  # columns, the most used ones, of which any two are set to missing
 _BATCH = 100  # rows that grow together: bounds how far growth goes beyond the limit
-
-#: Columns as the core takes them, and the number of rows.
-Variant = tuple[list[Any], int]
+_FILLED = 5_000  # rows with a missing value filled
 
 
 def what_if_page(model: EnsembleViews, names: Sequence[str], rows: Rows | None, max_nodes: int) -> str:
@@ -44,8 +42,8 @@ def what_if_page(model: EnsembleViews, names: Sequence[str], rows: Rows | None, 
     tables = [] if rows is None else [(list(rows.columns), rows.n_rows)]
     tables.append(([column.typical_array() for column in columns], 1))
     by_use = sorted(range(len(columns)), key=lambda j: -used.get(j, 0))
-    grown = _grown(model, tables, by_use, max_nodes)
-    chosen = _choose_nodes(grown._model, _variants(tables, by_use), max_nodes)
+    grown = _grown(model, _variants(tables, columns, by_use), max_nodes)
+    chosen = _choose_nodes(grown._model, _variants(tables, columns, by_use), max_nodes)
     trees = (
         (grown._describe_for_page(number, arrays), numbers.tolist())
         for number, (arrays, numbers) in enumerate(zip(grown._model.trees(), chosen, strict=True))
@@ -74,14 +72,12 @@ def _columns(model: EnsembleViews, rows: Rows | None) -> tuple[list[PageColumn],
     return page_columns(described[0][0]["columns"], nodes, [] if rows is None else rows.cells)
 
 
-def _grown(
-    model: EnsembleViews, tables: Sequence[Variant], columns: Sequence[int], max_nodes: int
-) -> EnsembleViews:
+def _grown(model: EnsembleViews, variants: Iterator[CoreTable], max_nodes: int) -> EnsembleViews:
     """Return a copy of the model in which the branches are grown that the page needs."""
     grown = model._independent_copy()
     n_before, n_threads = grown._model.n_grown, count_threads(model.n_jobs)
     with column_errors(model._encoder):
-        for table, n_rows in _variants(tables, columns):
+        for table, n_rows in variants:
             is_full = grown._model.n_nodes - n_before >= max_nodes
             if is_full or grown._model.is_detached or not grown._model.n_ungrown:
                 break
@@ -89,7 +85,7 @@ def _grown(
     return grown
 
 
-def _ensemble(model: EnsembleViews, grown: EnsembleViews, tables: Sequence[Variant]) -> Ensemble:
+def _ensemble(model: EnsembleViews, grown: EnsembleViews, tables: Sequence[CoreTable]) -> Ensemble:
     """Return what the page needs besides trees, columns and rows."""
     from tritree.inspection.what_if import Ensemble
 
@@ -113,20 +109,53 @@ def _ensemble(model: EnsembleViews, grown: EnsembleViews, tables: Sequence[Varia
     )
 
 
-def _variants(tables: Sequence[Variant], columns: Sequence[int]) -> Iterator[Variant]:
-    """Yield rows as they are, then with each of some columns missing, then with two of the first ones."""
-    pairs = combinations(columns[:_PAIRED], 2)
-    for missing in chain([()], ((j,) for j in columns), pairs):
-        for table, n_rows in tables:
-            for begin in range(0, n_rows, _BATCH):
-                batch = [
-                    None if column is None or j in missing else column[begin : begin + _BATCH]
-                    for j, column in enumerate(table)
-                ]
-                yield batch, min(_BATCH, n_rows - begin)
+def _variants(
+    tables: Sequence[CoreTable], columns: Sequence[PageColumn], by_use: Sequence[int]
+) -> Iterator[CoreTable]:
+    """Yield rows as they are, with one of their missing values filled, with a column missing, and with two.
+
+    Each column is missing in turn, in the order ``by_use``, then any two of the first ones.
+    """
+    pairs = combinations(by_use[:_PAIRED], 2)
+    for table in chain(tables, *(_filled(table, columns, by_use) for table in tables)):
+        yield from _batches(table)
+    for missing in chain(((j,) for j in by_use), pairs):
+        for cells, n_rows in tables:
+            yield from _batches(([None if j in missing else x for j, x in enumerate(cells)], n_rows))
 
 
-def _choose_nodes(model: GrowingModel, variants: Iterator[Variant], max_nodes: int) -> list[NDArray[np.intp]]:
+def _batches(table: CoreTable) -> Iterator[CoreTable]:
+    columns, n_rows = table
+    for begin in range(0, n_rows, _BATCH):
+        batch = [None if column is None else column[begin : begin + _BATCH] for column in columns]
+        yield batch, min(_BATCH, n_rows - begin)
+
+
+def _filled(table: CoreTable, columns: Sequence[PageColumn], by_use: Sequence[int]) -> Iterator[CoreTable]:
+    """Yield the rows in which a column is missing, with each of the values that the page tries for it.
+
+    With many missing values, only some of the values.
+    """
+    cells, n_rows = table
+    lacking = {j: np.flatnonzero(_is_missing(cells[j], n_rows)) for j in by_use}
+    n_each = max(1, _FILLED // max(1, sum(map(len, lacking.values()))))
+    for j, rows in lacking.items():
+        tried = columns[j].tried_array()
+        values = tried[:: -(-len(tried) // n_each) or 1]
+        filled = [None if column is None else np.tile(column[rows], len(values)) for column in cells]
+        filled[j] = np.repeat(values, len(rows))
+        yield filled, len(rows) * len(values)
+
+
+def _is_missing(column: NDArray[Any] | None, n_rows: int) -> NDArray[np.bool_]:
+    if column is None:
+        return np.ones(n_rows, dtype=bool)
+    return np.asarray(np.isnan(column) if column.dtype.kind == "f" else column == MISSING)
+
+
+def _choose_nodes(
+    model: GrowingModel, variants: Iterator[CoreTable], max_nodes: int
+) -> list[NDArray[np.intp]]:
     """Return the numbers of the nodes of each tree that a page has: all, or those that the first variants need."""
     from tritree.inspection.traversal import Traversal
 

@@ -133,9 +133,14 @@ class PageColumn:
 
     def typical_array(self) -> NDArray[Any] | None:
         """Return the typical value as a column of one row, as the core takes it; None if it is missing."""
-        if self.typical is None:
-            return None
-        return np.array([self.typical], dtype=np.int32 if self.kind == "categories" else np.float64)
+        return None if self.typical is None else self._as_array([self.typical])
+
+    def tried_array(self) -> NDArray[Any]:
+        """Return the values to try as a column of rows, as the core takes it."""
+        return self._as_array(self.tried())
+
+    def _as_array(self, values: Sequence[float]) -> NDArray[Any]:
+        return np.array(values, dtype=np.int32 if self.kind == "categories" else np.float64)
 
     def cell(self, cell: Cell) -> float | None:
         """Return the value of a row as the page reads it."""

@@ -52,14 +52,20 @@ function showPrediction(predicted, best, paths) {
   for (const warning of absentNotes(paths)) box.append(html("p", { className: "warn" }, ...warning));
 }
 
+/** Return in how many trees the row needs a branch that nobody has, and in how many one that only predict has. */
+function absentBranches(paths) {
+  const { ungrown, "left out": leftOut } = countAbsent(paths), never = page.detached ? ungrown : 0;
+  return { never, elsewhere: ungrown - never + leftOut };
+}
+
 /** Return notes on branches that the row needs and the page does not have. */
 function absentNotes(paths) {
   const code = (textContent) => html("code", { textContent });
   const note = (count, ...text) => (count ? [[`In ${counted(count)} of ${counted(paths.length)} trees, the branch for these missing values `, ...text]] : []);
-  const { ungrown, "left out": leftOut } = countAbsent(paths), never = page.detached ? ungrown : 0;
+  const { never, elsewhere } = absentBranches(paths);
   return [
     ...note(never, "was never grown, so its node predicts, as in predict."),
-    ...note(ungrown - never + leftOut, "is not in this page, so its node predicts here; predict uses the branch. Make this page again with such a row among ", code("rows"), ", or with a larger ", code("max_nodes"), "."),
+    ...note(elsewhere, "is not in this page, so its node predicts here; predict uses the branch. Make this page again with such a row among ", code("rows"), ", or with a larger ", code("max_nodes"), "."),
   ];
 }
 
@@ -100,16 +106,33 @@ function leftOpen(value, std, k) {
 const MOST_TRIED = 8; // columns whose values are tried
 const trying = { timer: 0 };
 
-/** Show the predictions for all values that missing columns may have, one column after the other. */
+/** Show the predictions for values that missing columns may have, one column after the other. */
 function tryValues([j, ...others], [place, ...places], k) {
   if (j === undefined) return;
   trying.timer = setTimeout(() => {
     const { tried } = page.columns[j], row = [...form.row];
-    const found = tried.map((value) => ((row[j] = value), ensemble.predict(ensemble.totals(ensemble.follow(row)))[page.classes ? k : 0]));
-    const [low, high] = extremes(found).map(asPrediction), what = page.classes ? ` of ${page.classes[k]}` : "";
-    place.textContent = !found.length ? "" : low === high ? `: whatever its value, the prediction${what} is ${low}` : `: if it were known, the prediction${what} could be between ${low} and ${high}`;
+    let short = 0; // values that need a branch that only predict has
+    const found = tried.map((value) => {
+      row[j] = value;
+      const paths = ensemble.follow(row);
+      short += absentBranches(paths).elsewhere > 0;
+      return ensemble.predict(ensemble.totals(paths))[page.classes ? k : 0];
+    });
+    place.textContent = found.length ? `: ${textOfTried(found, k)}${textOfShort(short, tried.length)}` : "";
+    place.dataset.value = JSON.stringify({ found, short });
     tryValues(others, places, k);
   }, 60);
+}
+
+/** Return between which limits the predictions for the values tried are. */
+function textOfTried(found, k) {
+  const [low, high] = extremes(found).map(asPrediction), what = `the prediction${page.classes ? ` of ${page.classes[k]}` : ""}`;
+  return low === high ? `for all values tried, ${what} is ${low}` : `if it were known, ${what} could be between ${low} and ${high}, for the values tried`;
+}
+
+/** Return how many of the values tried are predicted in another way by predict. */
+function textOfShort(short, n) {
+  return short ? `; ${short === n ? "all" : `${short} of ${n}`} of them need branches that are not in this page, so predict may go beyond` : "";
 }
 
 // ---- the trees
