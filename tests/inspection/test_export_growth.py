@@ -84,6 +84,13 @@ def test_without_rows_the_score_is_close_to_that_of_the_model(model: Any) -> Non
         assert found > r2_score(TEST_Y, bare.predict(rows)) + 0.05
 
 
+@pytest.mark.filterwarnings("ignore::tritree.UngrownExportWarning")
+@pytest.mark.parametrize("estimator", [TrinaryTreeRegressor, TrinaryBoostingRegressor])
+def test_models_of_default_size_are_exported_by_default(estimator: Any) -> None:
+    model, rows = estimator().fit(X[:, :4], Y), TEST[:200, :4]
+    np.testing.assert_array_equal(run(model.to_onnx(), rows)[0], model.predict(rows))
+
+
 def test_deviation_of_the_warning_is_that_of_predictions(model: Any) -> None:
     with pytest.warns(UngrownExportWarning, match="pass a higher max_nodes, or rows=") as caught:
         exported = model.to_onnx(max_nodes=model.n_nodes_)  # nothing is grown
