@@ -182,8 +182,7 @@ class ColumnEncoder:
         numbers = np.array([format_.parse(label) for label in column.labels])
         if np.isnan(numbers).all():
             problem = f"holds text that is no {format_.kind.removesuffix('s')}, such as {column.labels[0]!r}"
-            remedy = f"write it as {format_.text}, as in training" if format_.text else "write it in ISO 8601"
-            raise ColumnError(self.name, problem, remedy)
+            raise ColumnError(self.name, problem, f"write it {format_.how_to_write}")
         found: NDArray[np.float64] = np.append(numbers, np.nan)[column.values]
         return found
 
