@@ -106,7 +106,7 @@ def test_deviation_of_the_warning_is_that_of_predictions(model: Any) -> None:
 @pytest.mark.filterwarnings("error")
 def test_onnx_of_a_model_that_was_grown_for_few_rows_warns_with_numbers() -> None:
     X, y = np.random.default_rng(0).normal(size=(1_000, 12)), np.random.default_rng(1).normal(size=1_000)
-    forest = TrinaryForestRegressor(n_estimators=8, min_samples_leaf=2, random_state=0).fit(X, y)
+    forest = TrinaryForestRegressor(n_estimators=4, min_samples_leaf=2, random_state=0).fit(X, y)
     row = X[:1].copy()
     row[0, 0] = np.nan
     with pytest.warns(UngrownExportWarning, match=r"grow_for\(\) has grown .*, pass them as rows=") as caught:
