@@ -18,7 +18,6 @@ from tritree.cli import inputs
 from tritree.cli.advice import advise
 from tritree.cli.arff import is_arff, read_arff
 from tritree.cli.cells import is_declared_missing, is_number_type, to_text
-from tritree.cli.columns import find_column
 from tritree.cli.excel import read_excel
 from tritree.cli.messages import UserError, one_line, progress
 from tritree.cli.text_tables import UNNAMED, UTF_8, TextTable, check_unique
@@ -238,11 +237,6 @@ class TableSource:
         if na := self.missing_options["na"]:
             frame = frame.apply(lambda column: column.mask(is_declared_missing(column, na)))
         return frame
-
-
-def check_column(name: str, columns: Sequence[str], table: str) -> None:
-    """Raise a UserError if a table has no such column; it names columns with a similar name."""
-    find_column(name, columns, table)
 
 
 def warn_of_unnamed_columns(frame: Any, ignore: Sequence[str]) -> None:

@@ -231,9 +231,9 @@ def scores_table(scores: ScenarioScores) -> DisplayTable:
     # the metric that methods are ranked by first
     names = {scores.metric: names[scores.metric]} | names
     formats = {key: metric_format(key, table[key]) for key in names}
-    rivals = table[table["method"] != CONSTANT]
-    best = {key: rivals[key].max() if key in GREATER_IS_BETTER else rivals[key].min() for key in names}
-    has_rivals = len(rivals) > 1
+    methods = table[table["method"] != CONSTANT]
+    best = {key: methods[key].max() if key in GREATER_IS_BETTER else methods[key].min() for key in names}
+    has_several = len(methods) > 1
     rows = [
         [
             _name(line["method"]),
@@ -241,7 +241,7 @@ def scores_table(scores: ScenarioScores) -> DisplayTable:
                 _number(
                     line[key],
                     formats[key],
-                    best=has_rivals and line[key] == best[key] and line["method"] != CONSTANT,
+                    best=has_several and line[key] == best[key] and line["method"] != CONSTANT,
                 )
                 for key in names
             ),

@@ -143,9 +143,9 @@ def _sections(table: pd.DataFrame, reference: pd.DataFrame | None, measure: Meas
     if measure is None:
         measure = "loss" if is_single and reference is None else "excess"
     scores = _try(scenario_scores, table) if is_single and has_metrics(table) else None
-    rivals = table if scores is None else without_constant(table)
+    methods = table if scores is None else without_constant(table)
     ranks = None if is_single else _try(mean_ranks, table)
-    compared = {name: _try(compare_methods, part) for name, part in rivals.groupby("dataset")}
+    compared = {name: _try(compare_methods, part) for name, part in methods.groupby("dataset")}
     comparisons = {name: found for name, found in compared.items() if found is not None}
     if scores is None:
         found = [_conclusions(table, ranks, next(iter(comparisons.values()), None) if is_single else None)]
@@ -155,7 +155,7 @@ def _sections(table: pd.DataFrame, reference: pd.DataFrame | None, measure: Meas
     if ranks is not None:
         found.append(_ranks(ranks))
     if comparisons:
-        found.append(_differences(rivals, comparisons) if is_single else _by_dataset(comparisons))
+        found.append(_differences(methods, comparisons) if is_single else _by_dataset(comparisons))
     if not (is_single and measure == "loss"):  # then they are with the curves
         found.append(_losses(table))
     return found + [elements.section("Time", elements.table(content)) for content in time_tables(table)]
