@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 import zipfile
 from contextlib import contextmanager, suppress
@@ -189,7 +190,7 @@ class TableSource:
         except pd.errors.EmptyDataError:
             raise UserError(f"{self.name} is empty") from None
         except pd.errors.ParserError as error:
-            raise UserError(f"{self.name} is not a table ({one_line(error)})") from error
+            raise UserError(f"{self.name} is not a table: {_parser_problem(error)}") from error
         except UnicodeError:
             raise UserError(
                 f"{self.name} is not text in {encoding}; name its encoding, such as --encoding latin-1 or utf-16"
@@ -237,6 +238,17 @@ class TableSource:
         if na := self.missing_options["na"]:
             frame = frame.apply(lambda column: column.mask(is_declared_missing(column, na)))
         return frame
+
+
+def _parser_problem(error: pd.errors.ParserError) -> str:
+    """Return what pandas found in a text that is not a table, in plain words where they are known."""
+    text = one_line(error)
+    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text):
+        expected, line, n_cells = found.groups()
+        return (
+            f"line {line} has {n_cells} cells instead of {expected}; correct it, or name another --separator"
+        )
+    return text.removeprefix("Error tokenizing data. C error: ")
 
 
 def warn_of_unnamed_columns(frame: Any, ignore: Sequence[str]) -> None:
