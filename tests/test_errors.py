@@ -18,12 +18,14 @@ from tritree.errors import (
     GrowthLimitError,
     IdentifierWarning,
     ModelFileError,
+    NumberTextWarning,
     ParameterError,
     SampleWeightError,
     TargetError,
     UngrownBranchWarning,
     UngrownExportWarning,
     UnknownCategoryError,
+    UnknownValuesWarning,
 )
 
 EXAMPLES = [
@@ -44,6 +46,8 @@ EXAMPLES = [
     ColumnMatchWarning(ignored=["b"]),
     IdentifierWarning("id", 240, 240),
     DateTextWarning("joined", "day/month/year"),
+    NumberTextWarning("area", 99, 100, "2,5", True),
+    UnknownValuesWarning("sex", 20, 20, "MALE", "'female', 'male'", False),
     UngrownBranchWarning("detached", 1),
     UngrownBranchWarning("node_limit", 4),
     UngrownExportWarning("rows", destination="file", n_ungrown=7, one_missing=0.02, fifth_missing=0.4),

@@ -24,6 +24,7 @@ PYTHON = (
         "table",
         "target",
         "identifiers",
+        "number_text",
         "encoder",
         "validation",
         "metrics",

@@ -11,12 +11,14 @@ from tritree.errors import (
     GrowthLimitError,
     IdentifierWarning,
     ModelFileError,
+    NumberTextWarning,
     ParameterError,
     SampleWeightError,
     TargetError,
     UngrownBranchWarning,
     UngrownExportWarning,
     UnknownCategoryError,
+    UnknownValuesWarning,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ __all__ = [
     "GrowthLimitError",
     "IdentifierWarning",
     "ModelFileError",
+    "NumberTextWarning",
     "ParameterError",
     "SampleWeightError",
     "TargetError",
@@ -48,6 +51,7 @@ __all__ = [
     "UngrownBranchWarning",
     "UngrownExportWarning",
     "UnknownCategoryError",
+    "UnknownValuesWarning",
     "__version__",
     "load",
     "plot_missing",

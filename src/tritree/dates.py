@@ -89,6 +89,14 @@ class TimeFormat:
         default = "time of day" if self.kind == "times of day" else "year-month-day"
         return from_text(label, self.text or default)
 
+    @property
+    def how_to_write(self) -> str:
+        """How a text must be written to be read, in the words of a message."""
+        if self.text is None:
+            return "in ISO 8601"
+        has_separator = "separator" in TEXT_FORMATS[self.text][0].groupindex
+        return f"as {self.text}{' (with -, / or . between)' * has_separator}, as in training"
+
     def write(self, value: float) -> str:
         """Return a number as text: an ISO date or time, or a duration such as "2 d 03:00"."""
         if self.kind == "dates":

@@ -27,10 +27,12 @@ from tritree.errors import (
     IdentifierWarning,
     ParameterError,
     UnknownCategoryError,
+    UnknownValuesWarning,
     list_names,
     warn_caller,
 )
 from tritree.identifiers import n_rows_of_identifier, warn_of_integer_identifier
+from tritree.number_text import find_number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,6 +48,12 @@ MAX_CATEGORIES = 65_534
 
 #: Codes of cells without a known category.
 MISSING, UNKNOWN = -1, -2
+
+
+# a column to predict is warned of if more than a share of its observed values, and more than a few, are unknown
+_MIN_UNKNOWN = 5
+_MAX_UNKNOWN = 0.5  # categories
+_MAX_UNREADABLE = 0.01  # dates as text
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,9 @@ class ColumnEncoder:
         if is_categorical is None:
             if column.order is not None:
                 return cls(column.name, column.type, order=_check_order(column))
+            number_text = find_number_text(column)
+            if number_text is not None:
+                warn_caller(number_text)
             if options.drop_identifiers and (n_observed := n_rows_of_identifier(column)):
                 warn_caller(IdentifierWarning(column.name, len(column.labels), n_observed))
                 return cls(column.name, ColumnType.IDENTIFIER)
@@ -141,6 +152,8 @@ class ColumnEncoder:
             return None
         if self.time is not None:
             values = self._to_numbers(column, self.time)
+            if column.type is ColumnType.TEXT and self.part is None:
+                self._warn_of_unknown(column, np.isnan(values) & (column.values >= 0), _MAX_UNREADABLE)
             return values if self.part is None else part_of(self.part, values, self.time.time_zone)
         if self.order is None:
             self._check_type(column)
@@ -148,6 +161,8 @@ class ColumnEncoder:
         if known is None:
             return column.values
         codes = _find_codes(column, known)
+        if not refuse_unknown:
+            self._warn_of_unknown(column, codes == UNKNOWN, _MAX_UNKNOWN)
         if (refuse_unknown or self.order is not None) and (unknown := codes == UNKNOWN).any():
             row = int(np.argmax(unknown))
             value = self.value(column, row)
@@ -162,6 +177,24 @@ class ColumnEncoder:
                 value=value,
             )
         return codes if self.order is None else np.where(codes == MISSING, np.nan, codes)
+
+    def _warn_of_unknown(self, column: TypedColumn, unknown: NDArray[np.bool_], max_share: float) -> None:
+        """Warn if more than a share of the observed values, and more than a few, are unknown."""
+        n_unknown = int(np.count_nonzero(unknown))
+        if n_unknown < _MIN_UNKNOWN:
+            return
+        is_observed = column.values >= 0 if column.type is ColumnType.TEXT else ~np.isnan(column.values)
+        n_rows = int(np.count_nonzero(is_observed))
+        if n_unknown <= max_share * n_rows:
+            return
+        row = int(np.argmax(unknown))
+        value: Any = (
+            column.labels[column.values[row]] if column.type is ColumnType.TEXT else self.value(column, row)
+        )
+        known = list_names(self.categories or ()) if self.time is None else str(self.time.text or "ISO 8601")
+        warn_caller(
+            UnknownValuesWarning(self.name, n_unknown, n_rows, value, known, is_date=self.time is not None)
+        )
 
     def all_missing(self, n_rows: int) -> _core.Column:
         """Return a column without any value as the core takes it."""
@@ -182,8 +215,7 @@ class ColumnEncoder:
         numbers = np.array([format_.parse(label) for label in column.labels])
         if np.isnan(numbers).all():
             problem = f"holds text that is no {format_.kind.removesuffix('s')}, such as {column.labels[0]!r}"
-            remedy = f"write it as {format_.text}, as in training" if format_.text else "write it in ISO 8601"
-            raise ColumnError(self.name, problem, remedy)
+            raise ColumnError(self.name, problem, f"write it {format_.how_to_write}")
         found: NDArray[np.float64] = np.append(numbers, np.nan)[column.values]
         return found
 

@@ -20,12 +20,14 @@ __all__ = [
     "GrowthLimitError",
     "IdentifierWarning",
     "ModelFileError",
+    "NumberTextWarning",
     "ParameterError",
     "SampleWeightError",
     "TargetError",
     "UngrownBranchWarning",
     "UngrownExportWarning",
     "UnknownCategoryError",
+    "UnknownValuesWarning",
     "list_names",
     "name_column",
     "shortened",
@@ -318,6 +320,69 @@ class DateTextWarning(_FactsWarning):
 
     def __str__(self) -> str:
         return f"{self.problem}; set parse_dates=False to treat it as categories"
+
+
+@dataclass(eq=False, repr=False)
+class NumberTextWarning(_FactsWarning):
+    """A text column whose cells look like numbers, so that it was probably meant to be numeric.
+
+    Attributes
+    ----------
+    column : object
+        Name of the column, its position if the table has no names.
+    n_numbers, n_rows : int
+        Numbers of rows that look like numbers, and of rows in which the column is observed.
+    value : str
+        A number with a decimal comma, or a value that is not a number.
+    has_decimal_commas : bool
+        Whether the numbers have decimal commas.
+    """
+
+    column: Any
+    n_numbers: int
+    n_rows: int
+    value: str
+    has_decimal_commas: bool
+
+    def __str__(self) -> str:
+        count = f"{self.n_numbers:,} of {self.n_rows:,} values"
+        found = f"{name_column(self.column)} holds text, but {count} look like numbers"
+        if self.has_decimal_commas:
+            return f"{found} with decimal commas, such as {shortened(self.value)}; turn it into numbers"
+        return f"{found}, unlike {shortened(self.value)}; turn it into numbers, and other values into missing ones"
+
+
+@dataclass(eq=False, repr=False)
+class UnknownValuesWarning(_FactsWarning):
+    """A column to predict with many values that mean nothing to the model: unknown categories, or unreadable dates.
+
+    Attributes
+    ----------
+    column : object
+        Name of the column, its position if the table has no names.
+    n_unknown, n_rows : int
+        Numbers of rows with such a value, and of rows in which the column is observed.
+    value : object
+        One of these values.
+    known : str
+        The categories of training, or the format of its dates, in words.
+    is_date : bool
+        Whether the column holds dates or times.
+    """
+
+    column: Any
+    n_unknown: int
+    n_rows: int
+    value: Any
+    known: str
+    is_date: bool
+
+    def __str__(self) -> str:
+        count = f"{self.n_unknown:,} of {self.n_rows:,} values in {name_column(self.column)}"
+        found = f"{count}, such as {shortened(self.value)},"
+        if self.is_date:
+            return f"{found} cannot be read as {self.known}, and are treated as missing; write them as in training"
+        return f"{found} are categories not seen in training ({self.known}); check their spelling"
 
 
 @dataclass(eq=False, repr=False)

@@ -135,6 +135,23 @@ def test_library_that_is_not_installed_is_named_with_its_package(
     assert "hist" in run.json["about"]["methods"]
 
 
+def test_lists_with_commas_are_repeated_options(
+    tritree: InProcess, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("lightgbm")
+    lists = ["-m", "tree,forest", "-s", "trinary, mia", "--with", "hist,lightgbm"]
+    repeated = "-m tree -m forest -s trinary -s mia --with hist --with lightgbm".split()
+    found, expected = (
+        requested_experiment(tritree, monkeypatch, table, "-y", "progress", *more)
+        for more in (lists, repeated)
+    )
+    assert found.methods == expected.methods
+    assert len(found.methods) == 7
+    run = tritree("compare", table, "-y", "progress", "--with", "hist,sklearn")
+    assert run.code == 2
+    assert "'hist,sklearn' is not one or several of 'all', 'lightgbm'" in run.error_line
+
+
 def test_recommended_model_can_be_fitted_with_the_command_that_is_printed(
     tritree: InProcess, table: Path
 ) -> None:

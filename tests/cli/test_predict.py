@@ -128,3 +128,16 @@ def test_unknown_category_can_be_made_an_error(tritree: InProcess, classes: Path
     assert run.code == 1
     assert "'blue'" in run.error_line
     assert run.error_line.endswith("--unknown-category no_information")
+
+
+def test_appended_cells_with_decimal_commas_are_written_as_the_predictions_are(
+    tritree: InProcess, tmp_path: Path
+) -> None:
+    lines = [f"{i},5;{'a, b' if i % 2 else 'c'};{2 * i},25" for i in range(60)]
+    (tmp_path / "sizes.csv").write_text("size;kind;price\n" + "\n".join(lines) + "\n")
+    tritree.good("fit", "sizes.csv", "-y", "price", "--quiet")
+    tritree.good("predict", "sizes.tritree", "sizes.csv", "--append", "-o", "all.csv")
+    appended = pd.read_csv(tmp_path / "all.csv")
+    assert appended["size"].tolist() == [i + 0.5 for i in range(60)]
+    assert set(appended["kind"]) == {"a, b", "c"}
+    assert "R²" in tritree.good("score", "sizes.tritree", "all.csv").out

@@ -128,7 +128,7 @@ def test_words_are_those_of_boosting(view: str) -> None:
     shown = getattr(model.estimators_.flat[0], view)()
     assert "value" in shown
     assert "mean" not in shown
-    assert "fitted to the predictions of left and right" in shown
+    assert "estimates what the left and right branches would predict" in shown
     assert "all rows of the node" not in shown
     assert "grow_all" not in shown
     assert "grow_for(rows)" in shown

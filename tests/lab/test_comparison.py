@@ -100,7 +100,7 @@ def test_noisy_method_is_not_called_as_good() -> None:
         f"trinary is not significantly worse either, with losses {extra:.0%} higher" in found.recommendation
     )
     assert "same" not in found.recommendation
-    assert any("does not mean as good" in note for note in found.notes)
+    assert any("does not mean equally good" in note for note in found.notes)
 
 
 def test_unchanged_table_is_compared_with_each_fold_counted_once() -> None:

@@ -15,7 +15,14 @@ from tritree.lab import trial
 from tritree.lab.dataset import Dataset
 from tritree.lab.experiment import Experiment
 from tritree.lab.methods import MODELS, CompleteCaseEstimator, Methods, method_spec, strategies_of
-from tritree.lab.ranks.names import DISPLAY_NAMES, METHODS, method_order, parse_method, scenario_name
+from tritree.lab.ranks.names import (
+    DISPLAY_NAMES,
+    METHODS,
+    method_order,
+    parse_method,
+    scenario_name,
+    scenario_title,
+)
 from tritree.lab.scenarios import in_test
 from tritree.lab.trial import Folds
 from tritree.metrics import mean_loss
@@ -207,6 +214,12 @@ def test_names_are_parsed_unless_they_may_be_those_of_other_libraries() -> None:
     assert scenario_name("mcar_test") == "MCARTest"
     assert scenario_name("mcar → mnar") == "MCAR → MNAR"
     assert scenario_name("as in production") == "as in production"
+
+
+def test_scenarios_are_titled_in_plain_words() -> None:
+    assert scenario_title("mcar") == "values missing in training and test (mcar)"
+    assert scenario_title("mnar_test") == "values missing in the test only (mnar_test)"
+    assert scenario_title("as in production") == "as in production"
 
 
 def test_strategy_has_one_colour_and_each_kind_of_model_its_line_style() -> None:

@@ -98,9 +98,17 @@ def test_other_library_that_is_better_everywhere_is_recommended() -> None:
     )
 
 
-def test_best_other_library_is_named_beside_the_runner_up() -> None:
+def test_best_other_library_is_named_rather_than_the_runner_up() -> None:
     losses = {"boosting": 0.4, "forest": 0.45, "catboost": 0.5, "lightgbm": 0.6}
-    assert "(0.400; forest 0.450; catboost 0.500)" in verdict(losses, noise=0.0001)
+    assert "(0.400; catboost 0.500)" in verdict(losses, noise=0.0001)
+
+
+def test_method_that_beats_the_constant_where_another_does_not_is_recommended() -> None:
+    found = verdict({"boosting": 0.5, "forest": 0.8}, {"boosting": 2.0, "forest": 1.0}, noise=1e-6)
+    assert found.startswith(
+        "Use boosting: it has the lowest log loss on the table as it is (0.500; forest 0.800)."
+    )
+    assert "Caution: it predicts no better than a constant when fields go missing in production" in found
 
 
 def test_constant_that_is_as_good_as_any_method_is_recommended_instead() -> None:

@@ -176,12 +176,17 @@ def test_wrong_parts_are_refused() -> None:
         TrinaryTreeRegressor(date_parts={"x": ["month"]}).fit(table, Y)
 
 
+@pytest.mark.filterwarnings("ignore:the text in column 'sold' is read as dates")
 def test_columns_of_another_type_than_in_training_are_refused() -> None:
     tree = fitted(DAYS)
     with pytest.raises(ColumnError, match="holds numbers now and held dates in training"):
         tree.predict(pd.DataFrame({"sold": [1.0]}))
     with pytest.raises(ColumnError, match="holds text that is no date, such as 'soon'"):
         tree.predict(pd.DataFrame({"sold": ["soon"]}))
+    with pytest.raises(
+        ColumnError, match=r"write it as day/month/year \(with -, / or \. between\), as in training"
+    ):
+        fitted(DAYS.strftime("%d.%m.%Y")).predict(pd.DataFrame({"sold": ["soon"]}))
     numbers = TrinaryTreeRegressor().fit(pd.DataFrame({"sold": np.arange(200.0)}), Y)
     with pytest.raises(ColumnError, match="holds dates now and held numbers in training"):
         numbers.predict(pd.DataFrame({"sold": DAYS}))

@@ -77,8 +77,8 @@ def _welcome(
 ) -> None:
     """Decision trees, forests and gradient boosting for tables with missing values.
 
-    Tables are CSV, TSV or Parquet files. fit writes a model file, and the other commands for models read it. The help
-    of every command has examples: tritree fit --help.
+    Tables are CSV, TSV, Parquet, Excel or ARFF files. fit writes a model file, and the other commands for models read
+    it. The help of every command has examples: tritree fit --help.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from tritree.cli import options
 from tritree.cli.advice import advise
 from tritree.cli.compare_output import to_dict, to_text
 from tritree.cli.messages import UserError, is_quiet, note, print_warning, printable, write_json, write_text
-from tritree.cli.options import MODEL, TREE, integer, one_of, option
+from tritree.cli.options import MODEL, TREE, integer, option, some_of
 from tritree.cli.output import check_file, check_output, check_store, write_errors
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("tritree compare houses.csv --target price", "boosting, a forest and a tree: which one to use?"),
-    ("tritree compare houses.csv -y price --with lightgbm --with xgboost", "against other libraries"),
+    ("tritree compare houses.csv -y price --with lightgbm,xgboost", "against other libraries"),
     ("tritree compare visits.parquet -y outcome --with all --report visits.html", "with a report"),
     ("tritree compare loans.csv -y default --columns income", "what if one field is missing in production?"),
     (
@@ -33,7 +33,7 @@ EXAMPLES = (
         "all strategies for missing values of a tree",
     ),
     (
-        "tritree compare houses.csv -y price -m tree -m boosting -s trinary -s trinary_mia",
+        "tritree compare houses.csv -y price -m tree,boosting -s trinary,trinary_mia",
         "one tree against boosting, with two strategies",
     ),
     (
@@ -63,21 +63,21 @@ def compare(
     *,
     roles: options.ColumnRoles,
     kinds: Annotated[
-        list[str] | None,
-        option("KIND", "--model", "-m", panel=MODEL, parser=one_of("tree", "forest", "boosting")),
+        list[Any] | None,
+        option("KIND", "--model", "-m", panel=MODEL, parser=some_of("tree", "forest", "boosting")),
     ] = None,
     strategies: Annotated[
-        list[str] | None,
+        list[Any] | None,
         option(
             "STRATEGY",
             "--strategy",
             "-s",
             panel=MODEL,
-            parser=one_of("all", "trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
+            parser=some_of("all", "trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate"),
         ),
     ] = None,
     libraries: Annotated[
-        list[str] | None, option("LIBRARY", "--with", panel=MODEL, parser=one_of("all", *_LIBRARIES))
+        list[Any] | None, option("LIBRARY", "--with", panel=MODEL, parser=some_of("all", *_LIBRARIES))
     ] = None,
     depth: Annotated[Any, integer(0, words=("none", "tuned"), panel=TREE)] = "tuned",
     parameters: Parameters,
@@ -106,13 +106,14 @@ def compare(
     Parameters
     ----------
     kinds
-        Kind of model: tree, forest or boosting. May be repeated. By default all three; with --strategy, tree.
+        Kind of model: tree, forest or boosting, or a list of them. May be repeated. By default all three; with
+        --strategy, tree.
     strategies
-        Strategy for missing values to compare. May be repeated; all for every strategy, and for learning from complete
-        rows only (complete_case). By default the default strategy of each kind of model.
+        Strategy for missing values to compare, or a list of them. May be repeated; all for every strategy, and for
+        learning from complete rows only (complete_case). By default the default strategy of each kind of model.
     libraries
-        Library to compare with: lightgbm, xgboost, catboost or hist (HistGradientBoosting of scikit-learn). May be
-        repeated; all for those that are installed.
+        Library to compare with: lightgbm, xgboost, catboost or hist (HistGradientBoosting of scikit-learn), or a list
+        such as hist,lightgbm. May be repeated; all for those that are installed.
     depth
         Depth of the trees of tritree, none for no limit, or tuned: for a single tree, the depth at which a majority
         tree stops improving; forests then have no limit and boosting has depth 6, as in tritree fit.
@@ -138,8 +139,9 @@ def compare(
     from tritree.lab.ranks import judge, scenario_scores
 
     begin = time.perf_counter()
+    kinds, strategies, libraries = map(_joined, (kinds, strategies, libraries))
     kinds = kinds or (["tree"] if strategies else list(_KINDS))
-    methods = _methods(kinds, strategies, libraries or ())
+    methods = _methods(kinds, strategies, libraries)
     page = None if report is None else check_file(report, "the report", "--report", table)
     store_file = check_store(store, table, report)
     source = open_table(table, table_format)
@@ -191,9 +193,12 @@ def compare(
         write_text(to_text(verdict, scores, command, about))
 
 
-def _methods(
-    kinds: "Sequence[str]", strategies: "Sequence[str] | None", libraries: "Sequence[str]"
-) -> list[str]:
+def _joined(lists: "Sequence[list[str]] | None") -> list[str]:
+    """Return the words of a list option that may be repeated."""
+    return [word for words in lists or () for word in words]
+
+
+def _methods(kinds: "Sequence[str]", strategies: "Sequence[str]", libraries: "Sequence[str]") -> list[str]:
     """Return the methods to compare, or raise a UserError if a library is not installed."""
     from tritree.cli.models import method_names
     from tritree.lab.methods import CONSTANT

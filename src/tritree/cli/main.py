@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tritree.cli.errors import describe_error, describe_warning
 from tritree.cli.messages import UserError, one_line, print_error, print_warning
 from tritree.cli.streams import OutputClosed, standard_streams
-from tritree.errors import GrowthLimitError
+from tritree.errors import GrowthLimitError, NumberTextWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,5 +103,6 @@ def warnings_as_lines() -> Iterator[None]:
         # scikit-learn's, which the program has words of its own for
         warnings.filterwarnings("ignore", message="The number of unique classes is greater")
         warnings.simplefilter("ignore", DeprecationWarning)  # of other libraries; some are UserWarnings, too
+        warnings.simplefilter("ignore", NumberTextWarning)  # the reader of tables names the options to use
         warnings.showwarning = show
         yield

@@ -58,9 +58,14 @@ def integer(least: int, *names: str, words: tuple[str, ...] = (), **more: Any) -
     return option("NUMBER", *names, parser=parser(expected, parse), **more)
 
 
-def one_of(*choices: str) -> Callable[[Any], Any]:
-    """Return a parser of one of several words, for options that may be repeated: Typer has no lists of choices."""
-    return parser(f"one of {', '.join(map(repr, choices))}", lambda text: _checked(text, text in choices))
+def some_of(*choices: str) -> Callable[[Any], Any]:
+    """Return a parser of a list of words with commas between: Typer has no lists of choices."""
+
+    def parse(text: str) -> Any:
+        words = [word.strip() for word in text.split(",")]
+        return _checked(words, set(words) <= set(choices))
+
+    return parser(f"one or several of {', '.join(map(repr, choices))}", parse)
 
 
 def _parse_fractions(text: str) -> Any:

@@ -97,14 +97,16 @@ def predict(
 def _copy_columns(source: "TableSource", names: list[str], frame: Any, *, typed: bool) -> Any:
     """Return columns of a table to write beside the predictions.
 
-    Cells of a text file are copied as they stand there, "007" and "NA" included. If the result is to have types, they
-    have those of ``frame``, the table as read for prediction, except that a column with "007" in it stays text.
+    Cells of a text file are copied as they stand there, "007" and "NA" included, but decimal commas become points, as
+    in the predictions. If the result is to have types, they have those of ``frame``, the table as read for prediction,
+    except that a column with "007" in it stays text.
     """
     if not names or not source.is_text:
         return frame[names]
     cells = source.read_as_text()[names]
     if not typed:
-        return cells
+        numeric = frame[names].select_dtypes("number").columns if source.has_decimal_commas else ()
+        return cells.assign(**{name: cells[name].str.replace(",", ".") for name in numeric})
     as_text = [name for name in names if cells[name].str.match(_LEADING_ZERO).any()]
     return frame[names].assign(**{name: cells[name].where(frame[name].notna(), None) for name in as_text})
 

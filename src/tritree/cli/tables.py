@@ -179,6 +179,11 @@ class TableSource:
         """Return the table with its cells as they stand in a text file, "007" and "NA" included."""
         return self._text().read(dtype=str, keep_default_na=False)
 
+    @property
+    def has_decimal_commas(self) -> bool:
+        """Return whether the numbers of a text file have decimal commas."""
+        return self._text().decimal == ","
+
     # ---- formats
 
     @contextmanager

@@ -58,7 +58,7 @@ _OF_FOREST = replace(_TREE, prediction="Prediction of this tree")
 _BOOSTED = Terms(
     value="value",
     prediction="Contribution to the sum",
-    third="fitted to the predictions of left and right for rows of the node, for those whose value is missing",
+    third="estimates what the left and right branches would predict, for rows whose value is missing",
     grow="model.grow_for(rows)",
     grows="grows those that rows need",
 )

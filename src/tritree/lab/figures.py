@@ -240,7 +240,8 @@ def _fill_curves(
             for name, line in reference[reference["scenario"] == scenario].groupby("strategy"):
                 style = {"linestyle": _REFERENCE_LINE, "linewidth": 1, "color": styles[name].colour}
                 ax.plot(line["missingness"], line["excess_loss"], zorder=2.5, gid="reference", **style)
-        ax.set_title(as_name(scenario_name(scenario), _MAX_TITLE), parse_math=False, fontsize="medium")
+        title = names.get(scenario, scenario_name(scenario))
+        ax.set_title(as_name(title, _MAX_TITLE), parse_math=False, fontsize="medium")
         ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         ax.set_xlabel("missing values")
         ax.spines[["top", "right"]].set_visible(False)

@@ -35,7 +35,7 @@ class Comparison:
     table : pandas.DataFrame
         One line per scenario (and rate) and method, best first: ``loss``, ``difference`` to the best method with its
         confidence interval (``low``, ``high``), ``p`` and ``p_holm``, and ``outcome``: "best", "identical" (all losses
-        are equal), "not significant" (which does not mean as good), "worse" or "not tested".
+        are equal), "not significant" (which does not mean equally good), "worse" or "not tested".
     recommendation : str
         Which method to use, in one sentence.
     conclusions : list of str
@@ -232,7 +232,7 @@ def _notes(table: pd.DataFrame) -> list[str]:
     ]
     if (table["outcome"] == "not significant").any():
         notes.append(
-            "Not significant does not mean as good: the interval tells how much worse a method may be."
+            "Not significant does not mean equally good: the interval tells how much worse a method may be."
         )
     if n_folds < _FEW:
         notes.append(f"With {n_folds} folds only large differences are significant; use 10 folds.")

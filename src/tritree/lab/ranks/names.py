@@ -45,6 +45,15 @@ def scenario_name(scenario: str) -> str:
     return _MECHANISMS[mechanism] + ("Test" if scenario.endswith("_test") else "")
 
 
+def scenario_title(scenario: str) -> str:
+    """Return a scenario in plain words, for readers who do not know the paper."""
+    mechanism = scenario.removesuffix("_test")
+    if mechanism not in _MECHANISMS:
+        return scenario
+    where = "in training and test" if mechanism == scenario else "in the test only"
+    return f"values missing {where} ({scenario})"
+
+
 def method_order(methods: Iterable[str]) -> list[str]:
     """Return the distinct methods: tritree's in the paper's order, kind by kind, then the others alphabetically."""
     return _ordered(methods, _ALL_METHODS)

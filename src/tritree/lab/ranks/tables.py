@@ -271,8 +271,8 @@ def scores_notes(scores: Sequence[ScenarioScores]) -> list[str]:
     return [
         first,
         f"Methods are ranked by {names[metric]}. worse: significantly worse than the best (corrected resampled t-test, "
-        "Holm-adjusted p < 0.05). not significant: another random split could reverse the difference, which does not "
-        "mean as good.",
+        "Holm-adjusted p < 0.05). not significant: the difference may be chance; this does not show that the methods "
+        "are equally good.",
     ]
 
 

@@ -38,15 +38,15 @@ class Verdict:
 def judge(scores: Sequence[ScenarioScores]) -> Verdict:
     """Return the verdict on the scores of a data set in one or more scenarios.
 
-    The method to use is worse than the best in the fewest scenarios, and of several such methods the one with the
-    lowest loss relative to the best of each scenario, on average.
+    The method to use beats a constant prediction in the most scenarios; of several, it is worse than the best in the
+    fewest, and then has the lowest loss relative to the best of each scenario, on average.
     """
     methods = [name for name in scores[0].table["method"] if name != CONSTANT]
     if not methods:
         return Verdict(None, "There is no method to compare the constant with.")
     method = min(methods, key=lambda name: _rank(scores, name))
     first = _Facts.of(scores[0], method)
-    if first.line["beats_constant"] == "no":
+    if first.best["beats_constant"] == "no":
         return Verdict(
             None,
             f"Use none of these methods: {first.scores.where} the best of them predicts no better than a constant "
@@ -93,31 +93,27 @@ class _Facts:
             return "lowest"
         return "worse" if self.line["outcome"] == "worse" else "level"
 
-    def rivals(self) -> list[pd.Series]:
-        """Return the methods to name beside the method: the best one, unless it is the method itself.
+    @property
+    def compared(self) -> pd.Series:
+        """Return the method to name beside the method: the best one or, if it is the method itself, the next best.
 
-        Then it is the best of the others and, if that is of the same side, the best of the other side. The sides are
-        tritree and other libraries.
+        A method of tritree is compared with other libraries, if there are any, and the other way round.
         """
         if self.status == "level":
-            return [self.best]
+            return self.best
         is_library = self.others["method"].isin(LIBRARIES)
         across = self.others[is_library != (self.line["method"] in LIBRARIES)]
-        found = [self.others.iloc[0]]
-        if len(across) and len(self.others[is_library]) and across.index[0] != self.others.index[0]:
-            found.append(across.iloc[0])
-        return found
+        return across.iloc[0] if is_library.any() and len(across) else self.others.iloc[0]
 
-    def is_significant(self, rival: pd.Series) -> bool:
-        """Return whether the method and a rival differ significantly; one of them is the best."""
-        return self.status == "lowest" and rival["outcome"] == "worse"
+    @property
+    def is_significant(self) -> bool:
+        """Return whether the method is significantly better than the one that it is compared with."""
+        return self.status == "lowest" and bool(self.compared["outcome"] == "worse")
 
     def numbers(self, mark: str) -> str:
-        """Return the metric of the method and of its rivals; ``mark`` is added to differences by chance."""
-        of_rivals = [
-            f"{self.numbers_of(rival)}{'' if self.is_significant(rival) else mark}" for rival in self.rivals()
-        ]
-        return "; ".join([self.number(self.line), *of_rivals])
+        """Return the metric of both methods; ``mark`` is added to a difference by chance."""
+        other = f"{self.numbers_of(self.compared)}{'' if self.is_significant else mark}"
+        return f"{self.number(self.line)}; {other}"
 
     def number(self, line: Any) -> str:
         return self.to_text(line[self.scores.metric])
@@ -134,16 +130,18 @@ def _metric(facts: _Facts) -> str:
     return _NAMES[facts.scores.metric]
 
 
-def _rank(scores: Sequence[ScenarioScores], method: str) -> tuple[int, int, float]:
-    """Return in how many scenarios a method failed, in how many it is worse, and its mean loss relative to the best."""
+def _rank(scores: Sequence[ScenarioScores], method: str) -> tuple[int, int, int, float]:
+    """Return in how many scenarios a method failed, is useless, and is worse than the best; and its relative loss."""
     lines = lines_of(scores, method)
+    n_useless = sum(line["beats_constant"] == "no" for line in lines.values())
     n_worse = sum(line["outcome"] == "worse" for line in lines.values())
     relative = []
     for one in scores:
         least = one.table["loss"][one.table["outcome"] != BASELINE].min()
         if one.scenario in lines and least > 0:
             relative.append(lines[one.scenario]["loss"] / least)
-    return len(scores) - len(lines), n_worse, sum(relative) / len(relative) if relative else 1.0
+    mean = sum(relative) / len(relative) if relative else 1.0
+    return len(scores) - len(lines), n_useless, n_worse, mean
 
 
 def _only_method(method: str, facts: _Facts) -> str:
@@ -163,9 +161,8 @@ def _reasons(method: str, facts: list[_Facts]) -> str:
         if all(one.status == "same" for one in facts):
             return f"Use any of the methods: all have the same {_metric(facts[0])}."
         return f"Use {_name(method)}: it is the best compromise."
-    rivals = [rival for one in named for rival in one.rivals()]
     # said once if it is true of several differences, and of all
-    once = len(rivals) > 1 and not any(one.is_significant(rival) for one in named for rival in one.rivals())
+    once = len(named) > 1 and not any(one.is_significant for one in named)
     mark = "" if once else ", not significant"
     clauses = []
     for status, claim in (("lowest", "has the lowest"), ("level", "is level with the best in")):

@@ -27,7 +27,7 @@ from tritree.lab.ranks import (
     scenario_scores,
 )
 from tritree.lab.ranks.averages import MEASURES, NoCommonCaseError
-from tritree.lab.ranks.names import join_names, method_order, parse_method, scenario_order
+from tritree.lab.ranks.names import join_names, method_order, parse_method, scenario_order, scenario_title
 from tritree.lab.ranks.scores import has_metrics, without_constant
 from tritree.lab.ranks.tables import (
     DisplayCell,
@@ -229,8 +229,8 @@ def _curves(table: pd.DataFrame, reference: pd.DataFrame | None, measure: Measur
         caption += " Bands span the means of the seeds."
     if reference is not None:
         caption += " Dashed, without markers: the curves of the paper."
-    scenarios = join_names(scenario_order(points["scenario"]))
-    alt = f"{label} against missing values for {scenarios}; the tables below have the numbers"
+    scenarios = scenario_order(points["scenario"])
+    alt = f"{label} against missing values for {join_names(scenarios)}; the tables below have the numbers"
     if measure == "loss":
         note = "The loss is the mean squared error, or the mean cross-entropy, over all test rows."
     else:
@@ -238,7 +238,8 @@ def _curves(table: pd.DataFrame, reference: pd.DataFrame | None, measure: Measur
             f"The excess loss is the loss of a method on a data set {_RELATIVE_TO[measure]}, averaged over data sets "
             "with equal weights."
         )
-    draw = partial(draw_curves, points, reference, measure, {})
+    titles = {} if reference is not None else {name: scenario_title(name) for name in scenarios}
+    draw = partial(draw_curves, points, reference, measure, titles)
     return [
         elements.section(
             "Loss" if measure == "loss" else "Loss relative to no missing values",
