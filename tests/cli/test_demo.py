@@ -44,6 +44,8 @@ def test_demo_as_json(tritree: InProcess, tmp_path: Path, monkeypatch: pytest.Mo
     from tritree.cli import demo
 
     monkeypatch.setattr(demo, "_RATES", (0.0, 0.5))  # to be quick
+    some_rows = demo._read_table().iloc[::4, -12:]
+    monkeypatch.setattr(demo, "_read_table", lambda: some_rows)
     run, shows_progress = Experiment.run, []
 
     def run_and_note(self: Experiment, *args: Any, progress: Any = None) -> Any:
