@@ -63,6 +63,28 @@ def test_metrics_that_are_not_defined_are_none():
     assert one_class["log_loss"] == pytest.approx(np.log(2))
 
 
+@pytest.mark.parametrize("value", [0.1, 1e200])
+def test_r2_of_a_constant_target_is_not_defined(value):
+    y = np.full(10, value)  # whose mean may be rounded
+    assert regression_metrics(y, y)["r2"] is None
+    assert regression_metrics(y, y + 1)["r2"] is None
+    y[0], weight = 3.0, np.ones(10)
+    weight[0] = 0
+    assert regression_metrics(y, y, weight)["r2"] is None
+    weight[0] = 1
+    assert regression_metrics(y, y, weight)["r2"] == 1
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200])
+def test_metrics_of_regression_scale_with_the_target(unit):
+    rng = np.random.default_rng(1)
+    y, predicted = rng.normal(size=(2, 50))
+    expected, found = regression_metrics(y, predicted), regression_metrics(y * unit, predicted * unit)
+    assert found["r2"] == pytest.approx(expected["r2"])
+    assert found["rmse"] / unit == pytest.approx(expected["rmse"])
+    assert found["mae"] / unit == pytest.approx(expected["mae"])
+
+
 def test_class_not_seen_in_training_has_probability_zero():
     found = classification_metrics(np.array(["c"]), np.array([[0.5, 0.5]]), ["a", "b"])
     assert found["accuracy"] == 0

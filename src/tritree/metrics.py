@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +25,6 @@ METRICS = {
 GREATER_IS_BETTER = frozenset({"r2", "roc_auc", "accuracy"})
 
 _MIN_PROBABILITY = 1e-15  # lower probabilities are clipped in the log loss
-
-
-def evaluate(
-    model: Any, X: Any, y: NDArray[Any], task: str, sample_weight: Any = None
-) -> dict[str, float | None]:
-    """Return the metrics of a fitted estimator on a table; None for one that is not defined there."""
-    return predictions(model, X, task).metrics(y, sample_weight)
 
 
 def mean_loss(model: Any, X: Any, y: NDArray[Any], task: str, sample_weight: Any = None) -> float:
@@ -84,14 +78,27 @@ def regression_metrics(
     y: NDArray[Any], predicted: NDArray[Any], sample_weight: Any = None
 ) -> dict[str, float | None]:
     """Return R², the root mean squared error and the mean absolute error; R² is None if the target is constant."""
-    y = np.asarray(y, dtype=np.float64)
-    mse = _mean_squared_error(y, predicted, sample_weight)
-    variance = np.average(np.square(y - np.average(y, weights=sample_weight)), weights=sample_weight)
+    y, weight = np.asarray(y, dtype=np.float64), sample_weight
+    if weight is not None:
+        counts = np.asarray(weight) > 0
+        y, predicted, weight = y[counts], predicted[counts], np.asarray(weight)[counts]
+    rmse = _root_mean_square(predicted - y, weight)
+    deviation = _root_mean_square(y - np.average(y, weights=weight), weight)
+    ratio = rmse / deviation if deviation else math.inf
     return {
-        "r2": float(1 - mse / variance) if variance > 0 else None,
-        "rmse": float(np.sqrt(mse)),
-        "mae": float(np.average(np.abs(predicted - y), weights=sample_weight)),
+        # the deviation of a constant may be above 0, since the mean is rounded
+        "r2": None if y.min() == y.max() else 1 - ratio * ratio,
+        "rmse": rmse,
+        "mae": float(np.average(np.abs(predicted - y), weights=weight)),
     }
+
+
+def _root_mean_square(values: NDArray[Any], sample_weight: Any) -> float:
+    """Return the root of the mean square, also of numbers whose squares are beyond all floats."""
+    largest = float(np.abs(values).max())
+    if largest == 0 or not np.isfinite(largest):
+        return largest
+    return largest * float(np.sqrt(np.average(np.square(values / largest), weights=sample_weight)))
 
 
 def _mean_squared_error(y: NDArray[Any], predicted: NDArray[Any], sample_weight: Any) -> float:

@@ -165,6 +165,21 @@ def test_recommended_model_can_be_fitted_with_the_command_that_is_printed(
     assert "sex" not in model.feature_names_in_
 
 
+def test_command_that_is_printed_reads_the_table_alike(tritree: InProcess, tmp_path: Path) -> None:
+    frame = patients().head(60).rename(columns={"s1": "s\t1"})
+    frame["bmi"] = frame["bmi"].astype(str).where(frame.index % 9 > 0, "\t?")
+    frame.to_csv("t.csv", sep="\t", index=False)
+    given = ["--header", "--default-na", "--na", "\\t?", "--separator", "tab", "--drop", "s\\t1,s[23]"]
+    run = tritree.good("compare", tmp_path / "t.csv", "-y", "progress", *QUICK, "-m", "tree", *given)
+    command = shlex.split(run.out.splitlines()[-1].removeprefix("fit    tritree "))
+    written = ["--drop", "s\\t1,s[23]", "--separator", "\\t", "--header", "--na", "\\t?", "--default-na"]
+    assert command[-len(written) :] == written
+    assert "\t" not in run.out
+    tritree.good(*command, "-o", "m.tritree", "--no-validation")
+    names = list(library.load("m.tritree").feature_names_in_)
+    assert names == [name for name in frame.columns[:-1] if name not in ("s\t1", "s2", "s3")]
+
+
 def test_seed_changes_folds_and_removed_values(tritree: InProcess, table: Path) -> None:
     runs = [
         scenarios_of(compare_trees(tritree, table, "-s", "mia", "--seed", seed, "--json").json)
@@ -304,9 +319,16 @@ def test_comparison_that_failed_at_every_rate_recommends_nothing(tritree: InProc
 def test_values_are_removed_from_the_columns_that_are_named(
     tritree: InProcess, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = ["--columns", "bmi", "--columns", "s5"]
-    experiment = requested_experiment(tritree, monkeypatch, table, "-y", "progress", *options)
-    assert [scenario.test.columns for scenario in experiment.scenarios] == [("bmi", "s5")] * 2
+    for options in (
+        ["--columns", "bmi", "--columns", "s5"],
+        ["--columns", "bmi,s5"],
+        ["--columns", "[!as]*,s5"],
+    ):
+        experiment = requested_experiment(tritree, monkeypatch, table, "-y", "progress", *options)
+        columns = ("bmi", "bp", "s5") if "!" in options[-1] else ("bmi", "s5")
+        assert [scenario.test.columns for scenario in experiment.scenarios] == [columns] * 2
+    run = tritree("compare", table, "-y", "progress", "--columns", "z*")
+    assert "--columns 'z*' matches no column of the features of" in run.error_line
 
 
 @pytest.mark.parametrize(

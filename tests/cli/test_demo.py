@@ -6,11 +6,13 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.program import InProcess
 
 from tritree import load
+from tritree.lab import Experiment
 
 pytest.importorskip("matplotlib", reason="figures are drawn with matplotlib")
 
@@ -42,7 +44,20 @@ def test_demo_as_json(tritree: InProcess, tmp_path: Path, monkeypatch: pytest.Mo
     from tritree.cli import demo
 
     monkeypatch.setattr(demo, "_RATES", (0.0, 0.5))  # to be quick
-    facts = json.loads(tritree.good("demo", "-o", "shown", "--json").out)
+    some_rows = demo._read_table().iloc[::4, -12:]
+    monkeypatch.setattr(demo, "_read_table", lambda: some_rows)
+    run, shows_progress = Experiment.run, []
+
+    def run_and_note(self: Experiment, *args: Any, progress: Any = None) -> Any:
+        shows_progress.append(progress)
+        return run(self, *args, progress=progress)
+
+    monkeypatch.setattr(Experiment, "run", run_and_note)
+    facts = json.loads(tritree.good("demo", "-o", "shown", "--json", "--quiet").out)
+    assert shows_progress == [False]
     assert set(facts["files"]) == FILES
     assert facts["folder"] == "shown"
     assert set(facts["log_loss"]["tritree boosting"]) == {"0.0", "0.5"}
+    model, table = "shown/breast-cancer.tritree", "shown/breast-cancer.csv"
+    assert tritree.good("score", model, table, "--json").json["target"] == "diagnosis"
+    assert tritree.good("predict", model, table).err == ""

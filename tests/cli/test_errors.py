@@ -42,7 +42,7 @@ class Mute:
         ),
         (
             errors.ColumnError("day", "holds dates", "turn it into days", can_drop=True),
-            "column 'day' holds dates; turn it into days, or drop it with --drop",
+            "column 'day' holds dates; turn it into days, or drop it with --drop day",
         ),
         (errors.ColumnError("x", "holds inf in row 3"), "column 'x' holds inf in row 3"),
         (

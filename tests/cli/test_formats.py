@@ -162,6 +162,19 @@ def test_excel_file_without_a_header(tritree: InProcess) -> None:
     assert list(read("t.xlsx", no_header=True).columns) == ["x0", "x1"]
 
 
+@pytest.mark.parametrize("header", [True, False])
+def test_blank_rows_above_the_table_of_an_excel_file_are_skipped(tritree: InProcess, header: bool) -> None:
+    pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"a": [1, None, 2], "b": ["u", None, "w"]})
+    for name, n_blank in (("t.xlsx", 0), ("blank.xlsx", 3)):
+        frame.to_excel(name, index=False, header=header, startrow=n_blank)
+    found = read("blank.xlsx", no_header=not header)
+    pd.testing.assert_frame_equal(found, read("t.xlsx", no_header=not header))
+    assert list(found.columns) == (["a", "b"] if header else ["x0", "x1"])
+    pd.DataFrame().to_excel("empty.xlsx", index=False)
+    assert "sheet 'Sheet1' of 'empty.xlsx' is empty" in tritree("missing", "empty.xlsx").error_line
+
+
 def test_damaged_excel_file_is_refused_in_one_line(tritree: InProcess, book: Path) -> None:
     data = book.read_bytes()
     for number, content in enumerate([b"text", data[:1000], data[:-100], zipped({"a.txt": b""})]):

@@ -46,7 +46,7 @@ ERRORS = {
     "fit blank.csv -y y": ["'blank.csv' is empty"],
     "fit header.csv -y y": ["'header.csv' has 3 columns and no rows"],
     "fit more.csv -y b": ["more cells than the header has names"],
-    "fit ragged.csv -y b": ["'ragged.csv' is not a table", "line 3"],
+    "fit ragged.csv -y b": ["'ragged.csv' is not a table: line 3 has 3 cells instead of 2; correct it"],
     "fit semicolons.csv -y y": ["one column, 'a;b;y'", "--separator ';'"],
     "fit tabs.csv -y y": ["one column", r"--separator '\t'"],
     "fit noise.csv -y y": ["'noise.csv' is not text in utf-8", "--encoding"],

@@ -85,6 +85,22 @@ def test_unknown_classes_count_as_wrong_and_a_warning_names_them(
     )
 
 
+@pytest.mark.parametrize(
+    ("target", "other", "remedy"),
+    [
+        ("kind", "size", "name the column of the classes with -y"),
+        ("size", "kind", "name the column of the target with -y"),
+    ],
+)
+def test_target_of_another_type_is_refused_with_an_option_that_score_has(
+    target: str, other: str, remedy: str, tritree: InProcess
+) -> None:
+    frame = pd.DataFrame({"x": range(40), "kind": ["a", "b"] * 20, "size": np.arange(40) + 0.5})
+    frame.to_csv("t.csv", index=False)
+    tritree.good("fit", "t.csv", "-y", target, "-o", "m.tritree", "--no-validation")
+    assert tritree("score", "m.tritree", "t.csv", "-y", other).error_line.endswith(f"; {remedy}")
+
+
 def test_model_saved_from_python_needs_the_target(tritree: InProcess, table: Path) -> None:
     library.TrinaryTreeRegressor().fit(FEATURES, PROGRESS).save("python.tritree")
     assert "name it with -y" in tritree("score", "python.tritree", table).error_line

@@ -8,7 +8,9 @@ import lzma
 import tomllib
 import zipfile
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from cli.conftest import diabetes, flowers
@@ -163,8 +165,31 @@ def test_dates_in_a_parquet_file_are_features_but_no_target(tritree: InProcess) 
     frame.assign(day=days, progress=days >= "2024-07-01").to_parquet("t.parquet")
     tritree.good("fit", "t.parquet", "-y", "progress", "-o", "m.tritree")
     assert "day < 2024-07-01 " in tritree.good("show", "m.tritree").out
-    error_line = tritree("fit", "t.parquet", "-y", "day").error_line
-    assert error_line.startswith("tritree: the target 'day' holds dates")
+    frame.assign(day=days, waited=days - days[0]).to_parquet("t.parquet")
+    for target, problem in (("day", "dates ('2024-05-01 00:00:00' in row 0)"), ("waited", "durations")):
+        for task in ([], ["--task", "regression"], ["--task", "classification"]):
+            error_line = tritree("fit", "t.parquet", "-y", target, *task).error_line
+            assert error_line.startswith(f"tritree: the target {target!r} holds {problem}")
+            assert "turn them into numbers" in error_line
+
+
+@pytest.mark.parametrize(
+    ("texts", "problem"),
+    [
+        (pd.date_range("2024-05-01", periods=60).strftime("%d.%m.%Y"), "dates ('01.05.2024' in row 0)"),
+        ([f"{i % 24:02}:30" for i in range(60)], "times of day ('00:30' in row 0)"),
+    ],
+)
+def test_text_of_dates_is_a_target_only_as_classes(tritree: InProcess, texts: Any, problem: str) -> None:
+    pd.DataFrame({"x": np.arange(60) % 7, "when": texts}).to_csv("t.csv", index=False)
+    for task in ([], ["--task", "regression"]):
+        assert tritree("fit", "t.csv", "-y", "when", *task).error_line.startswith(
+            f"tritree: the target 'when' holds {problem}; turn them into numbers"
+        )
+    run = tritree.good("fit", "t.csv", "-y", "when", "--task", "classification", "--no-validation")
+    assert "scikit" not in run.err
+    assert "`y`" not in run.err
+    assert ("the target 'when' has 60 classes in 60 rows" in run.err) == (len(set(texts)) == 60)
 
 
 @pytest.mark.parametrize("name", ["adult.csv.gz", "ames_housing.csv", "horse_colic.csv", "titanic_full.csv"])

@@ -277,9 +277,48 @@ def test_options_of_boosting_reach_the_estimator(tritree: InProcess, patients_ta
 
 
 def test_early_stopping_with_too_few_rows_names_the_option(tritree: InProcess) -> None:
-    pd.DataFrame({"x": range(9), "y": np.arange(9) / 2}).to_csv("t.csv", index=False)
-    run = tritree("fit", "t.csv", "-y", "y", "-m", "boosting", "--early-stopping")
-    assert "--early-stopping sets a tenth of the rows aside" in run.error_line
+    command = ("fit", "t.csv", "-y", "y", "-m", "boosting", "--early-stopping", "--no-validation")
+    pd.DataFrame({"x": range(15), "y": ["a", "b", "b"] * 5}).to_csv("t.csv", index=False)
+    tritree.good(*command)
+    pd.DataFrame({"x": range(15), "y": ["a"] + ["b"] * 14}).to_csv("t.csv", index=False)
+    assert tritree(*command).error_line == (
+        "tritree: a tenth of the rows cannot be set aside: there are 15, and the smallest class has 1; use more rows, "
+        "or leave out --early-stopping"
+    )
+
+
+def test_target_that_a_loss_excludes_is_refused_in_words_of_the_options(tritree: InProcess) -> None:
+    pd.DataFrame({"x": range(30), "y": np.arange(30) / 2}).to_csv("t.csv", index=False)
+    run = tritree("fit", "t.csv", "-y", "y", "-m", "boosting", "--loss", "gamma")
+    assert (
+        run.error_line == "tritree: the target 'y' holds 0.0 in row 0; --loss gamma requires targets above 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "options", "text"),
+    [
+        (1, [], "25% of 1 row cannot be held out; use more rows"),
+        (
+            250,
+            ["--test-size", 0.999],
+            "99.9% of 250 rows cannot be held out; use more rows, or another --test-size, or",
+        ),
+    ],
+)
+def test_rows_that_cannot_be_held_out_are_explained(
+    n_rows: int, options: list[object], text: str, tritree: InProcess
+) -> None:
+    pd.DataFrame({"x": np.arange(n_rows) % 7, "y": np.arange(n_rows) / 2}).to_csv("t.csv", index=False)
+    skipped = fit(tritree, Path("t.csv"), "-y", "y", "--task", "regression", *options)["validation_skipped"]
+    assert skipped.startswith(text)
+    assert ("--cv 2" in skipped) == (n_rows > 1)
+
+
+def test_cells_are_removed_from_a_row_of_each_of_many_folds(tritree: InProcess) -> None:
+    pd.DataFrame({"x": np.arange(502) % 7, "y": np.arange(502) / 2}).to_csv("t.csv", index=False)
+    options = ("-m", "forest", "--trees", 1, "--cv", 501, "--max-depth", 1)
+    assert fit(tritree, Path("t.csv"), "-y", "y", *options)["validation"]["removed_rows"] == 501
 
 
 def test_quiet_fit_prints_nothing(tritree: InProcess, table: Path) -> None:

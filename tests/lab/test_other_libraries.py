@@ -53,6 +53,14 @@ def test_tables_of_all_types_are_learned_from_and_predicted(name: str, task: str
         assert list(model.classes_) == sorted(set(y))
 
 
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_single_class_is_predicted_for_every_row(name: str) -> None:
+    train = mixed(missing=0.2)
+    model = make(name, "two classes").fit(train, ["only"] * len(train))
+    assert model.predict_proba(train).tolist() == [[1.0]] * len(train)
+    assert set(model.predict(train)) == {"only"}
+
+
 def test_fold_of_xgboost_is_that_of_the_library_itself() -> None:
     xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed")
     data = made(task="classification")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tritree.cli import options
+from tritree.cli.advice import advise
 from tritree.cli.compare_output import to_dict, to_text
 from tritree.cli.messages import UserError, is_quiet, note, print_warning, printable, write_json, write_text
 from tritree.cli.options import MODEL, TREE, integer, option, some_of
@@ -120,7 +121,7 @@ def compare(
         Missingness mechanism: mcar (at random), im (largest values first), mar (depends on other columns), mnar
         (depends on the value itself), predictive (depends on the target).
     columns
-        Column from which values are removed. May be repeated. By default all features.
+        Column from which values are removed, or several, as in --drop. May be repeated. By default all features.
     rates
         Fractions of the values to remove, separated by commas; 0 to compare on the table as it is only.
     seed
@@ -130,8 +131,9 @@ def compare(
     report
         HTML report to write.
     """
+    from tritree.cli.columns import select_columns
     from tritree.cli.models import check_criterion, check_options
-    from tritree.cli.tables import check_column, open_table
+    from tritree.cli.tables import open_table
     from tritree.cli.training import read_training_data
     from tritree.lab import Experiment, Folds, in_both, in_test, write_report
     from tritree.lab.ranks import judge, scenario_scores
@@ -153,8 +155,8 @@ def compare(
     dataset = _dataset(source.name if table == "-" else printable(Path(table).name), data, roles)
     folds = folds or (5 if dataset.n_rows > _MANY_ROWS else 10)
     _check_folds(folds, dataset)
-    for name in columns or ():
-        check_column(name, list(dataset.X.columns), f"the features of {source.name}")
+    features = f"the features of {source.name}"
+    columns = select_columns("--columns", columns, list(dataset.X.columns), features) or None
     experiment = Experiment(
         datasets=[dataset],
         scenarios=(in_both(mechanism, columns=columns), in_test(mechanism, columns=columns)),
@@ -228,8 +230,8 @@ def _dataset(name: str, data: "TrainingData", roles: options.ColumnRoles) -> "Da
     for found in caught:
         text: object = found.message
         if isinstance(text, (IdentifierWarning, DateTextWarning)):
-            column = shlex.quote(str(text.column))
-            text = f"{text.problem}; treat it as categories with --categorical {column}"
+            remedy = advise("--categorical", str(text.column))
+            text = f"{text.problem}; treat it as categories with {remedy}"
         print_warning(text)
     return dataset
 
@@ -289,20 +291,25 @@ def _fit_command(context: typer.Context, method: str | None, tree_depth: int | N
     spec, values = None if method is None else method_spec(method), context.params
     if spec is None or spec.strategy == COMPLETE_CASE or values["table"] == "-":
         return None
-    words = ["tritree", "fit", values["table"], "--model", spec.model]
+    words = ["tritree", "fit", shlex.quote(values["table"]), "--model", spec.model]
     if method != spec.model:
-        words += ["--strategy", spec.strategy]
+        words.append(advise("--strategy", spec.strategy))
     is_tuned = values["depth"] == "tuned"
     if spec.model == "tree" or not is_tuned:
         depth = tree_depth if is_tuned else values["depth"]
-        words += ["--max-depth", "none" if depth is None else depth]
-    of_table = {field.name for group in (options.ColumnRoles, options.TableFormat) for field in fields(group)}
-    of_model = {field.name for field in fields(Parameters)}
+        words.append(advise("--max-depth", "none" if depth is None else str(depth)))
+    groups = (options.ColumnRoles, options.TableFormat, Parameters)
+    of_roles, of_format, of_model = ({field.name for field in fields(group)} for group in groups)
     for parameter in context.command.params:
         name, flag = str(parameter.name), parameter.opts[0]
-        is_shared = name in of_table or (name in of_model and has_option(spec.model, flag))
+        is_shared = name in of_roles | of_format or (name in of_model and has_option(spec.model, flag))
         if is_shared and options.is_given(context, name):
             value = values[name]
-            for one in value if isinstance(value, list) else [value]:
-                words += [flag] if one is True else [flag, one]
-    return " ".join(shlex.quote(str(word)) for word in words)
+            if isinstance(value, bool):
+                words.append(flag if value else parameter.secondary_opts[0])
+                continue
+            for text in map(str, value if isinstance(value, list) else [value]):
+                # names of columns are as they were given, with their escapes
+                is_as_given = name in of_roles and text.isprintable()
+                words.append(f"{flag} {shlex.quote(text)}" if is_as_given else advise(flag, text))
+    return " ".join(words)

@@ -63,6 +63,7 @@ def _read_table() -> "pd.DataFrame":
 def _cross_validate(table: "pd.DataFrame") -> "pd.DataFrame":
     """Return the log loss of each model by the fraction of fields that are missing in the test rows, best first."""
     from tritree import lab
+    from tritree.cli.compare import run_experiment
     from tritree.lab.other_libraries import LIBRARIES
     from tritree.lab.ranks import losses
 
@@ -76,12 +77,15 @@ def _cross_validate(table: "pd.DataFrame") -> "pd.DataFrame":
         methods=methods,
         folds=5,
     )
-    means = losses(experiment.run(-1)).pivot_table(index="method", columns="rate", values="loss")
+    means = losses(run_experiment(experiment, None)).pivot_table(
+        index="method", columns="rate", values="loss"
+    )
     return means.sort_values(_RATES[-1])
 
 
 def _write_files(table: "pd.DataFrame", losses: "pd.DataFrame", folder: "Path") -> None:
     from tritree import TrinaryBoostingClassifier, lab
+    from tritree.cli.fit_record import FitRecord
     from tritree.cli.tables import table_bytes
     from tritree.lab.robustness import plot_robustness
 
@@ -98,8 +102,9 @@ def _write_files(table: "pd.DataFrame", losses: "pd.DataFrame", folder: "Path") 
     write_file(table_bytes(train), folder / "breast-cancer.csv")
     write_file(table_bytes(new_rows), folder / "new-rows.csv")
     model = TrinaryBoostingClassifier(random_state=0).fit(train.drop(columns=_TARGET), train[_TARGET])
-    model.to_html(folder / "what-if.html", rows=new_rows)
-    model.save(folder / "breast-cancer.tritree")
+    model.to_html(folder / "what-if.html", rows=new_rows.head(5))
+    record = FitRecord(_TARGET, task="classification")  # as of tritree fit
+    model.save(folder / "breast-cancer.tritree", metadata=record.to_metadata())
 
 
 def _losses_text(losses: "pd.DataFrame") -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tritree.cli.advice import advise
 from tritree.cli.messages import UserError
 from tritree.errors import (
     ColumnError,
@@ -58,9 +60,12 @@ def fit_errors(roles: ColumnRoles) -> Iterator[None]:
             subject = f"the target {roles.target!r}"
         elif isinstance(error, SampleWeightError):
             subject = f"the column of weights, {roles.weights!r},"
-        drop = "drop it with --drop" if isinstance(error, ColumnError) and error.can_drop else ""
-        remedy = ", or ".join(filter(None, (error.remedy, drop)))
-        raise UserError(f"{subject} {error.problem}" + (f"; {remedy}" if remedy else "")) from error
+        drop = ""
+        if isinstance(error, ColumnError) and error.can_drop:
+            drop = f"drop it with {advise('--drop', str(error.column))}"
+        remedy = ", or ".join(filter(None, (_with_options(error.remedy), drop)))
+        text = f"{subject} {_with_options(error.problem)}"
+        raise UserError(f"{text}; {remedy}" if remedy else text) from error
     except ParameterError as error:
         if error.name not in OPTIONS:
             raise
@@ -68,6 +73,21 @@ def fit_errors(roles: ColumnRoles) -> Iterator[None]:
         raise UserError(
             f"{OPTIONS[error.name]} must be {error.requirement}{none}, got {error.value}"
         ) from error
+    except ValueError as error:
+        problem = re.fullmatch(r"validation_fraction=\S+ (of the rows [^;]+);.*", str(error))
+        if problem is None:
+            raise
+        raise UserError(f"a tenth {problem[1]}; use more rows, or leave out --early-stopping") from error
+
+
+def _with_options(text: str) -> str:
+    """Return a text with the option of the command line for a parameter such as loss='gamma'."""
+    from tritree.cli.models import OPTIONS
+
+    def option(match: re.Match[str]) -> str:
+        return f"{OPTIONS[match[1]]} {match[2]}" if match[1] in OPTIONS else match[0]
+
+    return re.sub(r"\b(\w+)='(\w+)'", option, text)
 
 
 @contextmanager
@@ -104,7 +124,7 @@ def describe_warning(warning: Warning) -> str:
         remedy = (
             "use it with --keep-identifiers"
             if warning.is_dropped
-            else "if it is one, leave it out with --drop"
+            else f"if it is one, leave it out with {advise('--drop', str(warning.column))}"
         )
         return f"{warning.problem}; {remedy}"
     if isinstance(warning, DateTextWarning):

@@ -37,19 +37,27 @@ def read_excel(
             check_size(sum(part.file_size for part in archive.infolist()), table)
         with pd.ExcelFile(file, engine="openpyxl") as book:
             sheet = _find_sheet([str(name) for name in book.sheet_names], table, sheet, expected_sheet)
-            first = pd.read_excel(book, sheet_name=sheet, header=None, nrows=1, dtype=object, na_filter=False)
-            if not len(first.columns):
+            n_blank = _count_blank_rows(book.book[sheet])
+            if n_blank is None:
                 raise UserError(f"sheet {sheet!r} of {table} is empty; name another one with --sheet")
+            options |= {"sheet_name": sheet, "skiprows": n_blank}
+            first = pd.read_excel(
+                book, **options | {"header": None, "nrows": 1, "dtype": object, "na_filter": False}
+            )
             cells = ["" if pd.isna(cell) else str(cell) for cell in first.iloc[0]]
             names = default_names(len(cells)) if no_header else name_columns(cells, table)
-            frame = pd.read_excel(
-                book, sheet_name=sheet, header=None if no_header else 0, names=names, **options
-            )
+            frame = pd.read_excel(book, header=None if no_header else 0, names=names, **options)
     check_width(frame, names, table, has_header=not no_header)
     for name in names:  # text among numbers makes a column text, as in CSV
         if pd.api.types.infer_dtype(frame[name], skipna=True).startswith("mixed"):
             frame[name] = to_text(frame[name])
     return frame
+
+
+def _count_blank_rows(sheet: Any) -> int | None:
+    """Return the number of blank rows above the table; None if all rows are blank."""
+    rows = enumerate(sheet.iter_rows(values_only=True))
+    return next((number for number, cells in rows if any(cell not in (None, "") for cell in cells)), None)
 
 
 @contextmanager

@@ -104,7 +104,7 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class Validation:
+class ValidationOptions:
     """How the model is scored on rows that it was not fitted to.
 
     Parameters
@@ -152,7 +152,7 @@ def fit(
     grow_for: Annotated[str | None, option("TABLE")] = None,
     no_training_rows: Annotated[bool, flag("--no-training-rows")] = False,
     parameters: Parameters,
-    validation: Validation,
+    validation: ValidationOptions,
     as_json: options.AsJson = False,
     table_format: options.TableFormat,
 ) -> None:
@@ -193,8 +193,6 @@ def fit(
     data = read_training_data(source, roles)
     roles = data.roles
     model = make_estimator(kind, data.task, options.given_options(context, parameters))
-    if parameters.early_stopping:
-        _check_early_stopping(data)
     with progress("fitting the model"), fit_errors(roles):
         model.fit(data.features, data.target, data.weights)
     if grow_all:
@@ -228,24 +226,13 @@ def fit(
         write_text(f"\n{_scores_text(facts)}")
 
 
-def _check_early_stopping(data: "TrainingData") -> None:
-    """Raise a UserError unless a tenth of the rows can be set aside: of every class some, and some are left."""
-    import numpy as np
-
-    classes = data.target if data.task == "classification" else np.zeros(len(data.target))
-    n_of_class = np.unique(classes, return_counts=True)[1]
-    if n_of_class.min() < 2 or len(data.target) < 10 * len(n_of_class):
-        of_class = (
-            f", and its smallest class has {n_of_class.min():,}" if data.task == "classification" else ""
-        )
-        raise UserError(
-            f"--early-stopping sets a tenth of the rows aside, and there are too few: the table has "
-            f"{count(len(data.target), 'row')}{of_class}; leave it out"
-        )
-
-
 def _score(
-    model: Any, kind: str, data: "TrainingData", roles: options.ColumnRoles, validation: Validation, seed: int
+    model: Any,
+    kind: str,
+    data: "TrainingData",
+    roles: options.ColumnRoles,
+    validation: ValidationOptions,
+    seed: int,
 ) -> dict[str, Any]:
     """Return the scores of a model on its training rows and in a validation, which may be impossible."""
     from tritree.cli import scores, validate

@@ -100,6 +100,8 @@ def warnings_as_lines() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
+        # scikit-learn's, which the program has words of its own for
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater")
         warnings.simplefilter("ignore", DeprecationWarning)  # of other libraries; some are UserWarnings, too
         warnings.simplefilter("ignore", NumberTextWarning)  # the reader of tables names the options to use
         warnings.showwarning = show

@@ -98,7 +98,7 @@ def _read_labelled_rows(
     from tritree.cli.cells import to_numbers
     from tritree.cli.columns import find_column
     from tritree.cli.models import features_of, read_rows
-    from tritree.cli.training import TrainingData, drop_missing_target, to_regression_target
+    from tritree.cli.training import TrainingData, check_no_times, drop_missing_target, to_regression_target
     from tritree.target import check_sample_weight
 
     classes = getattr(model, "classes_", None)
@@ -119,7 +119,10 @@ def _read_labelled_rows(
     known = set(map(str, model._encoder.column_names or ()))
     features = features_of(model, frame).drop(columns=set(roles.not_features) - known, errors="ignore")
     if classes is None:
-        labels = to_regression_target(frame[roles.target], roles.target)
+        check_no_times(frame[roles.target], roles.target)
+        labels = to_regression_target(
+            frame[roles.target], roles.target, "name the column of the target with -y"
+        )
     else:
         labels = _to_known_classes(frame[roles.target], roles.target, classes)
     numbers = None
@@ -138,7 +141,10 @@ def _to_known_classes(values: Any, name: str, classes: Any) -> Any:
     from tritree.cli.training import to_classes
 
     is_float = classes.dtype.kind == "f"
-    labels = to_numbers(values, name).to_numpy(dtype=float) if is_float else to_classes(values, name)
+    if is_float:
+        labels = to_numbers(values, name).to_numpy(dtype=float)
+    else:
+        labels = to_classes(values, name, "name the column of the classes with -y")
     is_known = (labels[:, None] == classes).any(axis=1)
     if not is_known.any():
         raise UserError(

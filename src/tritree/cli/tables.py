@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 import zipfile
 from contextlib import contextmanager, suppress
@@ -18,7 +19,6 @@ from tritree.cli import inputs
 from tritree.cli.advice import advise
 from tritree.cli.arff import is_arff, read_arff
 from tritree.cli.cells import is_declared_missing, is_number_type, to_text
-from tritree.cli.columns import find_column
 from tritree.cli.excel import read_excel
 from tritree.cli.messages import UserError, one_line, progress
 from tritree.cli.text_tables import UNNAMED, UTF_8, TextTable, check_unique
@@ -195,7 +195,7 @@ class TableSource:
         except pd.errors.EmptyDataError:
             raise UserError(f"{self.name} is empty") from None
         except pd.errors.ParserError as error:
-            raise UserError(f"{self.name} is not a table ({one_line(error)})") from error
+            raise UserError(f"{self.name} is not a table: {_parser_problem(error)}") from error
         except UnicodeError:
             raise UserError(
                 f"{self.name} is not text in {encoding}; name its encoding, such as --encoding latin-1 or utf-16"
@@ -245,9 +245,15 @@ class TableSource:
         return frame
 
 
-def check_column(name: str, columns: Sequence[str], table: str) -> None:
-    """Raise a UserError if a table has no such column; it names columns with a similar name."""
-    find_column(name, columns, table)
+def _parser_problem(error: pd.errors.ParserError) -> str:
+    """Return what pandas found in a text that is not a table, in plain words where they are known."""
+    text = one_line(error)
+    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text):
+        expected, line, n_cells = found.groups()
+        return (
+            f"line {line} has {n_cells} cells instead of {expected}; correct it, or name another --separator"
+        )
+    return text.removeprefix("Error tokenizing data. C error: ")
 
 
 def warn_of_unnamed_columns(frame: Any, ignore: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from tritree.cli.cells import MAX_CELL, decimal_commas_to_numbers, is_text, to_n
 from tritree.cli.columns import find_column, is_pattern, select_columns
 from tritree.cli.messages import UserError
 from tritree.cli.tables import warn_of_unnamed_columns
+from tritree.dates import find_text_format
 from tritree.errors import shortened
 from tritree.inspection.formatting import count
 
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
 Task = Literal["regression", "classification"]
 #: Maximum number of distinct integers in a target that is read as classes.
 _MAX_CLASSES = 10
+#: What targets cannot be, by the types that pandas infers, and how to turn it into numbers.
+_TIMES = {
+    "datetime64": "dates",
+    "datetime": "dates",
+    "date": "dates",
+    "timedelta64": "durations",
+    "timedelta": "durations",
+    "time": "times of day",
+}
+_AS_NUMBERS = {"dates": "days since a date", "durations": "hours", "times of day": "hours since midnight"}
 #: Maximum number of texts among numbers that a message advises to make missing.
 _MAX_TEXTS = 3
 #: Fraction of numbers from which on a text column was probably meant to be numeric.
@@ -59,8 +70,11 @@ def read_training_data(source: TableSource, roles: ColumnRoles) -> TrainingData:
     values = frame[roles.target]
     if infer_dtype(values) == "decimal":  # which Parquet may hold as objects
         values = pd.to_numeric(values)
+    check_no_times(values, roles.target, also_text=roles.task != "classification")
     implied, reason = _implied_task(values, roles.target)
     task = roles.task or implied
+    if task == "classification":
+        _warn_of_many_classes(values, roles.target)
     return TrainingData(
         roles,
         features,
@@ -170,13 +184,38 @@ def _content(values: Any) -> str:
     return {"boolean": "booleans", "categorical": "categories", "string": "text"}.get(inferred, inferred)
 
 
-def to_regression_target(values: Any, name: str) -> Any:
-    """Return the target of a regression as finite numbers, or raise a UserError."""
+def check_no_times(values: Any, name: str, *, also_text: bool = False) -> None:
+    """Raise a UserError if a target holds dates, durations or times of day, or text of such."""
+    times, classes = _TIMES.get(infer_dtype(values, skipna=True)), "into text if they are classes"
+    if times is None and also_text and is_text(values):
+        counts = values.value_counts()
+        found = find_text_format(list(counts.index), counts.to_numpy())
+        times = None if found is None else "times of day" if found == "time of day" else "dates"
+        classes = "use --task classification if they are classes"
+    if times is not None:
+        raise UserError(
+            f"the target {name!r} holds {times} ({shortened(str(values.iloc[0]), 40)} in row 0); turn them into "
+            f"numbers, such as {_AS_NUMBERS[times]}, or {classes}"
+        )
+
+
+def _warn_of_many_classes(values: Any, name: str) -> None:
+    n_classes = values.nunique()
+    if n_classes > max(_MAX_CLASSES, len(values) / 2):
+        warnings.warn(
+            f"the target {name!r} has {n_classes:,} classes in {len(values):,} rows, too many to learn; is it the "
+            "right column?",
+            stacklevel=2,
+        )
+
+
+def to_regression_target(values: Any, name: str, remedy: str = "use --task classification") -> Any:
+    """Return the target of a regression as finite numbers, or raise a UserError with this remedy for other content."""
     if not is_numeric_dtype(values.dtype):
         if pd.to_numeric(values, errors="coerce").notna().sum() == 0:
             raise UserError(
                 f"the target {name!r} holds {_content(values)} ({shortened(values.iloc[0], 40)} in row 0), not "
-                "numbers; use --task classification"
+                f"numbers; {remedy}"
             )
         values = to_numbers(values, name)
     numbers = values.to_numpy(dtype=float)
@@ -190,7 +229,7 @@ def to_regression_target(values: Any, name: str) -> Any:
     return numbers
 
 
-def to_classes(values: Any, name: str) -> Any:
+def to_classes(values: Any, name: str, remedy: str = "use --task regression") -> Any:
     """Return class labels: integers where all values are whole, all else unchanged."""
     if not _is_numeric(values):
         labels = values.to_numpy(dtype=object)
@@ -203,6 +242,6 @@ def to_classes(values: Any, name: str) -> Any:
         row = int(np.argmin(whole))
         raise UserError(
             f"the target {name!r} holds {numbers[row]:g} in row {row}, and classes must be integers, text or "
-            "booleans; use --task regression"
+            f"booleans; {remedy}"
         )
     return numbers.astype(np.int64)

@@ -65,7 +65,7 @@ def validate(model: Any, kind: str, data: TrainingData, options: Validation) -> 
         warnings.simplefilter("ignore")  # the fit to all rows has issued them already
         if is_out_of_bag:
             return {"method": "out_of_bag", "folds": None} | _score_out_of_bag(model, data, options)
-        max_removed = _max_removed(model, kind) // (options.folds or 1)
+        max_removed = max(1, _max_removed(model, kind) // (options.folds or 1))
         scores = []
         for train, test in ((take(data, rows) for rows in split) for split in _splits(data, options)):
             part = _fit_part(model, train)
@@ -148,8 +148,13 @@ def _hold_out(n_rows: int, labels: NDArray[Any] | None, options: Validation) -> 
         )
     except ValueError as error:
         classes = "" if labels is None else f" of {count(int(labels.max()) + 1, 'class', 'classes')}"
+        remedies = ["use more rows"]
+        if options.test_size is not None:
+            remedies.append("another --test-size")
+        if n_rows > 1:
+            remedies.append("--cv 2")
         raise UserError(
-            f"{size:.0%} of {count(n_rows, 'row')}{classes} cannot be held out; use more rows, or --cv 2"
+            f"{100 * size:.3g}% of {count(n_rows, 'row')}{classes} cannot be held out; {', or '.join(remedies)}"
         ) from error
     return train, test
 

@@ -111,13 +111,15 @@ class LibraryEstimator(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return the estimator, fitted to a frame; classes may have any type."""
         y = np.asarray(y)
+        if hasattr(self.estimator, "predict_proba"):
+            self.classes_, y = np.unique(y, return_inverse=True)
+            if len(self.classes_) == 1:  # which the libraries refuse, or predict in two columns
+                return self
         self.encoder_ = Encoder(X)
         table, rows = self._training_table(self.encoder_.transform(X))
         # some libraries refuse columns without observed values
         self.columns_ = np.flatnonzero(~np.isnan(table.values).all(axis=0))
         table = table.select(self.columns_)
-        if hasattr(self.estimator, "predict_proba"):
-            self.classes_, y = np.unique(y, return_inverse=True)
         options: dict[str, Any] = {}
         if self.table_format == "text":
             options["cat_features"] = [f"c{i}" for i, n in enumerate(table.categories) if n]
@@ -135,6 +137,8 @@ class LibraryEstimator(BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of ``classes_``."""
+        if len(self.classes_) == 1:
+            return np.ones((len(X), 1))
         probabilities = np.zeros((len(X), len(self.classes_)))
         known = np.asarray(self.model_.classes_, dtype=np.intp)
         probabilities[:, known] = self._predict("predict_proba", X)
