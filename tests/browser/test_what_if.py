@@ -373,3 +373,12 @@ def test_page_prints_its_contributions_and_its_tree(open_what_if: Any, screensho
         assert len(printed) > 5_000
     page.settle()
     assert page.view()[2] > 0.1  # the view of the tree is back
+
+
+@pytest.mark.filterwarnings("ignore::tritree.IdentifierWarning")
+def test_column_that_was_left_out_is_not_called_missing(open_what_if: Any) -> None:
+    table = pd.DataFrame({"size": np.arange(60.0), "name": [f"owner {i}" for i in range(60)]})
+    table["kind"] = np.resize(["a", "b"], 60)
+    model = TrinaryBoostingRegressor(max_iter=3, min_samples_leaf=5).fit(table, table["size"])
+    page = open_what_if(model, rows=table.head(1).assign(kind=None))
+    assert "Missing (1)" in page.run("return document.getElementById('missing').textContent")

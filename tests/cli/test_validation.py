@@ -354,3 +354,15 @@ def test_loss_of_boosting_is_a_metric_unless_another_one_measures_it(
     text = tritree.good("fit", patients_table, "-y", "progress", *options, *more).out
     assert key.replace("_", " ") in text.lower()
     assert ("the quantile" in text) == (loss == "quantile")
+
+
+@pytest.mark.parametrize("learnable", [True, False])
+def test_model_that_is_no_better_than_a_constant_comes_with_a_caution(
+    learnable: bool, tritree: InProcess
+) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=200)})
+    table["y"] = table["x"] if learnable else rng.normal(size=200)
+    table.to_csv("noise.csv", index=False)
+    out = tritree.good("fit", "noise.csv", "-y", "y", "--max-depth", 8, "--min-samples-leaf", 1).out
+    assert ("caution: the RMSE is no lower than that of a constant prediction" in out) is not learnable

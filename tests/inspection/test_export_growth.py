@@ -72,6 +72,16 @@ def test_rows_are_predicted_as_by_the_model_and_nothing_else_changes(model: Any)
 
 
 @pytest.mark.filterwarnings("ignore::tritree.UngrownExportWarning")
+def test_rows_do_not_make_the_predictions_of_other_rows_worse(model: Any) -> None:
+    others = with_missing(TEST, 0.2)
+    expected = model._independent_copy().predict(others)
+    errors = [
+        np.square(run(model.to_onnx(rows=rows), others)[0] - expected).mean() for rows in (None, TEST[:20])
+    ]
+    assert errors[1] <= 1.1 * errors[0]
+
+
+@pytest.mark.filterwarnings("ignore::tritree.UngrownExportWarning")
 def test_without_rows_the_score_is_close_to_that_of_the_model(model: Any) -> None:
     rows = with_missing(TEST, 0.2)
     bare = model._independent_copy().detach()

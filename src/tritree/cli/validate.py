@@ -206,4 +206,10 @@ def validation_notes(scores: dict[str, Any], n_rows: int) -> list[str]:
     found = [notes[scores["method"]]]
     if scores["removed"] is not None and scores["removed_rows"] < scores["rows"]:
         found.append(f"cells are removed at random, from {scores['removed_rows']:,} of these rows")
+    loss, name = ("rmse", "RMSE") if "rmse" in scores["unchanged"] else ("log_loss", "log loss")
+    if scores["unchanged"][loss] >= scores["constant"][loss]:
+        found.append(
+            f"caution: the {name} is no lower than that of a constant prediction; try another --model, or a lower "
+            "--max-depth"
+        )
     return found

@@ -79,14 +79,17 @@ class Exporter:
         room = max(_ADDED_FOR_ROWS, n_nodes) if max_nodes is None else max_nodes - n_nodes
         is_done = self._grow(grown, rows, min(room, _MAX_NODES - n_nodes))
         cause = "detached" if grown.is_detached else "node_limit" if is_done else "max_nodes"
+        if not grown.is_detached:  # rows to come may lack other values than those that were passed
+            stored = self._rows_to_grow_for(StoredRows(self.model, self.encoder))
+            left = room - (grown.n_nodes - n_nodes)
+            self._grow(grown, stored, min(left, max(_ADDED, n_nodes // 2)))
         grown.detach()
-        n_short = self._count_short(grown, rows)
-        if not n_short:
-            return grown, None
-        reached = n_nodes + room if cause == "max_nodes" else 0
-        return grown, UngrownExportWarning(
-            cause, n_short, rows[1], n_ungrown=grown.n_ungrown, max_nodes=reached
-        )
+        if n_short := self._count_short(grown, rows):
+            reached = n_nodes + room if cause == "max_nodes" else 0
+            return grown, UngrownExportWarning(
+                cause, n_short, rows[1], n_ungrown=grown.n_ungrown, max_nodes=reached
+            )
+        return grown, None
 
     def _grown_for_stored(
         self, max_nodes: int | None, n_nodes: int

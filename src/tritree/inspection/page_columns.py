@@ -53,6 +53,8 @@ class PageColumn:
         self.name = str(column["name"])
         is_ordered = column["order"] is not None
         self.labels = column["order"] if is_ordered else column["categories"]
+        #: Whether the column was left out in training.
+        self.is_identifier = column["kind"] == "identifier"
         self.kind = "order" if is_ordered else "numeric" if self.labels is None else "categories"
         #: How dates and times are written; None for other columns.
         self.time = column["time"]
@@ -112,6 +114,7 @@ class PageColumn:
             "name": self.name,
             "shown": as_name(self.name),
             "kind": self.kind,
+            "identifier": self.is_identifier,
             "time": self.time,
             "labels": None if self.labels is None else [str(label) for label in self.labels],
             "range": self._span,

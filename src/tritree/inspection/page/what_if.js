@@ -80,7 +80,7 @@ function showScale({ base, value, std }, predicted, k) {
 
 /** Show which columns are missing, and how much that leaves open. */
 function showMissing({ value, std, columns }, k) {
-  const lacking = page.columns.map((_, j) => j).filter((j) => form.row[j] === null);
+  const lacking = page.columns.map((_, j) => j).filter((j) => form.row[j] === null && !page.columns[j].identifier);
   const box = document.getElementById("missing");
   clearTimeout(trying.timer);
   box.hidden = !lacking.length;
