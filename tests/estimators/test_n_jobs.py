@@ -78,7 +78,9 @@ def test_many_callers_do_not_make_many_threads():
         last = count_helpers()
         while not done.wait(0.002):
             now = count_helpers()
-            most = max(most, min(last, now))  # a thread that ends is listed a moment longer than Python knows it
+            most = max(
+                most, min(last, now)
+            )  # a thread that ends is listed a moment longer than Python knows it
             last = now
 
     counter = threading.Thread(target=count)
