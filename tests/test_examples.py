@@ -22,7 +22,7 @@ def test_example_runs_and_writes_its_pictures(script: Path, tmp_path: Path) -> N
     pytest.importorskip("pandas")
     environment = os.environ | {"MPLBACKEND": "agg"}
     run = subprocess.run(
-        [sys.executable, script, tmp_path], capture_output=True, text=True, timeout=300, env=environment
+        [sys.executable, script, tmp_path], capture_output=True, text=True, timeout=120, env=environment
     )
     assert run.returncode == 0, run.stderr
     assert not run.stderr
