@@ -58,6 +58,9 @@ struct GrowthParameters {
 
     // boosting
     double l2 = 0;
+    // gain that a split must exceed, in multiples of the gain by chance of one parameter
+    double split_penalty = 0;     ///< times log(number of rows / smallest number of rows of a split node)
+    double category_penalty = 0;  ///< for each category beyond two, in addition
     std::vector<std::int8_t> monotonic;  ///< per column 1, -1 or 0; empty if unconstrained
     int third_depth_extra = 0;
     std::int64_t third_rows = 1000;   ///< maximum number of rows that a third branch is fitted to
@@ -68,7 +71,7 @@ struct GrowthParameters {
     /// error than with 20 rows on three datasets).
     GrowthParameters for_third_branches() const {
         GrowthParameters params = *this;
-        params.l2 = 0;
+        params.l2 = params.split_penalty = params.category_penalty = 0;
         params.max_features = 1;
         params.min_samples_leaf = std::min<std::int64_t>(min_samples_leaf, 2);
         return params;
@@ -108,6 +111,9 @@ struct GrowthParameters {
             return "growth parameters out of range";
         if (!(max_features > 0) || max_features > 1) return "max_features out of range";
         if (!(l2 >= 0) || !std::isfinite(l2)) return "l2 out of range";
+        if (!(split_penalty >= 0) || !std::isfinite(split_penalty)) return "split_penalty out of range";
+        if (!(category_penalty >= 0) || !std::isfinite(category_penalty))
+            return "category_penalty out of range";
         return nullptr;
     }
     /// The same for a boosted ensemble on `n_columns` columns.
@@ -137,6 +143,8 @@ void for_each_parameter(F&& f, Parameters& p) {
     f("keep_best_split_only", p.keep_best_split_only);
     f("as_in_paper_runs", p.as_in_paper_runs);
     f("l2", p.l2);
+    f("split_penalty", p.split_penalty);
+    f("category_penalty", p.category_penalty);
     f("monotonic", p.monotonic);
     f("third_depth_extra", p.third_depth_extra);
     f("third_rows", p.third_rows);

@@ -46,6 +46,7 @@ Booster::Booster(Loss loss, const BoostingParameters& boosting, std::shared_ptr<
     require_valid(boosting_.validate());
     gradients_.resize(loss_.n_rows());
     if (!loss_.has_constant_hessian()) hessians_.resize(loss_.n_rows());
+    set_initial_hessians();
 }
 
 Booster::Booster(std::shared_ptr<const BinnedColumns> columns, Loss loss, const BoostingParameters& boosting,
@@ -69,6 +70,28 @@ Booster::Booster(const TableView& table, std::vector<double> raw, Loss loss,
     raw_ = std::move(raw);
     rows_ = bin_rows(table, model_->mapper(), n_threads_);
     rows_.unseen_to_missing(model_->mapper());
+}
+
+void Booster::set_initial_hessians() {
+    if (hessians_.empty()) return;
+    std::vector<double> raw;
+    for (const double start : model_->baseline()) raw.insert(raw.end(), loss_.n_rows(), start);
+    for (int output = 0; output < loss_.n_outputs; ++output) {
+        loss_.derivatives(raw, output, gradients_, hessians_, n_threads_);
+        gradient_pairs_.fill(gradients_, hessians_, loss_.n_rows(), n_threads_);
+        initial_hessians_.push_back(gradient_pairs_.scale.total_hessian);
+    }
+}
+
+/// Return the L2 regularisation of the next tree. As predicted probabilities approach 0 and 1, second
+/// derivatives vanish, and a constant would keep a model from ever becoming sure. In proportion to their mean
+/// it would be a number of rows, too few for small noisy tables; the square root is best for both.
+double Booster::l2_of(int output) const {
+    const double l2 = model_->params().l2;
+    if (initial_hessians_.empty()) return l2;
+    const double initial = initial_hessians_[static_cast<std::size_t>(output)];
+    const double ratio = initial > 0 ? gradient_pairs_.scale.total_hessian / initial : 1;
+    return ratio < 1 ? l2 * std::sqrt(ratio) : l2;
 }
 
 std::vector<std::uint32_t> Booster::sample_rows_of(std::size_t iteration) const {
@@ -101,10 +124,11 @@ void Booster::boost(const CheckSignals& check_signals) {
 /// Fit the next tree, and add its predictions to `raw`.
 BinnedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::uint32_t> rows,
                              std::span<double> raw) {
-    const GrowthParameters& params = model_->params();
     const BinMapper& mapper = model_->mapper();
     loss_.derivatives(raw_, output, gradients_, hessians_, n_threads_);
     gradient_pairs_.fill(gradients_, hessians_, loss_.n_rows(), n_threads_);
+    GrowthParameters params = model_->params();
+    params.l2 = l2_of(output);
     BinnedTree tree;
     tree.add_root(hash_seed(params.seed, number), params);
     std::vector<std::int32_t> columns(mapper.n_columns());

@@ -39,6 +39,8 @@ class Booster {
   private:
     Booster(Loss loss, const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model,
             int n_threads);
+    void set_initial_hessians();
+    double l2_of(int output) const;
     std::vector<std::uint32_t> sample_rows_of(std::size_t iteration) const;
     BinnedTree fit_tree(int output, std::size_t number, std::vector<std::uint32_t> rows,
                         std::span<double> raw);
@@ -68,6 +70,7 @@ class Booster {
     BinnedRows rows_;
     Gradients gradient_pairs_;
     UninitializedVector<double> gradients_, hessians_;
+    std::vector<double> initial_hessians_;  // sum over the rows at the baseline, per output
 };
 
 }  // namespace tritree

@@ -18,6 +18,19 @@ constexpr double kCategorySmoothingRows = 10;  // shrinks the values by which ra
 /// mean the same in prediction as in training.
 constexpr double kMissingSidePenalty = 2;
 
+/// Return the gain that a split must exceed: the more rows a node has, the more thresholds there are, and the
+/// larger is the largest gain that chance alone offers.
+double split_penalty_of(double n_rows, double gain_by_chance, const GrowthParameters& params) {
+    const double ratio = n_rows / (2 * static_cast<double>(params.min_samples_leaf));
+    return ratio > 1 ? params.split_penalty * gain_by_chance * std::log(ratio) : 0;
+}
+
+/// Return the gain that a split of `n` categories must have in addition. The categories are ordered by the gradients of
+/// the rows that the split is judged by, so that noise alone has a gain, proportional to their number.
+double category_penalty_of(std::size_t n, double gain_by_chance, const GrowthParameters& params) {
+    return n > 2 ? params.category_penalty * gain_by_chance * static_cast<double>(n - 2) : 0;
+}
+
 /// Return twice the reduction of the loss when rows get a value.
 double loss_reduction(const GradientSums& sums, double value, double l2) {
     return -(2 * sums.gradient * value + (sums.hessian + l2) * value * value);
@@ -25,8 +38,8 @@ double loss_reduction(const GradientSums& sums, double value, double l2) {
 
 // ---- candidate enumeration, for any search over cells ----
 //
-// A search has begin_column(column, missing), best(), scale(), category_smoothing(), and try_split(left) and
-// try_missing_vs_observed(), which return whether the split is the best so far.
+// A search has begin_column(column, missing), begin_categories(n), best(), scale(), category_smoothing(), and
+// try_split(left) and try_missing_vs_observed(), which return whether the split is the best so far.
 
 template <class Search, class Cell>
 void search_numeric(Search& search, const Cell* cells, const ColumnBins& bins) {
@@ -66,6 +79,7 @@ void search_categorical(Search& search, const Cell* cells, const ColumnBins& bin
     Cell left;
     std::size_t n_left = 0;
     bool found = false;
+    search.begin_categories(seen.size());
     for (std::size_t i = 0; i + 1 < seen.size(); ++i) {
         left += cells[seen[i].bin];
         if (search.try_split(left)) {
@@ -73,6 +87,7 @@ void search_categorical(Search& search, const Cell* cells, const ColumnBins& bin
             found = true;
         }
     }
+    search.begin_categories(0);
     if (search.try_missing_vs_observed()) {
         n_left = 0;
         found = true;
@@ -138,6 +153,8 @@ class GradientSplitSearch {
         node_reduction_ = loss_reduction(sums, node_value_, params.l2);
         side_penalty_ =
             params.missing == Strategy::TrinaryMia ? kMissingSidePenalty * scale.gain_by_chance : 0;
+        best_penalized_gain_ =
+            split_penalty_of(static_cast<double>(scale.rows(total)), scale.gain_by_chance, params);
     }
 
     void begin_column(std::int32_t column, const GradientCell& missing) {
@@ -150,6 +167,11 @@ class GradientSplitSearch {
         // rows that take the third branch keep the value of the node while splits are searched
         const GradientSums third = scale_.to_float(missing);
         third_reduction_ = -(2 * third.gradient * node_value_ + third.hessian * node_value_ * node_value_);
+        category_penalty_ = 0;
+    }
+
+    void begin_categories(std::size_t n) {
+        category_penalty_ = category_penalty_of(n, scale_.gain_by_chance, params_);
     }
 
     bool try_split(const GradientCell& left) {
@@ -208,7 +230,7 @@ class GradientSplitSearch {
         const double reduction = reduction_(l, r);
         const bool third = missing_to == Branch::Third;
         const double gain = (third ? reduction + third_reduction_ : reduction) - node_reduction_;
-        const double penalized_gain = third ? gain : gain - side_penalty_;
+        const double penalized_gain = gain - category_penalty_ - (third ? 0 : side_penalty_);
         if (!(penalized_gain > best_penalized_gain_) ||
             !(gain > kNegligible * (std::abs(reduction) + std::abs(node_reduction_))))
             return false;
@@ -232,7 +254,7 @@ class GradientSplitSearch {
     std::int32_t column_ = -1;
     bool has_missing_ = false;
     double node_value_ = 0, node_reduction_ = 0, third_reduction_ = 0;
-    double side_penalty_ = 0, best_penalized_gain_ = 0;
+    double side_penalty_ = 0, category_penalty_ = 0, best_penalized_gain_ = 0;
     std::int64_t n_observed_left_ = 0, n_observed_right_ = 0;
     Branch larger_side_ = Branch::Right;
     GradientSplit best_;
@@ -245,11 +267,13 @@ class FractionalSplitSearch {
     FractionalSplitSearch(const FractionalCell& total, const ValueBounds& bounds,
                           const FractionalScale& scale, const GrowthParameters& params)
         : scale_(scale),
+          params_(params),
           total_(total),
           min_memberships_(static_cast<double>(params.min_samples_leaf) - kMembershipTolerance),
           reduction_(params, bounds) {
         const GradientSums sums = scale.to_float(total);
         node_reduction_ = loss_reduction(sums, node_value(sums, params, bounds), params.l2);
+        best_penalized_gain_ = split_penalty_of(scale.memberships(total), scale.gain_by_chance(), params);
     }
 
     void begin_column(std::int32_t column, const FractionalCell& missing) {
@@ -259,6 +283,11 @@ class FractionalSplitSearch {
         missing_memberships_ = scale_.memberships(missing);
         observed_ = total_;
         observed_ -= missing;
+        category_penalty_ = 0;
+    }
+
+    void begin_categories(std::size_t n) {
+        category_penalty_ = category_penalty_of(n, scale_.gain_by_chance(), params_);
     }
 
     bool try_split(const FractionalCell& left) {
@@ -273,8 +302,11 @@ class FractionalSplitSearch {
         const GradientSums r = with_missing(scale_.to_float(right), 1 - fraction);
         if (!scale_.constant_hessian() && std::min(l.hessian, r.hessian) < kMinHessian) return false;
         const double reduction = reduction_(l, r), gain = reduction - node_reduction_;
-        if (!(gain > best_.gain) || !(gain > kNegligible * (std::abs(reduction) + std::abs(node_reduction_))))
+        const double penalized_gain = gain - category_penalty_;
+        if (!(penalized_gain > best_penalized_gain_) ||
+            !(gain > kNegligible * (std::abs(reduction) + std::abs(node_reduction_))))
             return false;
+        best_penalized_gain_ = penalized_gain;
         best_.gain = gain;
         best_.column = column_;
         best_.missing_to = Branch::Both;
@@ -301,6 +333,7 @@ class FractionalSplitSearch {
     }
 
     const FractionalScale& scale_;
+    const GrowthParameters& params_;
     const FractionalCell total_;
     const double min_memberships_;
     ChildrenReduction reduction_;
@@ -308,6 +341,7 @@ class FractionalSplitSearch {
     FractionalCell observed_;
     GradientSums missing_;
     double missing_memberships_ = 0, node_reduction_ = 0;
+    double category_penalty_ = 0, best_penalized_gain_ = 0;
     std::array<GradientSums, 2> best_sums_;
     GradientSplit best_;
 };

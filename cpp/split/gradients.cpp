@@ -86,8 +86,8 @@ void Gradients::fill(std::span<const double> gradients, std::span<const double> 
     const std::int64_t weight_units = scale.constant_hessian
                                           ? static_cast<std::int64_t>(gradients.size())
                                           : std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
-    const double weight = static_cast<double>(weight_units) * scale.hessian_unit;
-    scale.gain_by_chance = weight > 0 ? square_sum / weight : 0;
+    scale.total_hessian = static_cast<double>(weight_units) * scale.hessian_unit;
+    scale.gain_by_chance = scale.total_hessian > 0 ? square_sum / scale.total_hessian : 0;
 }
 
 FractionalScale::FractionalScale(const Gradients& gradients) : gradients_(&gradients) {

@@ -43,6 +43,7 @@ struct GradientScale {
     double gradient_unit = 1, hessian_unit = 1;  ///< values of one fixed-point unit
     int shift = 0;                               ///< bits below the number of rows in a packed sum
     bool constant_hessian = false;  ///< all hessians are `hessian_unit`; only rows are packed then
+    double total_hessian = 0;       ///< of all rows
     double gain_by_chance = 0;      ///< sum gradient^2 / sum hessian: about the gain of a random parameter
 
     GradientCell cell(GradientPair pair) const {
@@ -107,6 +108,7 @@ class FractionalScale {
 
     std::int64_t whole() const { return whole_; }
     bool constant_hessian() const { return gradients_->scale.constant_hessian; }
+    double gain_by_chance() const { return gradients_->scale.gain_by_chance; }
 
     FractionalCell cell(const FractionalSample& sample) const {
         const GradientPair pair = gradients_->pairs[sample.row];

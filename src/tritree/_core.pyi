@@ -60,6 +60,8 @@ class GrowthParameters:
         keep_best_split_only: bool = False,
         as_in_paper_runs: bool = False,
         l2: float = 0.0,
+        split_penalty: float = 0.0,
+        category_penalty: float = 0.0,
         monotonic: list[int] = ...,
         third_depth_extra: int = 0,
         third_rows: int = 1000,

@@ -35,6 +35,9 @@ class GrowthParameters:
     max_leaf_nodes: int | None = None  # of a tree, and of each third branch
     min_samples_leaf: int = 5
     l2: float = 0.0
+    # multiples of the expected gain of noise
+    split_penalty: float = 0.3  # times log(rows of the node / fewest rows that can be split)
+    category_penalty: float = 0.5  # for each category beyond two
     monotonic: list[int] = field(default_factory=list)
     third_depth_extra: int = 0
     third_rows: int = 1000
@@ -89,6 +92,7 @@ class SplitCandidate:
     left: GradientSums
     right: GradientSums
     third: GradientSums  # rows that take the third branch keep the node's value in the gain
+    n_categories: int = 0  # of the node, if the split is one of categories
     gain: float = 0.0
     penalised_gain: float = 0.0
 
@@ -121,11 +125,11 @@ class Grower:
             )
             self.hessian = [round(h * hessian_scale) for h in hessian]
             self.hessian_resolution = 1 / hessian_scale
-        hessian_sum = float(sum(self.hessian)) * self.hessian_resolution
+        self.total_hessian = float(sum(self.hessian)) * self.hessian_resolution
         unit = self.gradient_resolution * 2**8
         square_sum = float(sum((g >> 8) ** 2 for g in self.gradient)) * unit * unit
-        noise_gain = square_sum / hessian_sum if hessian_sum else 0.0
-        self.penalty = MISSING_SIDE_PENALTY * noise_gain if parameters.missing == "trinary_mia" else 0.0
+        self.noise_gain = square_sum / self.total_hessian if self.total_hessian else 0.0
+        self.penalty = MISSING_SIDE_PENALTY * self.noise_gain if parameters.missing == "trinary_mia" else 0.0
 
     def sums(self, samples: list[int]) -> GradientSums:
         return GradientSums(
@@ -199,10 +203,19 @@ class Grower:
                 gain = self.gain(node, candidate, node_value, node_reduction, l2)
                 if gain is None:
                     continue
-                penalised_gain = gain if candidate.missing_to == "third" else gain - self.penalty
-                if penalised_gain > (best.penalised_gain if best else 0.0):
+                penalised_gain = gain - self.category_penalty(candidate.n_categories)
+                if candidate.missing_to != "third":
+                    penalised_gain -= self.penalty
+                if penalised_gain > (best.penalised_gain if best else self.split_penalty(total.rows)):
                     best = replace(candidate, gain=gain, penalised_gain=penalised_gain)
         return best
+
+    def split_penalty(self, n_rows: float) -> float:
+        ratio = n_rows / (2 * self.min_samples_leaf)
+        return self.parameters.split_penalty * self.noise_gain * math.log(ratio) if ratio > 1 else 0.0
+
+    def category_penalty(self, n_categories: int) -> float:
+        return self.parameters.category_penalty * self.noise_gain * max(n_categories - 2, 0)
 
     def candidates(self, column: int, samples: list[int], total: GradientSums) -> Iterator[SplitCandidate]:
         """Yield the split candidates of a column; the first of equals wins."""
@@ -212,14 +225,11 @@ class Grower:
             cells[bin_] = cells.get(bin_, GradientSums()) + self.sums([i])
         missing = cells.pop(None, GradientSums())
         order = self.bin_order(column, cells, total)
-        everything = (
-            set(order) if self.parameters.categorical[column] else set(range(self.parameters.n_bins[column]))
-        )
+        is_category = self.parameters.categorical[column]
+        everything = set(order) if is_category else set(range(self.parameters.n_bins[column]))
         for n_left in range(1, len(order)):
             left_bins = set(order[:n_left])
-            if not self.parameters.categorical[
-                column
-            ]:  # a threshold also separates bins not seen in the node
+            if not is_category:  # a threshold also separates bins not seen in the node
                 left_bins = set(range(order[n_left - 1] + 1))
             left = sum((cells[c] for c in order[:n_left]), GradientSums())
             right = sum((cells[c] for c in order[n_left:]), GradientSums())
@@ -231,7 +241,8 @@ class Grower:
                     "right": (left, right + missing, GradientSums()),
                     "third": (left, right, missing),
                 }
-                yield SplitCandidate(column, *bins, to, larger_side, *with_missing[to])
+                n_categories = len(order) if is_category else 0
+                yield SplitCandidate(column, *bins, to, larger_side, *with_missing[to], n_categories)
         splits_on_missing = self.parameters.missing in (
             "mia",
             "trinary_mia",
@@ -354,7 +365,9 @@ class CoarseBins:
         self._original = parameters
         limits = zip(parameters.n_bins, parameters.categorical, strict=True)
         n_bins = [n if is_category else min(n, 64) for n, is_category in limits]
-        self.parameters = replace(parameters, n_bins=n_bins, max_features=1.0)
+        self.parameters = replace(
+            parameters, n_bins=n_bins, max_features=1.0, split_penalty=0.0, category_penalty=0.0
+        )
 
     def coarse(self, column: int, bin_: int | None) -> int | None:
         if bin_ is None or self._original.categorical[column]:

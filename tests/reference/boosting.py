@@ -141,7 +141,11 @@ class ReferenceBoosting:
         grower = Grower(
             self.parameters, self.background, gradient, self.hessian, self.parameters.min_samples_leaf
         )
-        grower.grow(root, samples, self.parameters.l2, self.parameters.max_depth)
+        if not self.trees:
+            self.initial_hessian = grower.total_hessian
+        ratio = grower.total_hessian / self.initial_hessian if self.initial_hessian else 1.0
+        l2 = self.parameters.l2 * math.sqrt(min(ratio, 1.0))
+        grower.grow(root, samples, l2, self.parameters.max_depth)
         return root
 
     def finish_tree(self, root: Node) -> None:

@@ -46,6 +46,7 @@ class FractionalCandidate:
     left: FractionalSums  # of observed rows
     right: FractionalSums
     missing: FractionalSums
+    n_categories: int = 0  # of the node, if the split is one of categories
 
     @property
     def left_fraction(self) -> float:
@@ -135,12 +136,15 @@ class FractionalGrower:
         self, node: FractionalNode, memberships: Memberships, total: FractionalSums
     ) -> FractionalCandidate | None:
         node_reduction = self.loss_reduction(self.to_float(total), self.value(self.to_float(total), node))
-        best, highest = None, 0.0
+        best, highest = None, self.rounded.split_penalty(total.units / self.units_per_row)
         for column in node.columns:
             for candidate in self.candidates(column, memberships, total):
                 gain = self.gain(node, candidate, node_reduction)
-                if gain is not None and gain > highest:
-                    best, highest = candidate, gain
+                if gain is None:
+                    continue
+                penalised_gain = gain - self.rounded.category_penalty(candidate.n_categories)
+                if penalised_gain > highest:
+                    best, highest = candidate, penalised_gain
         return best
 
     def candidates(
@@ -159,7 +163,10 @@ class FractionalGrower:
             left_bins = set(order[:n_left]) if is_category else set(range(order[n_left - 1] + 1))
             left = sum((cells[c] for c in order[:n_left]), FractionalSums())
             right = sum((cells[c] for c in order[n_left:]), FractionalSums())
-            yield FractionalCandidate(column, left_bins, everything - left_bins, left, right, missing)
+            n_categories = len(order) if is_category else 0
+            yield FractionalCandidate(
+                column, left_bins, everything - left_bins, left, right, missing, n_categories
+            )
 
     def bin_order(self, cells: dict[int, FractionalSums], total: FractionalSums) -> list[int]:
         smoothing = 10 * self.to_float(total)[1] / (total.units / self.units_per_row)
