@@ -167,7 +167,9 @@ BinnedTree Booster::fit_tree(int output, std::size_t number, std::vector<std::ui
                 before, std::span<const std::uint32_t>(rows).subspan(range.begin, range.size()));
         });
         shrink(tree);
-        if (params.monotonic.empty() && loss_.n_outputs == 1) limit_steps(tree, samples, rows);
+        // halving single leaves could break a monotonic constraint
+        const bool may_limit_leaves = params.monotonic.empty() || tree.size() == 1;
+        if (may_limit_leaves && loss_.n_outputs == 1) limit_steps(tree, samples, rows);
         finish(tree);
         add_predictions(tree, samples.ranges, rows, raw);
     }

@@ -206,6 +206,8 @@ _PARAMETERS: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("max_leaf_nodes", "tree forest boosting", Integer(2, none="no limit")),
     ("min_samples_leaf", "tree forest boosting", Integer(1)),
     ("l2_regularization", "boosting", Number(0)),
+    ("split_penalty", "boosting", Number(0)),
+    ("category_penalty", "boosting", Number(0)),
     ("subsample", "boosting", _FRACTION),
     ("max_features", "tree forest boosting", _number_of_features),
     ("bootstrap", "forest", _boolean),

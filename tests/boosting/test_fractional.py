@@ -71,7 +71,7 @@ def test_complete_tables_with_categories_are_learned_as_by_majority(kind: str) -
 def test_first_tree_is_the_single_tree_of_the_strategy(leaf: int, weighted: bool) -> None:
     weight = np.random.default_rng(1).integers(1, 5, size=len(Y)) / 2 if weighted else None
     how = {"missing": "fractional", "max_depth": 4, "min_samples_leaf": leaf}
-    plain = {"learning_rate": 1.0, "l2_regularization": 0.0, "max_features": 1.0}
+    plain = {"learning_rate": 1.0, "l2_regularization": 0.0, "split_penalty": 0.0, "max_features": 1.0}
     first = TrinaryBoostingRegressor(max_iter=1, **plain, **how).fit(WITH_MISSING, Y, weight)
     tree = TrinaryTreeRegressor(**how).fit(WITH_MISSING, Y, weight)
     nodes = first.estimators_.flat[0].to_dict()["nodes"]

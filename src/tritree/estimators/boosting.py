@@ -58,7 +58,7 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         Maximum depth of each tree. If None, there is no limit.
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves of each tree, which is then grown best-first. If None, there is no limit.
-    min_samples_leaf : int, default=20
+    min_samples_leaf : int, default=10
         Minimum number of rows on either side of a split; 2 in third branches.
     split_on_missing : bool, default=True
         Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
@@ -66,6 +66,14 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         L2 regularisation of the leaf values. It is added to the sum of second derivatives of a leaf, which for
         "squared_error" is its number of rows: a leaf of 10 rows is shrunk by half. Weights are rescaled by a power of
         two if their mean is far below 1.
+    split_penalty : float, default=0.3
+        How much more than by chance a split must gain: this number times φ log(n / (2 ``min_samples_leaf``)), where n
+        is the number of rows of the node and φ = Σ gradient² / Σ second derivative, the gain that chance gives to one
+        parameter on average. The more thresholds there are to choose from, the larger is the gain of the best one by
+        chance. 0: no penalty.
+    category_penalty : float, default=0.5
+        How much more a split of k > 2 categories must gain: this number times φ (k - 2). Categories are ordered by the
+        rows that the split is judged by, so that chance gains with each of them. 0: no penalty.
     subsample : float, default=1.0
         Fraction of the rows that each tree is fitted to, drawn anew in each iteration.
     max_features : int, float, {"sqrt", "log2"} or None, default=0.3
@@ -194,9 +202,11 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         max_iter: int = 100,
         max_depth: int | None = 6,
         max_leaf_nodes: int | None = None,
-        min_samples_leaf: int = 20,
+        min_samples_leaf: int = 10,
         split_on_missing: bool = True,
         l2_regularization: float = 10.0,
+        split_penalty: float = 0.3,
+        category_penalty: float = 0.5,
         subsample: float = 1.0,
         max_features: Any = 0.3,
         max_bins: int = 255,
@@ -229,6 +239,8 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         self.min_samples_leaf = min_samples_leaf
         self.split_on_missing = split_on_missing
         self.l2_regularization = l2_regularization
+        self.split_penalty = split_penalty
+        self.category_penalty = category_penalty
         self.subsample = subsample
         self.max_features = max_features
         self.max_bins = max_bins
@@ -305,13 +317,15 @@ class TrinaryBoostingClassifier(TrinaryClassifier, BaseBoosting):
         Maximum depth of each tree. If None, there is no limit.
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves of each tree, which is then grown best-first. If None, there is no limit.
-    min_samples_leaf : int, default=20
+    min_samples_leaf : int, default=10
         Minimum number of rows on either side of a split; 2 in third branches.
     split_on_missing : bool, default=True
         Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
     l2_regularization : float, default=10.0
         L2 regularisation of the leaf values. It is added to the sum of second derivatives of a leaf, at most a quarter
-        per row for two classes. Weights are rescaled by a power of two if their mean is far below 1.
+        per row for two classes. It is lowered as the model becomes surer, with the square root of the mean second
+        derivative, so that well separated classes can get probabilities near 0 and 1. Weights are rescaled by a power
+        of two if their mean is far below 1.
     monotonic_cst : dict or array-like of int, default=None
         Monotonic constraints on the probability of the second of two classes. Not supported for more classes.
     class_weight : dict, "balanced" or None, default=None
@@ -324,7 +338,8 @@ class TrinaryBoostingClassifier(TrinaryClassifier, BaseBoosting):
     n_jobs : int or None, default=None
         None (default) means all cores. Otherwise the number of threads, -1 for all cores, -2 for all but one. In a
         process that shares the cores, None may be fewer; see `TrinaryTreeRegressor`. The result does not depend on it.
-    subsample, max_features, max_bins, categorical_features, parse_dates, date_parts, drop_identifiers, \
+    split_penalty, category_penalty, subsample, max_features, max_bins, categorical_features, parse_dates, date_parts, \
+drop_identifiers, \
 unknown_category, validation_fraction, n_iter_no_change, tol, \
 background_rows, third_rows, third_depth_extra, max_third_nodes, warm_start, verbose
         See `TrinaryBoostingRegressor`.
@@ -363,9 +378,11 @@ n_nodes_, n_grown_, n_ungrown_hits_, n_features_in_, feature_names_in_, metadata
         max_iter: int = 100,
         max_depth: int | None = 6,
         max_leaf_nodes: int | None = None,
-        min_samples_leaf: int = 20,
+        min_samples_leaf: int = 10,
         split_on_missing: bool = True,
         l2_regularization: float = 10.0,
+        split_penalty: float = 0.3,
+        category_penalty: float = 0.5,
         subsample: float = 1.0,
         max_features: Any = 0.3,
         max_bins: int = 255,
@@ -398,6 +415,8 @@ n_nodes_, n_grown_, n_ungrown_hits_, n_features_in_, feature_names_in_, metadata
         self.min_samples_leaf = min_samples_leaf
         self.split_on_missing = split_on_missing
         self.l2_regularization = l2_regularization
+        self.split_penalty = split_penalty
+        self.category_penalty = category_penalty
         self.subsample = subsample
         self.max_features = max_features
         self.max_bins = max_bins

@@ -34,10 +34,6 @@ _REMEDIES = {
     "predictions are right either way)",
     "max_third_nodes": "fit with a higher max_third_nodes or a lower max_depth",
 }
-# What splits of boosting must gain beyond chance, chosen on the development tables of benchmarks/accuracy; see
-# docs/design.md for their meaning.
-_SPLIT_PENALTY = 0.3
-_CATEGORY_PENALTY = 0.5
 # beyond this depth a fully grown tree has more nodes than there are atoms
 _MAX_DEPTH = 100
 
@@ -82,8 +78,8 @@ def boosting_parameters(
         split_on_missing=bool(estimator.split_on_missing),
         max_leaf_nodes=_limit(estimator.max_leaf_nodes or 0, 2**29),
         l2=float(estimator.l2_regularization),
-        split_penalty=_SPLIT_PENALTY,
-        category_penalty=_CATEGORY_PENALTY,
+        split_penalty=float(estimator.split_penalty),
+        category_penalty=float(estimator.category_penalty),
         max_features=column_fraction(estimator.max_features, len(encoder.columns)),
         monotonic=directions,
         # with a constraint, the variance could fall as the sum rises, and the prediction with it

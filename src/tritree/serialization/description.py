@@ -158,15 +158,19 @@ def restore_estimator(description: JsonObject) -> tuple[Any, TableEncoder, NDArr
     return estimator, encoder, classes
 
 
+#: Parameters that earlier versions did not have, whose default is not what they did. Others take their defaults.
+_EARLIER = {"split_penalty": 0.0, "category_penalty": 0.0}
+
+
 def _restore_parameters(parameters: JsonObject, estimator_class: type[Any]) -> Any:
     unknown = set(parameters.entries) - set(estimator_class._get_param_names())
     if unknown:
         raise ModelFileError(
             f"unknown parameters, perhaps of another version: {', '.join(sorted(unknown))[:200]}"
         )
-    # parameters that a later version has added take their defaults
     values = {name: _restore_parameter(name, value) for name, value in parameters.entries.items()}
-    estimator = estimator_class(**values)
+    added = {name: value for name, value in _EARLIER.items() if name in estimator_class._get_param_names()}
+    estimator = estimator_class(**added | values)
     try:
         estimator._validate_params()
     except (ValueError, TypeError) as error:
