@@ -15,7 +15,6 @@ from tritree import (
     TrinaryBoostingRegressor,
 )
 
-
 #: Without what scikit-learn does not have.
 PLAIN: dict[str, Any] = {"max_features": 1.0, "split_penalty": 0.0}
 
