@@ -164,7 +164,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--rows",
         type=integer_from(0),
         metavar="N",
-        help="maximum number of rows of a data set; larger ones are sampled (default: 2000; 0: no limit)",
+        help="maximum number of rows of a data set; larger ones are sampled (default: 1500; 0: no limit)",
     )
     add(
         "--jobs",

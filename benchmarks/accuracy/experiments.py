@@ -88,7 +88,7 @@ class Design:
     seeds: int = 2
     parameters: Hyperparameters = Hyperparameters()  # noqa: RUF009 - immutable
     #: Maximum number of rows of a data set; larger ones are sampled.
-    rows: int = 2_000
+    rows: int = 1_500
 
     def settings(self) -> list[tuple[Scenario, float]]:
         """Return scenarios with their rates, each once; the first is the table as it is."""

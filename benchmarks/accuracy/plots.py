@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
@@ -53,8 +52,7 @@ def _ranks(summary: Summary) -> Figure:
     """Return the mean ranks, one panel per group, the best method on top; small dots are single data sets."""
     groups, table = summary.groups, summary.ranking
     n = int(table.groupby("group")["method"].nunique().max())
-    figure = Figure(figsize=(4.4 * len(groups), 0.8 + 0.21 * n), layout="constrained")
-    panels = np.atleast_1d(figure.subplots(1, len(groups), squeeze=False)[0])
+    figure, panels = _panels(len(groups), 0.8 + 0.19 * n)
     single = summary.ranks.by_dataset
     for panel, group in zip(panels, groups, strict=True):
         lines = table[table["group"] == group]
@@ -85,7 +83,7 @@ def _rates(summary: Summary) -> Figure | None:
         return None
     medians = cases.groupby(["rate", "method"])["relative"].median().unstack().dropna(axis=1)
     figure = Figure(figsize=(9, 4.2), layout="constrained")
-    panels = figure.subplots(1, 2, sharey=True)
+    panels = figure.subplots(1, 2)
     for panel, best in zip(panels, (False, True), strict=True):
         _curves(panel, medians, best=best)
         panel.set_title("best treatment" if best else "own treatment of missing values", fontsize="medium")
@@ -93,7 +91,7 @@ def _rates(summary: Summary) -> Figure | None:
         panel.set_xlabel("missing cells, in the test only")
         panel.legend(frameon=False, fontsize="x-small")
         _plain(panel, "y")
-    panels[0].set_ylabel("relative loss, median")
+    panels[0].set_ylabel("relative loss, median")  # the scale of the other panel is its own
     return figure
 
 
@@ -124,8 +122,7 @@ def _sets(summary: Summary) -> Figure | None:
         return None
     groups = summary.groups
     names = sorted(set(table["dataset"]), reverse=True)
-    figure = Figure(figsize=(4.4 * len(groups), 1.0 + 0.32 * len(names)), layout="constrained")
-    panels = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
+    figure, panels = _panels(len(groups), 1.0 + 0.32 * len(names))
     for panel, group in zip(panels, groups, strict=True):
         part = table[table["group"] == group]
         best = part.loc[part.groupby("dataset")["ratio"].idxmin()]
@@ -142,10 +139,21 @@ def _sets(summary: Summary) -> Figure | None:
         panel.set_yticks(range(len(names)), names, fontsize="small")
         panel.set_ylim(-0.6, len(names) - 0.3)
         panel.set_xlabel("loss of the best other library / tritree's loss")
-        panel.margins(x=0.4)
+        panel.margins(x=0.55)  # for the names
         panel.set_title(f"{group} (red: the other library wins)", fontsize="medium")
         _plain(panel, "x")
     return figure
+
+
+def _panels(n: int, height: float) -> tuple[Figure, list[Any]]:
+    """Return a figure with n panels in two columns."""
+    n_columns = min(n, 2)
+    n_rows = -(-n // n_columns)
+    figure = Figure(figsize=(5.5 * n_columns, height * n_rows), layout="constrained")
+    panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel().tolist()
+    for panel in panels[n:]:
+        panel.set_visible(False)
+    return figure, panels[:n]
 
 
 def _colour(method: str) -> str:
