@@ -83,7 +83,7 @@ GOALS = (
             f"forests, {group}",
             group,
             TRITREE_FOREST,
-            group != "test only",
+            untreated_only=group != "test only",
             best_rank=True,
             ahead_of_each=True,
         )

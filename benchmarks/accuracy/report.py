@@ -136,7 +136,7 @@ def _setup(design: Design, datasets: Sequence[Dataset], outcome: Outcome) -> Ite
         f"Equal settings: {parameters.n_trees} trees of depth {parameters.max_depth}, "
         f"learning rate {parameters.learning_rate:g}, at least {parameters.min_samples_leaf} rows per leaf; "
         f"{design.folds} folds, {design.seeds} "
-        f"seed{'s' if design.seeds > 1 else ''}, each of which draws other folds and removes other values. "
+        f"seed{'s' if design.seeds > 1 else ''}; a seed draws its own folds and removed values. "
         + ", ".join(f"{name} {version}" for name, version in environment.versions().items())
         + "."
     )
