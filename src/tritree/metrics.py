@@ -139,7 +139,7 @@ def expected_calibration_error(
 
     The confidence of a row is its highest probability. Rows are binned by confidence into ten intervals of equal width,
     closed on the right; the error is the mean over rows of the difference between the mean confidence and the accuracy
-    of their bin. It is not among ``METRICS``: a model that always predicts the class fractions has none.
+    of their bin. It is not among ``METRICS``: that of constant class fractions is 0, so it ranks no models by itself.
     """
     is_class, best = _is_class(y, classes), probabilities.argmax(axis=1)
     rows = np.arange(len(best))
