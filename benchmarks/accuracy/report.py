@@ -213,7 +213,7 @@ def _where_others_win(summary: Summary, group: str) -> list[str]:
     headings = ["data set", "methods ahead", "best of them", "its loss", "tritree's loss", "difference"]
     return [
         f"Another library has a smaller loss than tritree on {len(lines)} of {n_datasets} data sets. Losses are "
-        "relative to the constant's, averaged over the cases; other libraries with their defaults and forests count, too. "
+        "relative to the constant's, averaged over the cases; methods with defaults and forests count, too. "
         "With few folds, differences on single data sets may not be significant.",
         "",
         *_table(headings, lines),
