@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from tritree.metrics import METRICS, classification_metrics, evaluate_constant, regression_metrics
+from tritree.metrics import (
+    METRICS,
+    Predictions,
+    classification_metrics,
+    evaluate_constant,
+    expected_calibration_error,
+    regression_metrics,
+)
 
 
 def _probabilities(rng, n, k):
@@ -99,3 +106,31 @@ def test_constant_predicts_the_mean_and_the_class_fractions_of_training():
     found = evaluate_constant(train, y, "classification", train_weight=np.array([1.0, 2.0, 0.5, 0.5]))
     assert found["log_loss"] == pytest.approx(-np.mean(np.log([0.75, 0.25])))
     assert found["roc_auc"] == 0.5
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_expected_calibration_error_is_the_mean_gap_of_the_bins_of_the_top_class(n_classes, weighted):
+    rng = np.random.default_rng(n_classes)
+    classes = np.array(["a", "b", "c"])[:n_classes]
+    y, probabilities = classes[rng.integers(n_classes, size=80)], _probabilities(rng, 80, n_classes)
+    weight = rng.random(80) if weighted else np.ones(80)
+    bins = {}
+    for label, row, w in zip(y, probabilities, weight, strict=True):
+        number = sum(row.max() > edge for edge in np.arange(1, 10) / 10)
+        bins.setdefault(number, []).append((w, row.max(), label == classes[row.argmax()]))
+    expected = 0.0
+    for members in bins.values():
+        w, confidence, is_right = np.array(members, dtype=float).T
+        expected += w.sum() * abs(np.average(confidence, weights=w) - np.average(is_right, weights=w))
+    found = expected_calibration_error(y, probabilities, classes, weight if weighted else None)
+    assert found == pytest.approx(expected / weight.sum())
+
+
+def test_expected_calibration_error_of_sure_predictions_is_their_error_rate():
+    y, classes = np.array([0, 0, 1, 1]), np.array([0, 1])
+    sure = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert expected_calibration_error(y, sure, classes) == pytest.approx(0.25)
+    assert expected_calibration_error(y, np.full((4, 2), 0.5), classes) == 0.0
+    assert expected_calibration_error(np.array([2, 2]), sure[:2], classes) == 1.0  # a class that it never saw
+    assert Predictions(np.ones(4)).calibration_error(y) is None

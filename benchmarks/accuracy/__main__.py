@@ -118,14 +118,15 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         "python -m benchmarks.accuracy",
-        description="Compare the accuracy of tritree's boosting and other libraries as fields go missing. "
+        description="Compare the accuracy of tritree and other libraries as fields go missing. "
         "An interrupted run resumes if it is given the same store.",
     )
     add: Any = parser.add_argument
     add(
         "--quick",
         action="store_true",
-        help="six development tables (or those of --data), three scenarios, one rate each; takes a few minutes",
+        help="six development tables (or those of --data), as they are and in three scenarios, one rate each; "
+        "takes a few minutes",
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
@@ -138,7 +139,8 @@ def make_parser() -> argparse.ArgumentParser:
         "--datasets", nargs="+", choices=DATASETS, metavar="NAME", help="data sets by name; --list shows them"
     )
     add("--list", action="store_true", help="list the data sets and their groups, and exit")
-    add("--scenarios", nargs="+", choices=SCENARIOS, metavar="NAME", help=_choices(SCENARIOS))
+    combined = "; with --scenarios, --mechanisms or --rates, all combinations of the three are run"
+    add("--scenarios", nargs="+", choices=SCENARIOS, metavar="NAME", help=_choices(SCENARIOS) + combined)
     add("--mechanisms", nargs="+", choices=MECHANISMS, metavar="NAME", help=_choices(MECHANISMS))
     add(
         "--rates",
@@ -148,7 +150,12 @@ def make_parser() -> argparse.ArgumentParser:
         help="fractions of the cells that are removed (default: 0.1 0.3 0.5)",
     )
     add("--libraries", nargs="+", choices=LIBRARIES, metavar="NAME", help=_choices(LIBRARIES))
-    add("--seeds", type=integer_from(1), metavar="N", help="number of random removals of values (default: 1)")
+    add(
+        "--seeds",
+        type=integer_from(1),
+        metavar="N",
+        help="number of repetitions with other folds and removals (default: 2)",
+    )
     add("--folds", type=integer_from(2), metavar="N", help="number of cross-validation folds (default: 3)")
     add("--depth", type=integer_from(1), metavar="N", help="maximum depth of the trees (default: 4)")
     add("--trees", type=integer_from(1), metavar="N", help="number of trees of each method (default: 150)")
@@ -157,14 +164,14 @@ def make_parser() -> argparse.ArgumentParser:
         "--rows",
         type=integer_from(0),
         metavar="N",
-        help="maximum number of rows of a data set; larger ones are sampled (default: 2000; 0: no limit)",
+        help="maximum number of rows of a data set; larger ones are sampled (default: 1500; 0: no limit)",
     )
     add(
         "--jobs",
         type=integer_from(1),
         default=1,
         metavar="N",
-        help="number of trials that run in parallel (default: 1)",
+        help="number of data sets that run in parallel, each on one thread (default: 1)",
     )
     add(
         "--store",

@@ -1,10 +1,11 @@
-"""The methods that are compared: tritree's boosting and other libraries, as scikit-learn estimators of frames."""
+"""The methods that are compared: tritree and other libraries, as scikit-learn estimators of frames."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,23 +26,37 @@ if TYPE_CHECKING:
     from tritree.lab.encoding import EncodedTable, TableFormat
 
 __all__ = [
+    "BOOSTING",
     "CONSTANT",
+    "DEFAULTS",
+    "FORESTS",
     "LIBRARIES",
     "REGULARISED_ALIKE",
+    "TREES",
     "TRITREE",
+    "TRITREE_DEFAULTS",
+    "TRITREE_FOREST",
+    "TRITREE_TREE",
     "Hyperparameters",
     "TreatedEstimator",
+    "family_of",
     "installed",
+    "is_rival",
     "method_name",
     "methods",
 ]
 
-#: tritree with its default strategy.
+_DEFAULTS = " (defaults)"  # ends the names of methods with all defaults of their library
+#: tritree's boosting with the settings that all libraries share, with all its defaults, its forest, and a single tree.
 TRITREE = "tritree"
-#: Strategies of tritree by name of the method.
-_STRATEGIES = {TRITREE: "trinary_mia", f"{TRITREE} (majority)": "majority", f"{TRITREE} (mia)": "mia"}
+TRITREE_DEFAULTS = TRITREE + _DEFAULTS
+TRITREE_FOREST = f"{TRITREE} forest"
+TRITREE_TREE = f"{TRITREE} tree"
 #: Masked copies with the same regularisation as tritree's default.
 REGULARISED_ALIKE = "masked copies, regularised alike"
+
+#: The families of methods: boosting with equal settings, boosting with each library's defaults, forests, single trees.
+BOOSTING, DEFAULTS, FORESTS, TREES = "boosting", "defaults", "forests", "trees"
 
 #: To be increased when a change here or in the treatments changes predictions: stored results are then not reused.
 REVISION = 2
@@ -95,7 +110,7 @@ class TreatedEstimator(LibraryEstimator):
 
 
 class TritreeEstimator(BaseEstimator):  # type: ignore[misc]
-    """tritree's boosting; ``revision`` distinguishes stored results of different versions of its code."""
+    """A model of tritree; ``revision`` distinguishes stored results of different versions of its code."""
 
     def __init__(self, estimator: Any, revision: str = "") -> None:
         self.estimator = estimator
@@ -108,6 +123,23 @@ class TritreeEstimator(BaseEstimator):  # type: ignore[misc]
             self.classes_ = self.model_.classes_
         return self
 
+    # by which the cache of fitted models estimates its memory
+
+    @property
+    def n_nodes_(self) -> int:
+        """Number of nodes, which grows while a model predicts."""
+        return int(self.model_.n_nodes_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return int(self.model_.n_features_in_)
+
+    @property
+    def background_rows(self) -> int:
+        """Parameter of boosting, which other models do not have."""
+        return int(self.estimator.background_rows)
+
     def predict(self, X: Any) -> Any:
         """Return the predicted values or classes."""
         return self.model_.predict(X)
@@ -119,19 +151,34 @@ class TritreeEstimator(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A library with the hyperparameters that all share, and those of the same regularisation as tritree's default."""
+    """A library with the hyperparameters that all share, and those of the same regularisation as tritree's default.
+
+    ``treatments`` are the treatments of missing values that it is run with; ``with_defaults`` says whether it is also
+    run with all its defaults.
+    """
 
     library: Library
     hyperparameters: Callable[[bool, Hyperparameters], dict[str, Any]]
     regularisation: Mapping[str, Any] = field(default_factory=dict)
+    treatments: tuple[str, ...] = tuple(TREATMENTS)
+    with_defaults: bool = True
 
     def make(self, task: str, parameters: Hyperparameters) -> Any:
         """Return the estimator of the library, which is not fitted yet."""
         return self.library.make_model(task, **self.hyperparameters(task == "classification", parameters))
 
-    def treated(self, estimator: Any, treatment: str) -> TreatedEstimator:
+    def treated(self, estimator: Any, treatment: str = "") -> TreatedEstimator:
         """Return the estimator with a treatment of missing values."""
         return TreatedEstimator(estimator, treatment, self.library.table_format, self.library.max_categories)
+
+    def methods(self, task: str, parameters: Hyperparameters) -> dict[str, Any]:
+        """Return the library with each of its treatments, by treatment; "" is the library's own."""
+        found = {name: self.treated(self.make(task, parameters), name) for name in self.treatments}
+        if self.regularisation:
+            # separates the effect of the regularisation from that of the treatment of missing values
+            estimator = self.make(task, parameters).set_params(**self.regularisation)
+            found[REGULARISED_ALIKE] = self.treated(estimator, "masked copies")
+        return found
 
 
 # The same hyperparameters in each library; all others are the library's defaults.
@@ -189,16 +236,11 @@ def _ydf(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
 
 
 def _forest(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
-    return {
-        "n_estimators": parameters.n_trees,
-        "max_depth": parameters.max_depth,
-        "min_samples_leaf": parameters.min_samples_leaf,
-    }
+    return {"n_estimators": parameters.n_trees}  # forests need deep trees, as their defaults are
 
 
-def _deep_forest(is_class: bool, parameters: Hyperparameters) -> dict[str, Any]:
-    # forests need deep trees: one of boosting's depth alone would not be a fair comparison
-    return _forest(is_class, parameters) | {"max_depth": None}
+def _tree(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
+    return {"max_depth": parameters.max_depth}
 
 
 def _tritree(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
@@ -211,9 +253,18 @@ def _tritree(_: bool, parameters: Hyperparameters) -> dict[str, Any]:
 
 
 _SEED_AND_THREAD = {"random_state": 0, "n_jobs": 1}
-_TRITREE_BOOSTING = Candidate(
-    Library("tritree", "TrinaryBoosting", "tritree", "frame", _SEED_AND_THREAD), _tritree
-)
+#: tritree's models by name of the method, each with the strategies that it is run with beside its default.
+_TRITREE_MODELS = {
+    TRITREE: (
+        Candidate(Library("tritree", "TrinaryBoosting", "tritree", parameters=_SEED_AND_THREAD), _tritree),
+        ("majority", "mia"),
+    ),
+    TRITREE_FOREST: (
+        Candidate(Library("tritree", "TrinaryForest", "tritree", parameters=_SEED_AND_THREAD), _forest),
+        ("trinary",),
+    ),
+    TRITREE_TREE: (Candidate(Library("tritree", "TrinaryTree", "tritree"), _tree), ("trinary",)),
+}
 _YDF = Library("benchmarks.accuracy.ydf_estimator", "YDF", "ydf", "columns")
 _FOREST = Library("sklearn.ensemble", "RandomForest", "scikit-learn", "numbers", _SEED_AND_THREAD)
 #: The other libraries by name.
@@ -224,10 +275,29 @@ LIBRARIES = {
     "XGBoost": Candidate(OF_PROGRAM["xgboost"], _xgboost, {"reg_lambda": 10.0, "colsample_bynode": 0.3}),
     "CatBoost": Candidate(OF_PROGRAM["catboost"], _catboost, {"l2_leaf_reg": 10.0, "rsm": 0.3}),
     "HistGB": Candidate(OF_PROGRAM["hist"], _hist, {"l2_regularization": 10.0, "max_features": 0.3}),
-    "YDF": Candidate(_YDF, _ydf),
-    "Forest": Candidate(_FOREST, _forest),
-    "Deep forest": Candidate(_FOREST, _deep_forest),
+    "YDF": Candidate(_YDF, _ydf, treatments=("", "masked copies"), with_defaults=False),
+    "Forest": Candidate(_FOREST, _forest, with_defaults=False),
 }
+
+
+def family_of(method: str) -> str:
+    """Return the family of a method: methods of one family are compared with each other.
+
+    Examples
+    --------
+    >>> family_of("LightGBM + mean"), family_of("LightGBM (defaults)"), family_of("Forest + mean")
+    ('boosting', 'defaults', 'forests')
+    """
+    if method.endswith(_DEFAULTS):
+        return DEFAULTS
+    if method.startswith(("Forest", TRITREE_FOREST)):
+        return FORESTS
+    return TREES if method.startswith(TRITREE_TREE) else BOOSTING
+
+
+def is_rival(method: str) -> bool:
+    """Return whether a method is that of another library."""
+    return not method.startswith((TRITREE, CONSTANT))
 
 
 def installed(names: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -259,24 +329,35 @@ def methods(
 ) -> dict[str, Any]:
     """Return the methods by name. Libraries with the same treatment are adjacent, so that they share imputed tables."""
     constant = DummyClassifier() if task == "classification" else DummyRegressor()
-    found: dict[str, Any] = {CONSTANT: constant}
-    for name, missing in _STRATEGIES.items():
-        estimator = _TRITREE_BOOSTING.make(task, parameters).set_params(missing=missing)
-        found[name] = TritreeEstimator(estimator, digest_of_tritree())
-    libraries = list(libraries)
-    for treatment in TREATMENTS:
-        for library in libraries if treatment in treatments else ():
-            known = LIBRARIES[library]
-            found[method_name(library, treatment)] = known.treated(known.make(task, parameters), treatment)
-    # separates the effect of the regularisation from that of the treatment of missing values
-    for library in libraries if "masked copies" in treatments else ():
-        known = LIBRARIES[library]
-        if known.regularisation:
-            estimator = known.make(task, parameters).set_params(**known.regularisation)
-            found[method_name(library, REGULARISED_ALIKE)] = known.treated(estimator, "masked copies")
+    found: dict[str, Any] = {CONSTANT: constant} | _tritree_methods(task, parameters)
+    candidates = {name: LIBRARIES[name] for name in libraries}
+    treated = {name: known.methods(task, parameters) for name, known in candidates.items()}
+    chosen = set(treatments)
+    if "masked copies" in chosen:
+        chosen.add(REGULARISED_ALIKE)
+    for treatment in (*TREATMENTS, REGULARISED_ALIKE):
+        for name, by_treatment in treated.items():
+            if treatment in chosen and treatment in by_treatment:
+                found[method_name(name, treatment)] = by_treatment[treatment]
+    for name, known in candidates.items():
+        if known.with_defaults and "" in chosen:
+            found[name + _DEFAULTS] = known.treated(known.library.make_model(task))
     return found
 
 
+def _tritree_methods(task: str, parameters: Hyperparameters) -> dict[str, TritreeEstimator]:
+    """Return tritree's models with their default strategy and with others, and boosting with all its defaults."""
+    found = {}
+    for name, (known, strategies) in _TRITREE_MODELS.items():
+        found[name] = model = known.make(task, parameters)
+        for strategy in strategies:
+            if strategy != model.missing:
+                found[f"{name} ({strategy})"] = clone(model).set_params(missing=strategy)
+    found[TRITREE_DEFAULTS] = _TRITREE_MODELS[TRITREE][0].library.make_model(task)
+    return {name: TritreeEstimator(model, digest_of_tritree()) for name, model in found.items()}
+
+
+@cache
 def digest_of_tritree() -> str:
     """Return a digest of tritree's code, which changes between releases."""
     import tritree

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from benchmarks.accuracy.experiments import AS_IT_IS
 from benchmarks.accuracy.methods import CONSTANT, LIBRARIES, REGULARISED_ALIKE, TRITREE, method_name
-from benchmarks.accuracy.summary import COMPLETE, other_libraries
+from benchmarks.accuracy.summary import other_libraries
 from benchmarks.accuracy.treatments import TREATMENTS
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ _TRITREE_COLOUR = "#d55e00"
 _COLOURS = dict(
     zip(
         LIBRARIES,
-        ("#117733", "#0072b2", "#a08a00", "#aa3377", "#45a6dc", "#7e503a", "#707070"),
+        ("#117733", "#0072b2", "#a08a00", "#aa3377", "#45a6dc", "#707070"),
         strict=True,
     )
 )
-_MARKERS = dict(zip(LIBRARIES, ("s", "^", "v", "D", "P", "X", "<"), strict=True))
+_MARKERS = dict(zip(LIBRARIES, ("s", "^", "v", "D", "P", "X"), strict=True))
 
 
 def draw(summary: Summary, folder: Path, prefix: str = "") -> dict[str, Path]:
@@ -52,8 +52,7 @@ def _ranks(summary: Summary) -> Figure:
     """Return the mean ranks, one panel per group, the best method on top; small dots are single data sets."""
     groups, table = summary.groups, summary.ranking
     n = int(table.groupby("group")["method"].nunique().max())
-    figure = Figure(figsize=(4.4 * len(groups), 0.8 + 0.21 * n), layout="constrained")
-    panels = np.atleast_1d(figure.subplots(1, len(groups), squeeze=False)[0])
+    figure, panels = _panels(len(groups), 0.8 + 0.19 * n)
     single = summary.ranks.by_dataset
     for panel, group in zip(panels, groups, strict=True):
         lines = table[table["group"] == group]
@@ -74,32 +73,30 @@ def _ranks(summary: Summary) -> Figure:
 
 
 def _rates(summary: Summary) -> Figure | None:
-    """Return the relative loss against the missing rate: above the libraries' own treatment, below their best one."""
-    cases = summary.cases[summary.cases["group"] != COMPLETE]
-    groups = [group for group in summary.groups if group != COMPLETE]
-    if cases.groupby("group")["rate"].nunique().max() < 2:
+    """Return the relative loss against the rate: on the left the libraries' own treatment, on the right their best.
+
+    Values go missing completely at random in the test only; at rate 0 are the tables as they are.
+    """
+    cases = summary.cases[summary.cases["mechanism"].isin(["mcar", "none"])]
+    cases = cases[cases["group"].isin(["test only", AS_IT_IS])]
+    if set(cases["group"]) != {"test only", AS_IT_IS}:
         return None
-    medians = cases.groupby(["group", "rate", "method"])["relative"].median().unstack()
-    figure = Figure(figsize=(4.2 * len(groups), 6.6), layout="constrained")
-    panels = figure.subplots(2, len(groups), sharex=True, sharey="row", squeeze=False)
-    for column, group in enumerate(groups):
-        table = medians.loc[group].dropna(axis=1, how="all")
-        for row, best in enumerate((False, True)):
-            panel = panels[row, column]
-            _curves(panel, table, best=best)
-            panel.set_title(f"{group}: {'best treatment' if best else 'own treatment'}", fontsize="medium")
-            panel.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-            _plain(panel, "y")
-            if best or column == len(groups) // 2:  # the labels of the upper panels are all the same
-                panel.legend(frameon=False, fontsize="x-small")
-        panels[1, column].set_xlabel("missing cells")
-    for row in range(2):
-        panels[row, 0].set_ylabel("relative loss, median")
+    medians = cases.groupby(["rate", "method"])["relative"].median().unstack().dropna(axis=1)
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    panels = figure.subplots(1, 2)
+    for panel, best in zip(panels, (False, True), strict=True):
+        _curves(panel, medians, best=best)
+        panel.set_title("best treatment" if best else "own treatment of missing values", fontsize="medium")
+        panel.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        panel.set_xlabel("missing cells, in the test only")
+        panel.legend(frameon=False, fontsize="x-small")
+        _plain(panel, "y")
+    panels[0].set_ylabel("relative loss, median")  # the scale of the other panel is its own
     return figure
 
 
 def _curves(panel: Any, table: pd.DataFrame, *, best: bool) -> None:
-    """Draw a curve per library; its best treatment has the smallest mean loss over the rates of this group."""
+    """Draw a curve per library; its best treatment has the smallest mean loss over the rates."""
     for library in LIBRARIES:
         names = [
             name
@@ -125,8 +122,7 @@ def _sets(summary: Summary) -> Figure | None:
         return None
     groups = summary.groups
     names = sorted(set(table["dataset"]), reverse=True)
-    figure = Figure(figsize=(4.4 * len(groups), 1.0 + 0.32 * len(names)), layout="constrained")
-    panels = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
+    figure, panels = _panels(len(groups), 1.0 + 0.32 * len(names))
     for panel, group in zip(panels, groups, strict=True):
         part = table[table["group"] == group]
         best = part.loc[part.groupby("dataset")["ratio"].idxmin()]
@@ -143,16 +139,27 @@ def _sets(summary: Summary) -> Figure | None:
         panel.set_yticks(range(len(names)), names, fontsize="small")
         panel.set_ylim(-0.6, len(names) - 0.3)
         panel.set_xlabel("loss of the best other library / tritree's loss")
-        panel.margins(x=0.4)
+        panel.margins(x=0.55)  # for the names
         panel.set_title(f"{group} (red: the other library wins)", fontsize="medium")
         _plain(panel, "x")
     return figure
 
 
+def _panels(n: int, height: float) -> tuple[Figure, list[Any]]:
+    """Return a figure with n panels in two columns."""
+    n_columns = min(n, 2)
+    n_rows = -(-n // n_columns)
+    figure = Figure(figsize=(5.5 * n_columns, height * n_rows), layout="constrained")
+    panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel().tolist()
+    for panel in panels[n:]:
+        panel.set_visible(False)
+    return figure, panels[:n]
+
+
 def _colour(method: str) -> str:
     if method.startswith(TRITREE):
         return _TRITREE_COLOUR
-    return _COLOURS.get(method.split(" + ")[0], "#444444")
+    return _COLOURS.get(method.partition(" + ")[0].partition(" (")[0], "#444444")
 
 
 def _plain(panel: Any, axis: str) -> None:

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     Transform = Callable[[EncodedTable], EncodedTable]
     Treated = tuple[EncodedTable, NDArray[np.intp], Transform]
 
-__all__ = ["N_COPIES", "REMOVED", "TREATMENTS", "apply_treatment"]
+__all__ = ["N_COPIES", "TREATMENTS", "apply_treatment"]
 
 N_COPIES = 5  # of the training table
-REMOVED = 0.01  # fraction of the cells
 N_NEAREST_FEATURES = 15  # for the imputation of a column, in tables with more columns
 MAX_ITER = 10
 
@@ -69,18 +68,6 @@ def iterative(table: EncodedTable, rng: np.random.Generator) -> Treated:  # noqa
     )
 
 
-def remove_some(table: EncodedTable, rng: np.random.Generator) -> Treated:
-    """Remove a few training cells, at least one of each column, so that the library has seen missing values."""
-    removed = rng.random(table.values.shape) < REMOVED
-    complete = np.flatnonzero(~removed.any(axis=0))
-    removed[rng.integers(len(removed), size=len(complete)), complete] = True
-    return (
-        table.with_values(np.where(removed, np.nan, table.values)),
-        np.arange(len(table.values)),
-        _unchanged,
-    )
-
-
 def masked_copies(table: EncodedTable, rng: np.random.Generator) -> Treated:
     """Fit copies of the table; in each row a fraction of the cells, drawn uniformly from [0, 1], is removed.
 
@@ -99,7 +86,6 @@ TREATMENTS: dict[str, Callable[[EncodedTable, np.random.Generator], Treated]] = 
     "": untreated,
     "mean": mean_and_indicator,
     "iterative": iterative,
-    "1 % missing": remove_some,
     "masked copies": masked_copies,
 }
 

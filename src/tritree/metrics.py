@@ -25,6 +25,7 @@ METRICS = {
 GREATER_IS_BETTER = frozenset({"r2", "roc_auc", "accuracy"})
 
 _MIN_PROBABILITY = 1e-15  # lower probabilities are clipped in the log loss
+_CALIBRATION_BINS = 10
 
 
 def mean_loss(model: Any, X: Any, y: NDArray[Any], task: str, sample_weight: Any = None) -> float:
@@ -50,6 +51,12 @@ class Predictions:
         if self.classes is None:
             return _mean_squared_error(y, self.values, sample_weight)
         return _log_loss(_is_class(y, self.classes), self.values, sample_weight)
+
+    def calibration_error(self, y: NDArray[Any], sample_weight: Any = None) -> float | None:
+        """Return the expected calibration error of probabilities; None for regression."""
+        if self.classes is None:
+            return None
+        return expected_calibration_error(y, self.values, self.classes, sample_weight)
 
 
 def predictions(model: Any, X: Any, task: str) -> Predictions:
@@ -123,6 +130,24 @@ def classification_metrics(
         "accuracy": float(np.average((is_class & is_best).any(axis=1), weights=sample_weight)),
         "brier_score": float(np.average(brier, weights=sample_weight)) / (2 if len(classes) == 2 else 1),
     }
+
+
+def expected_calibration_error(
+    y: NDArray[Any], probabilities: NDArray[Any], classes: Any, sample_weight: Any = None
+) -> float:
+    """Return the expected calibration error of the predicted class, 0 if confidence and accuracy agree.
+
+    The confidence of a row is its highest probability. Rows are binned by confidence into ten intervals of equal width,
+    closed on the right; the error is the mean over rows of the difference between the mean confidence and the accuracy
+    of their bin. It is not among ``METRICS``: that of constant class fractions is 0, so it ranks no models by itself.
+    """
+    is_class, best = _is_class(y, classes), probabilities.argmax(axis=1)
+    rows = np.arange(len(best))
+    weight = np.ones(len(best)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    confidence = probabilities[rows, best]
+    gap = weight * (confidence - is_class[rows, best])
+    bins = np.clip(np.ceil(confidence * _CALIBRATION_BINS).astype(np.intp) - 1, 0, _CALIBRATION_BINS - 1)
+    return float(np.abs(np.bincount(bins, gap)).sum() / weight.sum())
 
 
 def _is_class(y: NDArray[Any], classes: Any) -> NDArray[np.bool_]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from itertools import product
+from dataclasses import replace
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
 import pytest
-from mixed_tables import mixed, target
+from accuracy_results import TINY, page_of, simulated, tiny_datasets
 
 pytest.importorskip("matplotlib")
 
@@ -17,55 +18,22 @@ from benchmarks.accuracy import __main__ as command
 from benchmarks.accuracy import experiments as running
 from benchmarks.accuracy.data import DATASETS, SKLEARN, load_dataset, load_datasets, sampled
 from benchmarks.accuracy.experiments import (
+    AS_IT_IS,
     MECHANISMS,
     SCENARIOS,
     Design,
     Grid,
-    Outcome,
     make_scenario,
     quick,
     run,
     split_name,
+    trials_of,
 )
-from benchmarks.accuracy.methods import CONSTANT, TRITREE, Hyperparameters
+from benchmarks.accuracy.methods import CONSTANT, TRITREE
 from benchmarks.accuracy.plots import draw
-from benchmarks.accuracy.report import as_markdown, goals
-from benchmarks.accuracy.summary import COMPLETE, summarise
-from tritree.lab import Dataset, ampute
+from benchmarks.accuracy.summary import summarise
+from tritree.lab import ampute
 from tritree.lab.store import Store
-
-TINY = Design(
-    grids=(Grid(("test only", "shift"), ("mcar",), (0.5,)),),
-    libraries=("HistGB",),
-    treatments=("", "mean"),
-    folds=2,
-    parameters=Hyperparameters(max_depth=2, n_trees=3, min_samples_leaf=5),
-)
-
-
-def tiny_datasets() -> list[Dataset]:
-    table = mixed(60).drop(columns=["no number", "no category"])
-    return [
-        Dataset.from_table("numbers", table.assign(y=target(table, "regression")), "y"),
-        Dataset.from_table("classes", table.assign(y=target(table, "two classes")), "y"),
-    ]
-
-
-def simulated(losses: dict[str, float], *, n_datasets: int = 6, groups=("test only",)) -> pd.DataFrame:
-    """Return results in which every method has a fixed loss, up to noise that all share."""
-    rng = np.random.default_rng(0)
-    lines = []
-    for dataset, group, how, rate, fold in product(
-        range(n_datasets), groups, ("mcar", "im"), (0.0, 0.1, 0.5), range(3)
-    ):
-        noise = 1 + 0.01 * rng.random()
-        for i, (method, loss) in enumerate(losses.items()):
-            lines.append(
-                {"dataset": f"d{dataset}", "scenario": f"{group}: {how}", "rate": rate, "method": method, "seed": 0,
-                 "fold": fold, "rows": 10, "loss": loss * (noise + 1e-4 * i * rng.random())}
-            )  # fmt: skip
-    return pd.DataFrame(lines).drop_duplicates(["dataset", "scenario", "rate", "method", "seed", "fold"])
-
 
 LOSSES = {
     CONSTANT: 4.0,
@@ -89,11 +57,17 @@ def test_every_scenario_has_its_mechanism_in_the_test_data() -> None:
         assert split_name(made.name) == (scenario, mechanism)
 
 
-def test_the_full_design_has_all_scenarios_mechanisms_and_rates() -> None:
+def test_the_full_design_has_all_scenarios_and_the_rates_of_mcar_in_the_test_only() -> None:
     design = Design()
-    assert design.grids == (
-        Grid(("test only", "both", "shift"), ("mcar", "mar", "mnar", "im"), (0.1, 0.3, 0.5)),
-    )
+    settings = {(*split_name(scenario.name), rate) for scenario, rate in design.settings()}
+    assert settings == {
+        (AS_IT_IS, "none", 0.0),
+        *(("test only", "mcar", rate) for rate in (0.1, 0.3, 0.5)),
+        *(("test only", how, 0.3) for how in ("mar", "mnar", "im")),
+        *(("both", how, 0.3) for how in ("mcar", "mnar")),
+        *(("shift", how, 0.3) for how in ("mcar", "mar", "mnar", "im")),
+    }
+    assert (design.seeds, design.folds) == (2, 3)
     assert (design.parameters.max_depth, design.parameters.n_trees, design.parameters.learning_rate) == (
         4,
         150,
@@ -103,11 +77,23 @@ def test_the_full_design_has_all_scenarios_mechanisms_and_rates() -> None:
 
 def test_the_quick_design_is_part_of_the_full_one() -> None:
     assert set(quick().datasets) <= set(Design().datasets)
-    assert [(p.scenarios, p.mechanisms, p.rates) for p in quick().grids] == [
-        (("test only",), ("mcar",), (0.5,)),
-        (("both",), ("mcar",), (0.3,)),
-        (("shift",), ("mnar",), (0.3,)),
-    ]
+    assert set(quick().settings()) < set(Design().settings())
+    assert {split_name(scenario.name)[0] for scenario, _ in quick().settings()} == {AS_IT_IS, *SCENARIOS}
+
+
+def test_each_seed_has_its_own_folds_also_if_no_values_are_removed() -> None:
+    dataset = tiny_datasets()[0]
+    first, second = ({trial.key for trial in trials_of(TINY, dataset, seed)} for seed in (0, 1))
+    assert len(first) == len(second) == len(trials_of(TINY, dataset, 0))
+    assert not first & second
+
+
+def test_trials_that_share_a_fitted_method_are_neighbours() -> None:
+    trials = trials_of(Design(libraries=("HistGB",)), tiny_datasets()[0], 0)
+    shared = [(trial.method, trial.training) for trial in trials]
+    # complete, missing completely at random, missing by the own value
+    assert len(set(shared)) == 3 * len({trial.method for trial in trials})
+    assert 1 + sum(a != b for a, b in pairwise(shared)) == len(set(shared))
 
 
 @pytest.mark.parametrize("name", SKLEARN)
@@ -165,9 +151,27 @@ def test_every_trial_of_the_design_has_a_loss_on_the_same_rows(tmp_path) -> None
     assert outcome.finished
     assert outcome.notes == []
     table = outcome.results
-    n_methods = 1 + 3 + 2  # the constant, tritree's strategies, one library with two treatments
-    assert len(table) == 2 * 2 * 2 * n_methods * 2  # data sets, scenarios, rates including 0, methods, folds
+    # the constant, six of tritree, one library with two treatments and with its defaults
+    n_methods = 1 + 6 + 3
+    assert table["method"].nunique() == n_methods
+    assert len(table) == 2 * 3 * n_methods * 2  # data sets, settings, methods, folds
     assert (table.groupby(["dataset", "scenario", "rate", "fold"])["rows"].nunique() == 1).all()
+    has_classes = table["dataset"] == "classes"
+    for metric in ("brier_score", "expected_calibration_error"):
+        assert (table[metric].notna() == has_classes).all()
+
+
+def test_trials_with_the_same_training_data_have_the_seconds_of_their_common_fit() -> None:
+    table = run(TINY, tiny_datasets()[:1], None, jobs=1, progress=False).results
+    complete = table[~table["scenario"].str.startswith("shift")]  # as it is, and missing in the test only
+    assert (complete.groupby(["method", "fold"])["fit_seconds"].nunique() == 1).all()
+    assert (table["fit_seconds"] > 0).all()
+
+
+def test_data_sets_run_in_parallel_with_the_same_results(tmp_path) -> None:
+    tiny = replace(TINY, libraries=(), grids=(Grid(("test only",), ("mcar",), (0.5,)),))
+    one, two = (run(tiny, tiny_datasets(), None, jobs=jobs, progress=False).results for jobs in (1, 2))
+    pd.testing.assert_series_equal(one["loss"], two["loss"])
 
 
 def test_an_interrupted_run_resumes(tmp_path, monkeypatch) -> None:
@@ -208,7 +212,7 @@ def test_a_failing_method_is_named_and_the_others_still_run(monkeypatch) -> None
 
     monkeypatch.setattr(HistGradientBoostingRegressor, "fit", failing)
     outcome = run(TINY, tiny_datasets()[:1], None, jobs=1, progress=False)
-    assert any("HistGB on numbers: 4 of 4 trials failed." in note for note in outcome.notes)
+    assert "HistGB on numbers, seed 0: 3 of 3 trials failed (RuntimeError: no)." in outcome.notes
     assert TRITREE in set(outcome.results["method"])
 
 
@@ -217,14 +221,11 @@ def test_all_libraries_use_one_thread(monkeypatch) -> None:
 
     seen = []
 
-    class Watched:
-        datasets = tiny_datasets()[:1]
+    def watched(*_):
+        seen.extend(pool["num_threads"] for pool in threadpool_info())
+        return []
 
-        def run(self, *_, **__):
-            seen.extend(pool["num_threads"] for pool in threadpool_info())
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(running, "experiments", lambda *_: [Watched()])
+    monkeypatch.setattr(running, "run_trial", watched)
     run(TINY, tiny_datasets()[:1], None, jobs=1, progress=False)
     assert set(seen) == {1}
 
@@ -237,8 +238,20 @@ def test_relative_loss_is_to_the_constant_and_above_is_to_the_smallest() -> None
     line = found.loc[("test only", "LightGBM + masked copies")]
     assert line["relative"] == pytest.approx(1.5 / 4, rel=0.01)
     assert line["above"] == pytest.approx(0.5, rel=0.01)
-    assert found.loc[("test only", "LightGBM"), "worse"] == 1.0  # than the constant
-    assert found.loc[("test only", TRITREE), "worse"] == 0.0
+    assert line["fit"] == pytest.approx(3.0)
+    assert line["fit_ratio"] == line["predict_ratio"] == pytest.approx(1.5)
+    assert line["brier"] == pytest.approx(0.15, rel=0.01)
+    assert line["calibration"] == pytest.approx(0.015, rel=0.01)
+
+
+def test_a_method_whose_stored_results_lack_a_calibration_error_has_none() -> None:
+    results = simulated(LOSSES)
+    lacking = (results["method"] == TRITREE) & (results["dataset"] == "d1")
+    results.loc[lacking, "expected_calibration_error"] = np.nan
+    found = summarise(results).ranking.set_index(["group", "method"])["calibration"]
+    assert found.isna()["test only", TRITREE]
+    assert found.notna()["test only", "LightGBM"]
+    assert "calibration, test only: not judged" in page_of(results)
 
 
 def test_mean_ranks_follow_losses_and_the_constant_has_none() -> None:
@@ -249,11 +262,10 @@ def test_mean_ranks_follow_losses_and_the_constant_has_none() -> None:
     assert CONSTANT not in set(found["method"])
 
 
-def test_cases_without_removed_values_are_one_group_without_duplicates() -> None:
-    found = summarise(simulated(LOSSES, groups=("test only", "both")))
-    assert found.groups == ["test only", "both", COMPLETE]
-    complete = found.cases[found.cases["group"] == COMPLETE]
-    assert len(complete) == 6 * len(LOSSES)  # data sets; one rate, whatever the mechanism
+def test_cases_without_removed_values_are_the_first_group() -> None:
+    found = summarise(simulated(LOSSES, groups=("both", "test only")))
+    assert found.groups == [AS_IT_IS, "test only", "both"]
+    assert len(found.cases[found.cases["group"] == AS_IT_IS]) == 6 * len(LOSSES)  # data sets
     assert set(found.cases[found.cases["group"] == "both"]["rate"]) == {0.1, 0.5}
 
 
@@ -290,19 +302,6 @@ def test_the_page_says_if_no_other_library_wins() -> None:
 def test_another_strategy_of_tritree_does_not_count_as_another_library() -> None:
     page = page_of(simulated(LOSSES | {f"{TRITREE} (mia)": 0.5}))
     assert "Another library has a smaller loss" not in page
-    assert "rank 2 of 4 (first is tritree (mia), 1.00)" in page  # but the goal is missed
-
-
-@pytest.mark.parametrize(("loss", "met"), [(1.0, "yes"), (1.005, "yes"), (1.1, "NO")])
-def test_the_goal_in_both_is_one_percent(loss, met) -> None:
-    found = summarise(simulated({CONSTANT: 4.0, TRITREE: loss, "LightGBM": 1.003}, groups=("both",)))
-    assert goals(found)[0].endswith(f"within 1% of the best: {met}.")
-
-
-@pytest.mark.parametrize(("loss", "met"), [(1.0, "yes"), (1.1, "NO")])
-def test_the_goal_in_test_only_is_the_best_mean_rank(loss, met) -> None:
-    found = summarise(simulated({CONSTANT: 4.0, TRITREE: loss, "LightGBM": 1.05}))
-    assert goals(found)[0].endswith(f"the best mean rank: {met}.")
 
 
 def test_pictures_are_drawn(tmp_path) -> None:
@@ -313,7 +312,7 @@ def test_pictures_are_drawn(tmp_path) -> None:
 
 def test_main_writes_the_page_the_tables_and_the_pictures(tmp_path, capsys) -> None:
     arguments = ["--datasets", "iris", "diabetes", "--scenarios", "test only", "--mechanisms", "mcar"]
-    arguments += ["--rates", "0.5", "--libraries", "HistGB", "--trees", "3", "--folds", "2"]
+    arguments += ["--rates", "0.5", "--libraries", "HistGB", "--trees", "3", "--folds", "2", "--seeds", "1"]
     assert command.main([*arguments, "--output", str(tmp_path)]) == 0
     names = {path.name for path in tmp_path.iterdir()}
     assert {
@@ -332,7 +331,18 @@ def test_main_writes_the_page_of_the_documentation_on_request(tmp_path, monkeypa
     (tmp_path / "pictures").mkdir()
     monkeypatch.setattr(command, "DOCS", tmp_path)
     arguments = ["--datasets", "iris", "--scenarios", "test only", "--mechanisms", "mcar", "--rates", "0.5"]
-    arguments += ["--libraries", "HistGB", "--trees", "2", "--folds", "2", "--output", str(tmp_path / "out")]
+    arguments += [
+        "--libraries",
+        "HistGB",
+        "--trees",
+        "2",
+        "--folds",
+        "2",
+        "--seeds",
+        "1",
+        "--output",
+        str(tmp_path / "out"),
+    ]
     assert command.main([*arguments, "--write-docs"]) == 0
     page = (tmp_path / "accuracy.md").read_text(encoding="utf-8")
     pictures = re.findall(r"!\[.+\]\((.+)\)", page)
@@ -347,10 +357,6 @@ def test_main_refuses_a_file_that_is_not_a_store(tmp_path, capsys) -> None:
             ["--datasets", "iris", "--store", str(tmp_path / "notes.txt"), "--output", str(tmp_path)]
         )
     assert "notes.txt" in capsys.readouterr().err
-
-
-def page_of(results: pd.DataFrame) -> str:
-    return as_markdown(summarise(results), TINY, tiny_datasets(), Outcome(results))
 
 
 def test_the_readme_explains_the_comparison() -> None:

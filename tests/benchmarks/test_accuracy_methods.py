@@ -15,9 +15,14 @@ from benchmarks.accuracy.methods import (
     CONSTANT,
     LIBRARIES,
     TRITREE,
+    TRITREE_DEFAULTS,
+    TRITREE_FOREST,
+    TRITREE_TREE,
     Hyperparameters,
     TreatedEstimator,
+    family_of,
     installed,
+    is_rival,
     method_name,
     methods,
 )
@@ -43,8 +48,9 @@ def make(task: str, library: str, treatment: str):
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("treatment", TREATMENTS)
-@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(
+    ("library", "treatment"), [(name, way) for name in LIBRARIES for way in LIBRARIES[name].treatments]
+)
 def test_a_method_predicts_rows_with_new_missing_values_and_categories(library, treatment, task) -> None:
     train, test = mixed(missing=0.0 if treatment == "" else 0.2), mixed(30, seed=1, missing=0.4)
     test["category"] = test["category"].cat.add_categories(["new"])
@@ -89,12 +95,52 @@ def test_tritree_takes_the_same_tables(task) -> None:
             method.fit(train, y)
             found = method.predict(test) if task == "regression" else method.predict_proba(test)
             assert np.isfinite(found).all()
-    assert set(methods(kind, [], [], SMALL)) == {
-        CONSTANT,
-        TRITREE,
-        f"{TRITREE} (majority)",
-        f"{TRITREE} (mia)",
+
+
+def test_tritree_is_run_as_boosting_with_equal_settings_and_defaults_as_forest_and_as_tree() -> None:
+    found = methods("regression", [], [], SMALL)
+    strategies = {f"{TRITREE} (majority)", f"{TRITREE} (mia)"}
+    assert set(found) == {CONSTANT, TRITREE, TRITREE_DEFAULTS, TRITREE_FOREST, TRITREE_TREE} | strategies
+    tritree, of_defaults = found[TRITREE].estimator, found[TRITREE_DEFAULTS].estimator
+    assert (tritree.max_iter, tritree.max_depth) == (SMALL.n_trees, SMALL.max_depth)
+    untouched = type(of_defaults)().get_params() | {"random_state": 0, "n_jobs": 1}
+    assert of_defaults.get_params() == untouched
+    forest = found[TRITREE_FOREST].estimator
+    assert forest.get_params() == type(forest)(n_estimators=8, random_state=0, n_jobs=1).get_params()
+    assert found[TRITREE_TREE].estimator.max_depth == SMALL.max_depth
+
+
+def test_methods_with_defaults_change_no_hyperparameter_of_their_library() -> None:
+    given = {"random_state", "random_seed", "n_jobs", "thread_count", "verbosity", "logging_level"}
+    given |= {"enable_categorical", "categorical_features", "allow_writing_files"}
+    for library in installed(["LightGBM", "XGBoost", "CatBoost", "HistGB"])[0]:
+        for task in ("regression", "classification"):
+            found = methods(task, [library], [""], SMALL)[f"{library} (defaults)"]
+            assert found.treatment == ""
+            own = type(found.estimator)().get_params()
+            changed = {name for name, value in found.estimator.get_params().items() if own.get(name) != value}
+            assert {name for name in changed if own.get(name) == own.get(name)} <= given  # XGBoost's NaN
+
+
+def test_forests_have_the_same_number_of_trees_and_their_own_defaults() -> None:
+    found = methods("classification", ["Forest"], [""], SMALL)["Forest"].estimator
+    assert found.get_params() == type(found)(n_estimators=8, random_state=0, n_jobs=1).get_params()
+
+
+def test_every_method_is_in_one_family_and_only_other_libraries_are_rivals() -> None:
+    found = methods("regression", installed(LIBRARIES)[0], TREATMENTS, SMALL)
+    families = {name: family_of(name) for name in found if name != CONSTANT}
+    assert {name for name in families if families[name] == "forests"} == {
+        TRITREE_FOREST,
+        *(method_name("Forest", treatment) for treatment in TREATMENTS),
     }
+    assert families[TRITREE_DEFAULTS] == "defaults"
+    assert families[TRITREE_TREE] == "trees"
+    assert (
+        families[TRITREE] == families["HistGB + masked copies"] == families[f"{TRITREE} (mia)"] == "boosting"
+    )
+    assert not any(map(is_rival, (CONSTANT, TRITREE, TRITREE_DEFAULTS, TRITREE_FOREST, f"{TRITREE} (mia)")))
+    assert all(map(is_rival, ("Forest", "HistGB", "HistGB (defaults)")))
 
 
 def test_every_method_has_the_same_hyperparameters() -> None:
@@ -104,7 +150,7 @@ def test_every_method_has_the_same_hyperparameters() -> None:
         "CatBoost": ("iterations", "learning_rate", "depth", None),
         "HistGB": ("max_iter", "learning_rate", "max_depth", "min_samples_leaf"),
         "YDF": ("num_trees", "shrinkage", "max_depth", "min_examples"),
-        "Forest": ("n_estimators", None, "max_depth", "min_samples_leaf"),
+        "Forest": ("n_estimators", None, None, None),
     }
     shared = Hyperparameters(max_depth=3, n_trees=77, learning_rate=0.21, min_samples_leaf=9)
     expected = (
@@ -161,14 +207,6 @@ def test_iterative_imputation_uses_the_other_columns_and_returns_existing_catego
     assert set(filled.values[:, 2]) <= {0.0, 1.0}
 
 
-def test_one_percent_missing_removes_cells_of_every_column() -> None:
-    table, _, _ = apply_treatment("1 % missing", encoded(pd.DataFrame(np.ones((5_000, 4)))), 0)
-    removed = np.isnan(table.values)
-    assert 0.005 < removed.mean() < 0.015
-    small, _, _ = apply_treatment("1 % missing", encoded(pd.DataFrame(np.ones((6, 4)))), 0)
-    assert np.isnan(small.values).any(axis=0).all()
-
-
 def test_masked_copies_are_one_complete_table_and_four_with_a_rate_per_row() -> None:
     table = pd.DataFrame(np.ones((400, 50)))
     treated, rows, _ = apply_treatment("masked copies", encoded(table), 0)
@@ -220,3 +258,28 @@ def test_regularised_alike_has_the_same_regularisation_as_tritree() -> None:
     alike = found["HistGB + masked copies, regularised alike"].estimator.get_params()
     for name in ("l2_regularization", "max_features"):
         assert alike[name] == tritree[name if name in tritree else f"estimator__{name}"]
+
+
+def test_stored_results_depend_on_the_code_of_tritree_for_its_own_models_only(monkeypatch) -> None:
+    from tritree.lab.identity import canonical_repr
+
+    def described() -> dict[str, str]:
+        found = methods("regression", ["HistGB", "Forest"], TREATMENTS, SMALL)
+        return {name: canonical_repr(method) for name, method in found.items()}
+
+    before = described()
+    monkeypatch.setattr("benchmarks.accuracy.methods.digest_of_tritree", lambda: "changed")
+    after = described()
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {name for name in before if name.startswith(TRITREE)}
+
+
+def test_the_cache_of_fitted_models_knows_the_size_of_those_of_tritree() -> None:
+    from tritree.lab.trial import _size
+
+    train = mixed()
+    y = target(train, "regression")
+    found = methods("regression", [], [], SMALL)
+    for name in (TRITREE, TRITREE_FOREST, TRITREE_TREE):
+        method = found[name].fit(train, y)
+        assert _size(method) == _size(method.model_) > 0

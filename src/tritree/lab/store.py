@@ -103,7 +103,8 @@ class FoldResult:
     rows: int
     fit_seconds: float
     predict_seconds: float
-    #: See `tritree.metrics.METRICS`; None for a metric that is not defined in this fold.
+    #: See `tritree.metrics.METRICS`; None for a metric that is not defined in this fold. Those of classification also
+    #: hold the expected calibration error, unless an earlier version stored them.
     metrics: dict[str, float | None] = field(default_factory=dict)
 
 

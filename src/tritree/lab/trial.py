@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 TUNED = "tuned"
 #: Maximum depth that is tried.
 MAX_TUNED_DEPTH = 5
+#: Metric of classification that is stored beside those of `tritree.metrics.METRICS`.
+CALIBRATION = "expected_calibration_error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,10 @@ def run_trial(trial: Trial, source: Dataset | str) -> list[FoldResult]:
         if math.isnan(loss):
             raise ValueError(f"predictions in fold {fold} are not numbers")
         seconds = fitted - begin, predicted - fitted
-        results.append(FoldResult(fold, loss, len(test), *seconds, found.metrics(*of_test)))
+        metrics = found.metrics(*of_test)
+        if trial.task == "classification":
+            metrics[CALIBRATION] = found.calibration_error(*of_test)
+        results.append(FoldResult(fold, loss, len(test), *seconds, metrics))
     return results
 
 
