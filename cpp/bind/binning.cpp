@@ -7,6 +7,7 @@
 
 #include "bind/arrays.hpp"
 #include "common/parallel.hpp"
+#include "data/masked_copies.hpp"
 #include "model/serialization.hpp"
 
 namespace tritree::bind {
@@ -135,7 +136,15 @@ void bind_binning(nb::module_& m) {
                 const BinnedColumn& binned = column_at(shared, column);
                 return std::make_pair(to_numpy(binned.bin_min), to_numpy(binned.bin_max));
             },
-            nb::arg("column"));
+            nb::arg("column"))
+        .def(
+            "with_masked_copies",
+            [](const SharedColumns& shared, std::size_t n_copies, std::uint64_t seed, int n_threads) {
+                nb::gil_scoped_release release;
+                return SharedColumns{std::make_shared<const BinnedColumns>(
+                    with_masked_copies(*shared.binned, n_copies, seed, n_threads))};
+            },
+            nb::arg("n_copies"), nb::arg("seed"), nb::arg("n_threads"));
 }
 
 }  // namespace tritree::bind

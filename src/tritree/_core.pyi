@@ -39,6 +39,9 @@ class BinnedColumns:
     def bounds(self, column: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the smallest and the largest value in each bin of a numeric column."""
 
+    def with_masked_copies(self, n_copies: int, seed: int, n_threads: int) -> BinnedColumns:
+        """Return the table followed by copies of it, in whose rows random fractions of the cells are missing."""
+
 @final
 class GrowthParameters:
     """Growth parameters of a tree, a forest or a boosted ensemble."""

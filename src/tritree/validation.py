@@ -209,6 +209,7 @@ _PARAMETERS: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("split_penalty", "boosting", Number(0)),
     ("category_penalty", "boosting", Number(0)),
     ("subsample", "boosting", _FRACTION),
+    ("masked_copies", "boosting", Integer(0, 100)),
     ("max_features", "tree forest boosting", _number_of_features),
     ("bootstrap", "forest", _boolean),
     ("max_samples", "forest", Number(0, 1, exclusive_low=True, none="as many rows as there are")),

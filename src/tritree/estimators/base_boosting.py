@@ -194,15 +194,17 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         n_threads: int,
     ) -> tuple[GrowingModel, _core.Booster]:
         """Return the model, a new one or the one to continue, and what adds iterations to it."""
-        options = (
-            loss.name,
-            loss.quantile,
-            rows.y,
-            rows.weight,
-            float(self.learning_rate),
-            float(self.subsample),
+        n_copies = int(self.masked_copies)
+        y, weight = (
+            array if array is None or not n_copies else np.tile(array, n_copies + 1)
+            for array in (rows.y, rows.weight)
         )
+        options = (loss.name, loss.quantile, y, weight, float(self.learning_rate), float(self.subsample))
         if model is not None:
+            if n_copies:
+                raise ValueError(
+                    f"warm_start cannot continue a model with masked_copies={n_copies}; fit all iterations at once"
+                )
             model = model.copy()  # others may go on to predict with the trees so far
             sums, _ = model.predict(rows.columns, len(rows), n_threads)
             raw = np.ascontiguousarray(sums.T).ravel()
@@ -211,6 +213,8 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         core = _core.BoostedModel(binned, parameters, loss.initial(rows.y, rows.weight).tolist())
         if self.missing in STRATEGIES_WITH_THIRD_BRANCH:
             core.keep_background(binned, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
+        if n_copies:
+            binned = binned.with_masked_copies(n_copies, parameters.to_dict()["seed"], n_threads)
         return GrowingModel(core, "boosting"), _core.Booster(binned, core, *options, n_threads)
 
     def _growth_parameters(
@@ -238,7 +242,8 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                 stop = iterate()
                 advance()
                 if scores is not None:
-                    scores.add_train(rows, booster.raw())
+                    raw = booster.raw().reshape(model.core.n_outputs, -1)
+                    scores.add_train(rows, raw[:, : len(rows)])  # without masked copies
                     score = scores.add(model, n_iterations, n_threads)
                     stop |= stopping.should_stop(score, n_iterations) and bool(self.early_stopping)
                 if stop:
