@@ -25,8 +25,9 @@ double split_penalty_of(double n_rows, double gain_by_chance, const GrowthParame
     return ratio > 1 ? params.split_penalty * gain_by_chance * std::log(ratio) : 0;
 }
 
-/// Return the gain that a split of `n` categories must have in addition. The categories are ordered by the gradients of
-/// the rows that the split is judged by, so that noise alone has a gain, proportional to their number.
+/// Return the gain that a split of `n` categories must have in addition. The categories are ordered by the
+/// gradients of the rows that the split is judged by, so that noise alone has a gain, proportional to their
+/// number.
 double category_penalty_of(std::size_t n, double gain_by_chance, const GrowthParameters& params) {
     return n > 2 ? params.category_penalty * gain_by_chance * static_cast<double>(n - 2) : 0;
 }

@@ -57,7 +57,7 @@ class ValidationScores:
         return {"validation_scores_": np.array(self.validation), "train_scores_": np.array(self.train)}
 
     def add_train(self, rows: EncodedRows, raw: NDArray[np.float64]) -> None:
-        """Add the score of training rows, of some if they are many; ``raw`` has the sums over trees, a row per output."""
+        """Add the score of training rows, of some if they are many; ``raw`` has a row per output."""
         weight = rows.weight
         counted = np.arange(len(rows)) if weight is None else np.flatnonzero(weight)
         scored = counted[:: -(-len(counted) // _MAX_SCORED)]
