@@ -41,6 +41,9 @@ struct GrowthParameters {
     std::int64_t min_samples_leaf = 20;
     double max_features = 1;  ///< fraction of the columns that a split may use, sampled by seed and node
     bool split_on_missing = true;
+    /// Gain that a split of categories must exceed for each category beyond two, in multiples of the gain by
+    /// chance of one parameter (in single trees and forests the loss of the node per row).
+    double category_penalty = 0;
     std::uint64_t seed = 0;
     std::int64_t max_third_nodes = kNoLimit;  ///< nodes grown on demand per tree
 
@@ -59,8 +62,7 @@ struct GrowthParameters {
     // boosting
     double l2 = 0;
     // gain that a split must exceed, in multiples of the gain by chance of one parameter
-    double split_penalty = 0;     ///< times log(number of rows / smallest number of rows of a split node)
-    double category_penalty = 0;  ///< for each category beyond two, in addition
+    double split_penalty = 0;  ///< times log(number of rows / smallest number of rows of a split node)
     std::vector<std::int8_t> monotonic;  ///< per column 1, -1 or 0; empty if unconstrained
     int third_depth_extra = 0;
     std::int64_t third_rows = 1000;   ///< maximum number of rows that a third branch is fitted to

@@ -55,6 +55,10 @@ class SplitSearch {
                 1 / (layout.membership == layout.weight ? node.scale.weight_scale : node.membership_scale);
     }
 
+    /// Subtract a penalty from the gains of splits, except for missing against observed.
+    void set_penalty(double penalty) { penalty_ = penalty; }
+    double penalty() const { return penalty_; }
+
     const Criterion& criterion() const { return criterion_; }
     double gain() const { return found_ ? best_gain_ : 0; }
     double negligible() const { return negligible_; }
@@ -112,7 +116,9 @@ class SplitSearch {
         const bool mia = params_.missing == Strategy::Mia || params_.missing == Strategy::TrinaryMia;
         if (!mia || !params_.split_on_missing || missing_[0] == 0 || observed_[0] == 0) return;
         ++n_tried_;
+        const double penalty = std::exchange(penalty_, 0);
         try_branches(missing_.data(), observed_.data(), Branch::Left);
+        penalty_ = penalty;
         if (best_index_ == n_tried_ - 1) {
             best_.missing_vs_observed = true;
             best_.larger_side = Branch::Right;
@@ -181,7 +187,8 @@ class SplitSearch {
         if (!(criterion_.weight(left_side_.data()) > 0) || !(criterion_.weight(right_side_.data()) > 0))
             return false;
         const double gain = criterion_.gain(left_side_.data(), right_side_.data(),
-                                            missing_to == Branch::Third ? missing_side_.data() : nullptr);
+                                            missing_to == Branch::Third ? missing_side_.data() : nullptr) -
+                            penalty_;
         if (!(gain > (found_ ? best_gain_ + negligible_ : negligible_))) return false;
         found_ = true;
         best_gain_ = gain;
@@ -201,7 +208,7 @@ class SplitSearch {
     SmallVector<std::int64_t> observed_, right_, joined_;
     SmallVector<double> left_side_, right_side_, missing_side_;
     std::array<double, 2> observed_side_{};  // for criteria with a quick bound
-    double negligible_, margin_, best_gain_, quick_bound_, membership_unit_ = 1;
+    double negligible_, margin_, best_gain_, quick_bound_, membership_unit_ = 1, penalty_ = 0;
     bool quick_bound_applies_ = false;  // missing rows are on neither side: a split has a single gain
     std::int64_t n_tried_ = 0, best_index_ = -1;
     bool found_ = false, has_rejected_ = false;
@@ -297,9 +304,17 @@ bool is_best_partition(const SplitSearch<Criterion>& search, const GrowthParamet
     any_rows.min_samples_leaf = 0;
     any_rows.split_on_missing = true;
     SplitSearch<Criterion> unrestricted(any_rows, cells, node, layout, stats);
+    unrestricted.set_penalty(search.penalty());
     try_ordered(unrestricted, cells, layout, order);
     unrestricted.try_missing_vs_observed();
     return unrestricted.gain() <= admissible.gain() + search.negligible();
+}
+
+/// Return the gain that a split of `n` categories must exceed. Their order is fitted to the rows that the
+/// split is judged by, so that chance gains with each category beyond two about as much as the loss of a row.
+double category_penalty_of(std::size_t n, const GrowthParameters& params, const NodeStats& stats) {
+    if (n <= 2) return 0;
+    return params.category_penalty * static_cast<double>(n - 2) * (stats.scaled_loss / stats.memberships);
 }
 
 /// Find the best split of a categorical column: the best of all partitions up to `kMaxExhaustiveCategories`
@@ -311,6 +326,7 @@ std::optional<SplitInfo> search_categorical(SplitSearch<Criterion>& search, cons
                                             const NodeStats& stats) {
     const bool by_score = Criterion::scores_order_categories(layout.n_classes);
     const bool is_small = cells.size() <= kMaxExhaustiveCategories;
+    search.set_penalty(category_penalty_of(cells.size(), params, stats));
     std::vector<std::uint32_t> order;
     if (by_score || !is_small) {
         const bool as_rpart = params.missing == Strategy::Surrogate && layout.n_classes == 2;

@@ -207,7 +207,7 @@ _PARAMETERS: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("min_samples_leaf", "tree forest boosting", Integer(1)),
     ("l2_regularization", "boosting", Number(0)),
     ("split_penalty", "boosting", Number(0)),
-    ("category_penalty", "boosting", Number(0)),
+    ("category_penalty", "tree forest boosting", Number(0)),
     ("subsample", "boosting", _FRACTION),
     ("masked_copies", "boosting", Integer(0, 100)),
     ("max_features", "tree forest boosting", _number_of_features),

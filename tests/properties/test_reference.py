@@ -46,6 +46,16 @@ def test_gini_tree_predicts_as_the_reference(missing: str, problem: Problem) -> 
     assert_core_agrees(problem, "classification", "gini", missing=missing)
 
 
+@pytest.mark.parametrize("missing", STRATEGIES)
+@pytest.mark.parametrize(("task", "criterion"), [("regression", None), ("classification", "entropy")])
+@given(data=st.data(), category_penalty=st.sampled_from([0.25, 1.0, 3.0]))
+def test_tree_with_a_penalty_on_categories_predicts_as_the_reference(
+    missing: str, task: str, criterion: str | None, data: st.DataObject, category_penalty: float
+) -> None:
+    problem = data.draw(problems(task))
+    assert_core_agrees(problem, task, criterion, missing=missing, category_penalty=category_penalty)
+
+
 @pytest.mark.parametrize("missing", ["mia", "trinary_mia"])
 @given(problem=problems("regression"))
 def test_tree_without_missing_against_observed_predicts_as_the_reference(

@@ -61,6 +61,7 @@ class ReferenceTree:
         min_samples_leaf: int = 20,
         split_on_missing: bool = True,
         max_surrogates: int = 5,
+        category_penalty: float = 0.0,
         categorical: Iterable[int] = (),
     ) -> None:
         self.missing = missing
@@ -71,6 +72,7 @@ class ReferenceTree:
         self.min_samples_leaf = min_samples_leaf
         self.split_on_missing = split_on_missing
         self.max_surrogates = max_surrogates
+        self.category_penalty = Fraction(category_penalty)
         self.categorical = frozenset(categorical)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ReferenceTree:
@@ -213,13 +215,24 @@ class ReferenceTree:
         reference = node.value
         if self.missing == "surrogate" and self.criterion.weight(observed) > 0:
             reference = self.criterion.value(observed)
+        penalty = self._penalty(node, column, len(groups))
         for test, left, right in self._tests(column, groups, reference):
             larger = LEFT if left.rows > right.rows else RIGHT
             for missing_to in self._missing_branches(missing.rows > 0, larger):
-                yield from self._split(column, test, missing_to, larger, (left, right, missing), reference)
+                for split in self._split(column, test, missing_to, larger, (left, right, missing), reference):
+                    yield replace(split, gain=split.gain - penalty)
         if self.missing in ("mia", "trinary_mia") and self.split_on_missing and missing.rows > 0:
             nothing = self.criterion.empty()
             yield from self._split(column, Observed(), LEFT, RIGHT, (nothing, observed, missing), reference)
+
+    def _penalty(self, node: Node, column: int, n_groups: int) -> Number:
+        """Return what a split of categories must gain: a multiple of the node's loss per row, beyond two categories."""
+        if column not in self.categorical or n_groups <= 2 or not self.category_penalty:
+            return 0
+        statistics = self._statistics(node.rows)
+        return (
+            self.category_penalty * (n_groups - 2) * self.criterion.loss(statistics) / statistics.membership
+        )
 
     def _groups(self, rows: Rows, column: int) -> tuple[dict[Any, NodeStatistics], NodeStatistics]:
         """Return the statistics of each value in the node, smallest first, and those of the missing rows."""

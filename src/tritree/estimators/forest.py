@@ -177,9 +177,9 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves of each tree, which is then grown best-first. A third branch gets the leaf budget of
         the two branches that it replaces. If None, there is no limit.
-    min_samples_leaf : int, default=5
+    min_samples_leaf : int, default=3
         Minimum number of rows on either side of a split. A row that was drawn twice counts twice.
-    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+    max_features : int, float, {"sqrt", "log2"} or None, default=0.5
         Number of columns to consider for each split, drawn at random.
 
         - int: that many columns.
@@ -209,6 +209,8 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         How `predict` treats categories that were not seen in training; see `TrinaryTreeRegressor`.
     split_on_missing : bool, default=True
         Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
+    category_penalty : float, default=1.0
+        How much more a split of k > 2 categories must gain; see `TrinaryTreeRegressor`.
     max_surrogates : int, default=5
         Maximum number of surrogates per split, with ``missing="surrogate"``.
     max_third_nodes : int, default=100_000
@@ -282,8 +284,8 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         criterion: str = "squared_error",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
-        min_samples_leaf: int = 5,
-        max_features: Any = 1.0,
+        min_samples_leaf: int = 3,
+        max_features: Any = 0.5,
         bootstrap: bool = True,
         max_samples: float | None = None,
         oob_score: bool = False,
@@ -294,6 +296,7 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         drop_identifiers: bool = True,
         unknown_category: str = "no_information",
         split_on_missing: bool = True,
+        category_penalty: float = 1.0,
         max_surrogates: int = 5,
         max_third_nodes: int = 100_000,
         warm_start: bool = False,
@@ -318,6 +321,7 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         self.drop_identifiers = drop_identifiers
         self.unknown_category = unknown_category
         self.split_on_missing = split_on_missing
+        self.category_penalty = category_penalty
         self.max_surrogates = max_surrogates
         self.max_third_nodes = max_third_nodes
         self.warm_start = warm_start
@@ -388,6 +392,8 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         How `predict` treats categories that were not seen in training; see `TrinaryTreeRegressor`.
     split_on_missing : bool, default=True
         Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
+    category_penalty : float, default=1.0
+        How much more a split of k > 2 categories must gain; see `TrinaryTreeRegressor`.
     max_surrogates : int, default=5
         Maximum number of surrogates per split, with ``missing="surrogate"``.
     max_third_nodes : int, default=100_000
@@ -473,6 +479,7 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         drop_identifiers: bool = True,
         unknown_category: str = "no_information",
         split_on_missing: bool = True,
+        category_penalty: float = 1.0,
         max_surrogates: int = 5,
         max_third_nodes: int = 100_000,
         warm_start: bool = False,
@@ -498,6 +505,7 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         self.drop_identifiers = drop_identifiers
         self.unknown_category = unknown_category
         self.split_on_missing = split_on_missing
+        self.category_penalty = category_penalty
         self.max_surrogates = max_surrogates
         self.max_third_nodes = max_third_nodes
         self.warm_start = warm_start

@@ -57,6 +57,7 @@ def growth_parameters(
         "max_leaf_nodes": _limit(estimator.max_leaf_nodes or 0),
         "min_samples_leaf": _limit(estimator.min_samples_leaf),
         "split_on_missing": bool(estimator.split_on_missing),
+        "category_penalty": float(estimator.category_penalty),
         "max_surrogates": _limit(estimator.max_surrogates),
         "max_features": max_features,
         # the ladder of a node has all columns, so it is searched when its third branch is first needed

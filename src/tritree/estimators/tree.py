@@ -125,6 +125,9 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
         an unknown category never follows "missing against observed" splits. "error": raise an error.
     split_on_missing : bool, default=True
         Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
+    category_penalty : float, default=0.0
+        How much more a split of k > 2 categories must gain: this number times (k - 2) times the loss of the node per
+        row. Categories are ordered by the rows that the split is judged by, so that chance gains with each of them.
     max_surrogates : int, default=5
         Maximum number of surrogates per split, with ``missing="surrogate"``.
     random_state : int, RandomState instance or None, default=None
@@ -195,6 +198,7 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
         drop_identifiers: bool = True,
         unknown_category: str = "no_information",
         split_on_missing: bool = True,
+        category_penalty: float = 0.0,
         max_surrogates: int = 5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -212,6 +216,7 @@ class TrinaryTreeRegressor(TrinaryRegressor, BaseTree):
         self.drop_identifiers = drop_identifiers
         self.unknown_category = unknown_category
         self.split_on_missing = split_on_missing
+        self.category_penalty = category_penalty
         self.max_surrogates = max_surrogates
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -275,6 +280,9 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
         an unknown category never follows "missing against observed" splits. "error": raise an error.
     split_on_missing : bool, default=True
         Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
+    category_penalty : float, default=0.0
+        How much more a split of k > 2 categories must gain: this number times (k - 2) times the loss of the node per
+        row. Categories are ordered by the rows that the split is judged by, so that chance gains with each of them.
     max_surrogates : int, default=5
         Maximum number of surrogates per split, with ``missing="surrogate"``.
     random_state : int, RandomState instance or None, default=None
@@ -340,6 +348,7 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
         drop_identifiers: bool = True,
         unknown_category: str = "no_information",
         split_on_missing: bool = True,
+        category_penalty: float = 0.0,
         max_surrogates: int = 5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -358,6 +367,7 @@ class TrinaryTreeClassifier(TrinaryClassifier, BaseTree):
         self.drop_identifiers = drop_identifiers
         self.unknown_category = unknown_category
         self.split_on_missing = split_on_missing
+        self.category_penalty = category_penalty
         self.max_surrogates = max_surrogates
         self.random_state = random_state
         self.n_jobs = n_jobs
