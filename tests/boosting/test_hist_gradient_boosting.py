@@ -15,8 +15,8 @@ from tritree import (
     TrinaryBoostingRegressor,
 )
 
-#: Without what scikit-learn does not have.
-PLAIN: dict[str, Any] = {"max_features": 1.0, "split_penalty": 0.0}
+#: Scikit-learn's defaults, without what it does not have.
+PLAIN: dict[str, Any] = {"max_features": 1.0, "min_samples_leaf": 20, "split_penalty": 0.0}
 
 
 @pytest.mark.parametrize("missing", ["trinary_mia", "mia"])
