@@ -195,8 +195,10 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
     ) -> tuple[GrowingModel, _core.Booster]:
         """Return the model, a new one or the one to continue, and what adds iterations to it."""
         n_copies = int(self.masked_copies)
-        y = np.tile(rows.y, n_copies + 1)
-        weight = None if rows.weight is None else np.tile(rows.weight, n_copies + 1)
+        y, weight = rows.y, rows.weight
+        if n_copies:
+            y = np.tile(y, n_copies + 1)
+            weight = None if weight is None else np.tile(weight, n_copies + 1)
         options = (loss.name, loss.quantile, y, weight, float(self.learning_rate), float(self.subsample))
         if model is not None:
             if n_copies:

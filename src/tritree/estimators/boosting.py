@@ -64,8 +64,9 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
     l2_regularization : float, default=10.0
         L2 regularisation of the leaf values. It is added to the sum of second derivatives of a leaf, which for
-        "squared_error" is its number of rows: a leaf of 10 rows is shrunk by half. Weights are rescaled by a power of
-        two if their mean is far below 1.
+        "squared_error" is its number of rows: a leaf of 10 rows is shrunk by half. Where that sum falls as the model
+        is fitted, the regularisation falls with its square root. Weights are rescaled by a power of two if their mean
+        is far below 1.
     split_penalty : float, default=0.3
         How much more than by chance a split must gain: this number times φ log(n / (2 ``min_samples_leaf``)), where n
         is the number of rows of the node and φ = Σ gradient² / Σ second derivative, the gain that chance gives to one
@@ -79,10 +80,10 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
     masked_copies : int, default=0
         Number of copies of the training table that trees are fitted to in addition. In each row of a copy a fraction of
         the cells, drawn uniformly from 0 to 1, is missing at random. They help if values that are missing in training
-        tell something about the target that they will not tell later, or if a few columns are much better than all
-        others; 4 is a good number then. Otherwise they cost some accuracy. Copies take one byte per cell while the
-        model is fitted, and the fit takes as much longer as there are more rows; ``missing="mia"`` is the fastest
-        strategy for them. Not supported with ``warm_start``.
+        tell something about the target that they will not tell later; otherwise they cost some accuracy. While the
+        model is fitted, they take one byte per cell (two in columns of more than 255 bins or categories). With 4
+        copies and ``missing="mia"`` the fit takes four to five times as long, and much longer with third branches if
+        the table is complete, because rows of the copies need them. Not supported with ``warm_start``.
     max_features : int, float, {"sqrt", "log2"} or None, default=0.3
         Number of columns to consider for each split, drawn at random.
 
