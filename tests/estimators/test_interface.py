@@ -321,7 +321,7 @@ def test_forest_goes_on_only_with_what_its_trees_share() -> None:
         ValueError, match="which had missing='trinary'; set it again, or set warm_start=False"
     ):
         clone_fitted(forest).set_params(n_estimators=6, missing="mia").fit(X, y)
-    for name, value in {"max_depth": 7, "max_features": 0.5, "min_samples_leaf": 9}.items():
+    for name, value in {"max_depth": 7, "max_features": 0.7, "min_samples_leaf": 9}.items():
         with pytest.raises(ValueError, match=f"which had {name}=.*; set it again, or set warm_start=False"):
             clone_fitted(forest).set_params(n_estimators=6, **{name: value}).fit(X, y)
     for changed in ((X[::2], y[::2]), (X, -y), (X, y, np.arange(1.0, len(y) + 1))):

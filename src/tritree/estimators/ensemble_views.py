@@ -157,8 +157,8 @@ class EnsembleViews(EstimatorViews):
         trinary forest, regression: mean of 5 trees, depth up to 2, 35 nodes, 20 leaves
         <BLANKLINE>
              importance  splits  trees
-        s5          53%       6      5
-        bmi         36%       5      4
+        s5          61%       7      5
+        bmi         18%       3      3
         ...
         tree 0 of 5, trinary forest, regression: 7 nodes, 4 leaves, 3 branches not grown yet
         ...
@@ -323,7 +323,7 @@ class EnsembleViews(EstimatorViews):
                        trees  contribution
         base value       100        0.6523
         x1 = 9           100       +0.3282
-        x0 is missing    100
+        x0 is missing     53
         <BLANKLINE>
         f(x) = 0.9805, the mean over trees
         >>> total = explanation.base_value + sum(explanation.contributions.values()) + explanation.rounding

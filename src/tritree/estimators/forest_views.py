@@ -69,11 +69,11 @@ class ForestViews(EnsembleViews):
         tree 3 of 20, trinary forest, regression: 3 nodes, 2 leaves, 1 branch not grown yet
         ● leaf ...
         <BLANKLINE>
-                       rows  fraction   mean
-        all rows        100            ...
-        ├─ x0 < ...
-        ├─ x0 ≥ ...
-        ╰┄ x0 missing  not grown yet
+                       rows  fraction    mean
+        all rows        100            0.6800
+        ├─ x1 < 2.5      31       31%  0.0000  ●
+        ├─ x1 ≥ 2.5      69       69%  0.9855  ●
+        ╰┄ x1 missing  not grown yet
         """
         return ForestTrees(self._snapshot())
 
