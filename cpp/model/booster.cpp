@@ -85,10 +85,12 @@ void Booster::set_initial_hessians() {
 
 /// Return the L2 regularisation of the next tree. As predicted probabilities approach 0 and 1, second
 /// derivatives vanish, and a constant would keep a model from ever becoming sure. In proportion to their mean
-/// it would be a number of rows, too few for small noisy tables; the square root is best for both.
+/// it would be a number of rows, too few for small noisy tables; the square root is best for both. For k > 2
+/// equally likely classes a second derivative is (k - 1) / k² instead of a quarter.
 double Booster::l2_of(int output) const {
-    const double l2 = model_->params().l2;
+    double l2 = model_->params().l2;
     if (initial_hessians_.empty()) return l2;
+    if (const double k = loss_.n_outputs; k > 1) l2 *= 4 * (k - 1) / (k * k);
     const double initial = initial_hessians_[static_cast<std::size_t>(output)];
     const double ratio = initial > 0 ? gradient_pairs_.scale.total_hessian / initial : 1;
     return ratio < 1 ? l2 * std::sqrt(ratio) : l2;

@@ -333,9 +333,9 @@ class TrinaryBoostingClassifier(TrinaryClassifier, BaseBoosting):
         Whether "mia" and "trinary_mia" also consider splits of missing against observed values.
     l2_regularization : float, default=10.0
         L2 regularisation of the leaf values. It is added to the sum of second derivatives of a leaf, at most a quarter
-        per row for two classes. It is lowered as the model becomes surer, with the square root of the mean second
-        derivative, so that well separated classes can get probabilities near 0 and 1. Weights are rescaled by a power
-        of two if their mean is far below 1.
+        per row for two classes; for more classes it is scaled to weigh as many rows. It is lowered as the model becomes
+        surer, with the square root of the mean second derivative, so that well separated classes can get probabilities
+        near 0 and 1. Weights are rescaled by a power of two if their mean is far below 1.
     monotonic_cst : dict or array-like of int, default=None
         Monotonic constraints on the probability of the second of two classes. Not supported for more classes.
     class_weight : dict, "balanced" or None, default=None
