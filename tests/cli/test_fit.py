@@ -41,7 +41,7 @@ def test_every_parameter_reaches_the_estimator(tritree: InProcess, classes: Path
             "--unknown-category",
             "error",
         ),
-        *("--no-split-on-missing", "--max-surrogates", 2, "--n-jobs", 1),
+        *("--category-penalty", 0.25, "--no-split-on-missing", "--max-surrogates", 2, "--n-jobs", 1),
         *("--no-parse-dates", "--keep-identifiers", "--date-parts", "month,hour"),
     )
     assert library.load("m.tritree").get_params() == {
@@ -55,6 +55,7 @@ def test_every_parameter_reaches_the_estimator(tritree: InProcess, classes: Path
         "parse_dates": False,
         "date_parts": ["month", "hour"],
         "drop_identifiers": False,
+        "category_penalty": 0.25,
         "split_on_missing": False,
         "max_surrogates": 2,
         "n_jobs": 1,

@@ -24,10 +24,15 @@ def unescape(text: str) -> str:
 
 def escape(text: str) -> str:
     """Return a printable text of one line that `unescape` turns into this text."""
-    text = _ESCAPED.sub(lambda match: "\\" + match[0], text)
+    pieces = [character if character.isprintable() else _escape(character) for character in text]
     # messages show a run of white space as one space
-    text = re.sub(r"^ | $|(?<= ) ", lambda _: "\\x20", text)
-    return "".join(character if character.isprintable() else _escape(character) for character in text)
+    for match in re.finditer(r"^ | $|(?<= ) ", text):
+        pieces[match.start()] = "\\x20"
+    escaped = ""
+    for piece in reversed(pieces):
+        is_read_as_escape = piece == "\\" and _ESCAPED.match(piece + escaped)
+        escaped = ("\\\\" if is_read_as_escape else piece) + escaped
+    return escaped
 
 
 def _escape(character: str) -> str:

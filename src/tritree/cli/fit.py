@@ -61,6 +61,8 @@ class Parameters:
         Parts of dates to add as columns, such as month,weekday: year, month, day, weekday, dayofyear, hour or minute.
     keep_identifiers
         Learn from text columns that are different in almost every row, such as names.
+    category_penalty
+        How much more a split of many categories must gain; larger values overfit less.
     no_split_on_missing
         Do not let mia and trinary_mia split missing from observed.
     max_surrogates
@@ -98,6 +100,7 @@ class Parameters:
     no_parse_dates: Annotated[bool, flag("--no-parse-dates", TREE)] = False
     date_parts: options.DateParts = None
     keep_identifiers: Annotated[bool, flag("--keep-identifiers", TREE)] = False
+    category_penalty: options.CategoryPenalty = None
     no_split_on_missing: Annotated[bool, flag("--no-split-on-missing", TREE)] = False
     max_surrogates: Annotated[int, integer(0, panel=TREE)] = 5
     n_jobs: options.NJobs = None

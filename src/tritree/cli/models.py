@@ -33,6 +33,7 @@ OPTIONS = {
     "parse_dates": "--no-parse-dates",
     "date_parts": "--date-parts",
     "drop_identifiers": "--keep-identifiers",
+    "category_penalty": "--category-penalty",
     "split_on_missing": "--no-split-on-missing",
     "unknown_category": "--unknown-category",
     "max_surrogates": "--max-surrogates",

@@ -3,6 +3,7 @@
 import copy
 import functools
 import inspect
+import math
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, is_dataclass
@@ -113,6 +114,10 @@ _learning_rate = parser(
     "a number above 0 and at most 100, such as 0.1",
     lambda text: _checked(float(text), 0 < float(text) <= 100),
 )
+_penalty = parser(
+    "a number of at least 0, such as 0.5",
+    lambda text: _checked(float(text), 0 <= float(text) < math.inf),
+)
 _n_jobs = parser("a number of threads; -1 is for all cores", lambda text: _checked(int(text), int(text) != 0))
 _character = parser("one character, such as ',' or '\\t'", _parse_character)
 _text = parser("a text", unescape)
@@ -137,7 +142,13 @@ LearningRate = Annotated[float, option("NUMBER", panel=MODEL, parser=_learning_r
 Criterion = Annotated[
     Literal["squared_error", "entropy", "log_loss", "gini"] | None, option("NAME", panel=TREE)
 ]
-MinSamplesLeaf = Annotated[int | None, integer(1, panel=TREE, show_default="20; 5 for a forest")]
+MinSamplesLeaf = Annotated[
+    int | None, integer(1, panel=TREE, show_default="20; 10 for boosting, 3 to 5 for a forest")
+]
+CategoryPenalty = Annotated[
+    float | None,
+    option("NUMBER", panel=TREE, parser=_penalty, show_default="0; 0.5 for boosting, 1 for a forest"),
+]
 UnknownCategory = Annotated[Literal["no_information", "error"] | None, option("HANDLING")]
 Columns = Annotated[list[str] | None, option("COLUMN")]
 DateParts = Annotated[Any, option("PARTS", panel=TREE, parser=_date_parts)]
