@@ -7,82 +7,69 @@
 #include <vector>
 
 #include "data/binned_rows.hpp"
+#include "grow/background.hpp"
 #include "grow/boosted_grower.hpp"
 #include "tree/binned_tree.hpp"
 
 namespace tritree {
-
-/// Fewer bins per column: a third branch has too few rows to need many, and grows four times as fast.
-struct CoarseBins {
-    static constexpr std::uint32_t kMaxBins = 64;  ///< of a numeric column; categories are not merged
-
-    BinMapper mapper;
-    std::vector<std::vector<std::uint16_t>> coarse_bin;      ///< by column and bin, missing included
-    std::vector<std::vector<std::uint16_t>> first_fine_bin;  ///< by column and coarse bin
-
-    CoarseBins() = default;
-    explicit CoarseBins(const BinMapper& fine);
-};
-
-/// Background rows: a sample of the training rows, from which third branches grow.
-class BackgroundRows {
-  public:
-    BackgroundRows(BinnedRows rows_, std::vector<double> weight_, const BinMapper& mapper);
-
-    BinnedRows rows;
-    std::vector<double> weight;  ///< empty if all rows have weight 1
-    CoarseBins coarse;
-    BinnedRows coarse_rows;
-};
 
 /// Grows third branches of a boosted tree.
 ///
 /// The third branch of a split on a column is a tree on the other columns, fitted to the predictions of the
 /// split's own left and right branches for the background rows of the node whose value is observed. It
 /// depends on the tree, the background rows and the path of the node, but not on the order in which branches
-/// are grown.
+/// are grown. Background rows may need third branches below left and right themselves: branches that do not
+/// depend on each other are fitted in parallel, and appended to the tree in the order of their nodes.
 class ThirdBranchGrower {
   public:
     /// `previous` is the sum of the preceding trees for each background row; without it no variance is
     /// estimated.
     ThirdBranchGrower(BinnedTree& tree, const BackgroundRows& background, const BinMapper& mapper,
-                      const GrowthParameters& params, std::span<const double> previous = {});
+                      const GrowthParameters& params, int n_threads, std::span<const double> previous = {});
 
     /// Traverse rows from the nodes `at` down to leaves, growing the branches that they need.
     void traverse(const BinnedRows& binned, std::span<const std::uint32_t> rows, std::int32_t* at);
     /// Grow the third branches of nodes, as far as the limit allows.
-    void grow_branches(std::vector<std::int32_t> nodes);
+    void grow_branches(const std::vector<std::int32_t>& nodes);
 
   private:
-    /// A binary subtree, the fitted tree or a third branch, with the background rows in the order of its
-    /// nodes.
-    struct Subtree {
+    /// The background rows of a third branch, in the order of its nodes.
+    struct BranchRows {
         std::int32_t root = 0;
         std::vector<std::uint32_t> rows;
         std::vector<RowRange> ranges;  ///< of its nodes
     };
+    /// A third branch that is being grown.
+    struct Growth {
+        std::int32_t node = 0;            ///< whose third branch it is
+        BranchRows fitted;                ///< the rows that it is fitted to
+        std::vector<std::int32_t> at;     ///< where these are below left and right
+        std::vector<std::uint32_t> open;  ///< positions of those that are not at a leaf yet
+        BinnedTree branch;
+    };
 
-    void grow(std::int32_t node);
-    const Subtree& subtree_of(std::int32_t node);
-    Subtree restore_subtree(std::int32_t root) const;
-    void partition_subtree(Subtree& subtree) const;
-    std::vector<std::int32_t> usable_columns(std::int32_t root) const;
-    std::vector<std::uint32_t> sample(std::int32_t node, const Subtree& subtree) const;
-    std::vector<double> predictions_below(std::int32_t node, const std::vector<std::uint32_t>& rows);
-    BinnedRows gather_coarse_rows(const std::vector<std::uint32_t>& rows) const;
-    void fit(Subtree& subtree, const std::vector<double>& target);
-    void to_fine_bins(std::int32_t first);
-    void estimate_variance(const Subtree& subtree);
+    void start(Growth& growth) const;
+    std::vector<std::int32_t> advance(Growth& growth) const;
+    void fit(Growth& growth) const;
+    void to_fine_bins(BinnedTree& branch) const;
+    void append(Growth& growth);
+    void estimate_variance(const BranchRows& fitted);
+
     bool is_full() const { return tree_.arrays.n_grown() >= params_.max_third_nodes; }
+    std::vector<std::uint32_t> observed_rows(std::int32_t node) const;
+    void find_rows(std::int32_t root);
+    BranchRows restore_rows(std::int32_t root) const;
+    std::vector<std::int32_t> usable_columns(std::int32_t node) const;
     std::int32_t root_of(std::int32_t node) const;
     std::int32_t end_of(std::int32_t root) const;
 
     BinnedTree& tree_;
     const BackgroundRows& background_;
     const BinMapper& mapper_;
-    GrowthParameters params_;  // of third branches
-    std::span<const double> previous_;
-    std::unordered_map<std::int32_t, Subtree> subtrees_;  // by root
+    const GrowthParameters params_;  // of third branches
+    const int n_threads_;
+    const std::span<const double> previous_;
+    std::unordered_map<std::int32_t, BranchRows> rows_of_branch_;  // by root
     std::size_t n_cached_rows_ = 0;
 };
 

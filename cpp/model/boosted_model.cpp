@@ -239,7 +239,7 @@ void BoostedModel::grow_for(const PredictionRows& rows, std::span<const std::siz
         parallel_for(batch_trees.size(), n_threads, [&](std::size_t i) {
             if (batch_trees[i] >= trees_.size()) return;
             std::vector<std::int32_t> at(rows.n_rows(), 0);
-            ThirdBranchGrower(trees_[batch_trees[i]], *background_, mapper_, params_, previous[i])
+            ThirdBranchGrower(trees_[batch_trees[i]], *background_, mapper_, params_, n_threads, previous[i])
                 .traverse(rows.binned, all, at.data());
         });
     }
@@ -247,7 +247,7 @@ void BoostedModel::grow_for(const PredictionRows& rows, std::span<const std::siz
 }
 
 // trees grow one by one, so that the limit does not depend on threads
-std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int) {
+std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int n_threads) {
     std::size_t first_tree = 0;
     {
         const ReadLock lock(mutex_);
@@ -261,7 +261,7 @@ std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int) {
             BinnedTree& tree = trees_[number];
             if (max_new_nodes > 0 && can_grow(tree) && tree.arrays.n_ungrown() > 0) {
                 const std::vector<std::vector<double>> previous = sums_before({&number, 1}, sums);
-                ThirdBranchGrower grower(tree, *background_, mapper_, params_, previous[0]);
+                ThirdBranchGrower grower(tree, *background_, mapper_, params_, n_threads, previous[0]);
                 const std::size_t before = tree.size();
                 for (std::int32_t node = 0; node < static_cast<std::int32_t>(before); ++node)
                     if (tree.needs_third(node) &&

@@ -325,23 +325,26 @@ void Booster::limit_iteration(std::vector<BinnedTree>& trees, std::vector<double
 void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
                               std::span<const std::uint32_t> rows, std::span<double> raw) const {
     // the leaves of rows are known, except for those that need a third branch or were not sampled
+    std::vector<std::int32_t> node_of(loss_.n_rows(), 0);
+    parallel_for(ranges.size(), n_threads_, [&](std::size_t i) {
+        const auto node = static_cast<std::int32_t>(i);
+        const bool is_leaf = tree.is_leaf(node);
+        const std::size_t begin =
+            is_leaf ? ranges[i].begin : ranges[static_cast<std::size_t>(tree.arrays.right[i])].end;
+        for (std::size_t k = begin; k < ranges[i].end; ++k) node_of[rows[k]] = is_leaf ? kNone : node;
+    });
+    // in the order of memory
     std::vector<std::uint32_t> others;
-    if (rows.size() < loss_.n_rows()) {
-        std::vector<bool> sampled(loss_.n_rows(), false);
-        for (const std::uint32_t row : rows) sampled[row] = true;
-        for (std::size_t row = 0; row < sampled.size(); ++row)
-            if (!sampled[row]) others.push_back(static_cast<std::uint32_t>(row));
+    std::vector<std::int32_t> at;
+    for (std::size_t row = 0; row < node_of.size(); ++row) {
+        if (node_of[row] == kNone) continue;
+        others.push_back(static_cast<std::uint32_t>(row));
+        at.push_back(node_of[row]);
     }
-    for (std::size_t node = 0; node < ranges.size(); ++node) {
-        if (tree.is_leaf(static_cast<std::int32_t>(node))) continue;
-        const std::size_t begin = ranges[static_cast<std::size_t>(tree.arrays.right[node])].end;
-        others.insert(others.end(), rows.begin() + static_cast<std::ptrdiff_t>(begin),
-                      rows.begin() + static_cast<std::ptrdiff_t>(ranges[node].end));
-    }
-    std::vector<std::int32_t> at(others.size(), 0);
     const GrowthParameters& params = model_->params();
     if (const auto background = model_->background(); background && params.has_third())
-        ThirdBranchGrower(tree, *background, model_->mapper(), params).traverse(rows_, others, at.data());
+        ThirdBranchGrower(tree, *background, model_->mapper(), params, n_threads_)
+            .traverse(rows_, others, at.data());
     else
         tree.traverse(rows_, others, at.data());
     if (loss_.n_outputs == 1 && !others.empty()) limit_tree(tree, ranges, rows, others, at);

@@ -158,9 +158,47 @@ void BinnedTree::split(std::int32_t node, const GradientSplit& info, const BinMa
     pack(node, mapper);
 }
 
-void BinnedTree::set_third(std::int32_t node, std::int32_t third) {
-    arrays.third[static_cast<std::size_t>(node)] = third;
-    nodes[static_cast<std::size_t>(node)].next[2] = third;
+BinnedTree BinnedTree::third_of(const BinnedTree& tree, std::int32_t node, const GrowthParameters& params) {
+    const auto i = static_cast<std::size_t>(node);
+    BinnedTree third;
+    third.add_leaf(tree.arrays.value[i], tree.bounds(node), kNone, Branch::None, params);
+    third.arrays.depth[0] = tree.arrays.depth[i];
+    third.path[0] = hash_seed(tree.path[i], static_cast<std::uint64_t>(Branch::Third));
+    return third;
+}
+
+std::int32_t BinnedTree::append_third(std::int32_t node, const BinnedTree& third) {
+    const auto root = static_cast<std::int32_t>(size());
+    const auto first = static_cast<std::size_t>(root);
+    const auto set_begin = static_cast<std::int64_t>(arrays.sets.size());
+    if (!third.arrays.split.set_begin.empty() && arrays.split.set_begin.empty()) {
+        arrays.split.set_begin.assign(first, -1);
+        arrays.split.set_words.assign(first, 0);
+    }
+    for_each_node_array(
+        [](const char*, auto& into, const auto& from) { into.insert(into.end(), from.begin(), from.end()); },
+        arrays, third.arrays);
+    if (!arrays.split.set_begin.empty()) {
+        arrays.split.set_begin.resize(arrays.size(), -1);
+        arrays.split.set_words.resize(arrays.size(), 0);
+    }
+    arrays.sets.insert(arrays.sets.end(), third.arrays.sets.begin(), third.arrays.sets.end());
+    nodes.insert(nodes.end(), third.nodes.begin(), third.nodes.end());
+    parent.insert(parent.end(), third.parent.begin(), third.parent.end());
+    path.insert(path.end(), third.path.begin(), third.path.end());
+    for (std::size_t i = first; i < size(); ++i) {
+        for (auto* children : {&arrays.left, &arrays.right, &arrays.third})
+            if ((*children)[i] >= 0) (*children)[i] += root;
+        for (std::int32_t& next : nodes[i].next) next += root;
+        if (parent[i] != kNone) parent[i] += root;
+        if (!arrays.split.set_begin.empty() && arrays.split.set_begin[i] >= 0)
+            arrays.split.set_begin[i] += set_begin;
+    }
+    has_categories |= third.has_categories;
+    parent[first] = node;
+    arrays.third[static_cast<std::size_t>(node)] = root;
+    nodes[static_cast<std::size_t>(node)].next[2] = root;
+    return root;
 }
 
 void BinnedTree::set_thresholds(std::int32_t first, const BinMapper& mapper) {

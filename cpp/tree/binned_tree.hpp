@@ -51,10 +51,13 @@ class BinnedTree {
     std::int32_t add_leaf(double value, const ValueBounds& bounds, std::int32_t parent_node, Branch branch,
                           const GrowthParameters& params);
     std::int32_t add_root(std::uint64_t root_path, const GrowthParameters& params);
+    /// Start a tree that becomes the third branch of a node of another one.
+    static BinnedTree third_of(const BinnedTree& tree, std::int32_t node, const GrowthParameters& params);
     /// Turn a leaf into a split and append its children.
     void split(std::int32_t node, const GradientSplit& split, const BinMapper& mapper,
                const GrowthParameters& params);
-    void set_third(std::int32_t node, std::int32_t third);
+    /// Append a tree as the third branch of a node; return its root.
+    std::int32_t append_third(std::int32_t node, const BinnedTree& third);
     /// Set the thresholds of the numeric splits from `first` on.
     void set_thresholds(std::int32_t first, const BinMapper& mapper);
     /// Set the values of the inner nodes from `first` on to the weighted means of their children.

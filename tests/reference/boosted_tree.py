@@ -15,6 +15,7 @@ Row = list[int | None]
 MASK = 2**64 - 1
 MISSING_SIDE_PENALTY = 2.0  # for sending missing values to a side, in multiples of the expected gain of noise
 THIRD_MIN_SAMPLES_LEAF = 2  # of third branches
+THIRD_SPLIT_PENALTY = 3  # of third branches, in multiples of that of trees
 
 
 def splitmix64(a: int, b: int) -> int:
@@ -40,7 +41,7 @@ class GrowthParameters:
     category_penalty: float = 0.5  # for each category beyond two
     monotonic: list[int] = field(default_factory=list)
     third_depth_extra: int = 0
-    third_rows: int = 1000
+    third_rows: int = 500
     subsample: float = 1.0
     max_features: float = 1.0  # fraction of the columns considered at each node
     seed: int = 0
@@ -366,7 +367,11 @@ class CoarseBins:
         limits = zip(parameters.n_bins, parameters.categorical, strict=True)
         n_bins = [n if is_category else min(n, 64) for n, is_category in limits]
         self.parameters = replace(
-            parameters, n_bins=n_bins, max_features=1.0, split_penalty=0.0, category_penalty=0.0
+            parameters,
+            n_bins=n_bins,
+            max_features=1.0,
+            split_penalty=THIRD_SPLIT_PENALTY * parameters.split_penalty,
+            category_penalty=0.0,
         )
 
     def coarse(self, column: int, bin_: int | None) -> int | None:

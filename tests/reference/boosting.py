@@ -202,9 +202,11 @@ class ReferenceBoosting:
         """Return the third branch: a tree on the other columns, fitted to the predictions of left and right."""
         parameters = self.parameters
         rows = [i for i in node.rows if branch_of(node, self.background[i]) != "third"]
-        if len(rows) > parameters.third_rows:
-            n, shift = len(rows), node.path % len(rows)
-            rows = [rows[(i * n + shift) // parameters.third_rows] for i in range(parameters.third_rows)]
+        if len(node.columns) == len(parameters.n_bins):  # a node of the fitted tree
+            start = node.path % len(self.background)
+            order = self.background_order
+            chosen = [i for i in order[start:] + order[:start] if i in rows][: parameters.third_rows]
+            rows = [i for i in order if i in chosen]
         columns = [c for c in node.columns if c != node.column]
         third = Node(splitmix64(node.path, 2), node.depth, columns, node.low, node.high, value=node.value)
         if not rows:
