@@ -165,6 +165,96 @@ def test_recommended_model_can_be_fitted_with_the_command_that_is_printed(
     assert "sex" not in model.feature_names_in_
 
 
+def informative() -> pd.DataFrame:
+    """Return a table in which high values are missing if the target is high."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(1200, 4))
+    target = values[:, 0] + values[:, 1] + rng.normal(scale=0.3, size=1200)
+    told = (target[:, None] > 1.5) & (rng.random(values.shape) < 0.6)
+    return pd.DataFrame(np.where(told, np.nan, values), columns=list("abcd")).assign(y=target)
+
+
+def test_boosting_with_masked_copies_is_recommended_where_it_pays(tritree: InProcess, tmp_path: Path) -> None:
+    informative().to_csv("told.csv", index=False)
+    options = ("-y", "y", *QUICK, "-m", "boosting", "--trees", 30, "--masked-copies", 4)
+    found = tritree.good("compare", tmp_path / "told.csv", *options, "--json").json
+    name = "boosting + 4 masked copies"
+    assert found["about"]["methods"] == ["boosting", name, "constant"]
+    assert found["about"]["masked_copies"] == 4
+    assert found["recommended"] == name
+    assert f"Use {name}: it has the lowest RMSE when fields go missing in production" in found["verdict"]
+    assert (
+        "Masked copies of boosting lower the RMSE when fields go missing in production (" in found["verdict"]
+    )
+    assert ", and raise it on the table as it is (" in found["verdict"]
+    lines = scenarios_of(found)["mcar_test"]
+    assert lines[name]["rmse"] < lines["boosting"]["rmse"]
+    command = shlex.split(found["fit"])
+    assert command[3:] == ["--model", "boosting", "--masked-copies", "4", "--target", "y", "--trees", "30"]
+    tritree.good(*command[1:], "-o", "m.tritree", "--no-validation")
+    assert library.load("m.tritree").masked_copies == 4
+
+
+def test_command_that_is_printed_has_the_strategy_and_the_masked_copies(
+    tritree: InProcess, tmp_path: Path
+) -> None:
+    # mia learns nothing about missing values from a complete table, unless its copies have some
+    patients().fillna(0).to_csv("complete.csv", index=False)
+    options = ("-m", "boosting", "-s", "mia", "--trees", 20, "--masked-copies", 4)
+    found = compare(tritree, tmp_path / "complete.csv", *options, "--json").json
+    assert found["recommended"] == "boosting:mia + 4 masked copies"
+    assert "--model boosting --strategy mia --masked-copies 4 --target progress" in found["fit"]
+
+
+def test_masked_copies_are_compared_for_every_strategy_of_boosting(
+    tritree: InProcess, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("-m", "boosting,tree", "-s", "mia,trinary", "--masked-copies", 4)
+    experiment = requested_experiment(tritree, monkeypatch, table, "-y", "progress", *options)
+    assert [name for name in experiment.methods if "masked" in name] == [
+        "boosting:mia + 4 masked copies",
+        "boosting:trinary + 4 masked copies",
+    ]
+    options = ("-m", "boosting", "-s", "all", "--masked-copies", 4)
+    experiment = requested_experiment(tritree, monkeypatch, table, "-y", "progress", *options)
+    assert "boosting:complete_case" in experiment.methods
+    assert sum("masked" in name for name in experiment.methods) == len(experiment.methods) // 2 - 1
+
+
+def test_masked_copies_are_refused_if_boosting_is_not_compared(tritree: InProcess, table: Path) -> None:
+    run = tritree("compare", table, "-y", "progress", "-m", "tree,forest", "--masked-copies", 4)
+    assert run.code == 1
+    assert "--masked-copies is not for --model tree or --model forest; leave it out" in run.error_line
+
+
+@pytest.mark.parametrize(
+    ("options", "is_complete", "is_mentioned"),
+    [
+        ((), False, True),
+        ((), True, False),
+        (("--masked-copies", 1), False, False),
+        (("-m", "forest"), False, False),
+        (("--rates", 0), False, False),
+    ],
+    ids=["table with missing values", "complete table", "compared already", "no boosting", "nothing removed"],
+)
+def test_masked_copies_are_mentioned_where_they_may_pay(
+    options: tuple[object, ...],
+    is_complete: bool,
+    is_mentioned: bool,
+    tritree: InProcess,
+    tmp_path: Path,
+) -> None:
+    frame = patients().head(90)
+    (frame.fillna(0) if is_complete else frame).to_csv("some.csv", index=False)
+    given = ("-m", "boosting") if "-m" not in options else ()
+    found = compare(tritree, tmp_path / "some.csv", *given, *options, "--json").json
+    assert any("--masked-copies 4" in note for note in found["notes"]) == is_mentioned
+    assert (
+        "--masked-copies 4" in compare(tritree, tmp_path / "some.csv", *given, *options).out
+    ) == is_mentioned
+
+
 def test_command_that_is_printed_reads_the_table_alike(tritree: InProcess, tmp_path: Path) -> None:
     frame = patients().head(60).rename(columns={"s1": "s\t1"})
     frame["bmi"] = frame["bmi"].astype(str).where(frame.index % 9 > 0, "\t?")

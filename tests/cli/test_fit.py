@@ -66,6 +66,45 @@ def test_every_parameter_reaches_the_estimator(tritree: InProcess, classes: Path
     }
 
 
+def test_parameters_of_boosting_reach_the_estimator(tritree: InProcess, table: Path) -> None:
+    options = ("--trees", 3, "--split-penalty", 0.7, "--category-penalty", 0.2, "--masked-copies", 2)
+    tritree.good(
+        "fit", table, "-y", "progress", "--drop", "id", "-m", "boosting", *options, "-o", "m.tritree"
+    )
+    frame = diabetes().drop(columns="id")
+    expected = library.TrinaryBoostingRegressor(
+        max_iter=3, split_penalty=0.7, category_penalty=0.2, masked_copies=2, random_state=0
+    ).fit(frame.drop(columns="progress"), frame["progress"])
+    model = library.load("m.tritree")
+    assert model.get_params() == expected.get_params()
+    assert model.to_dict() == expected.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [("--masked-copies", 101, "a number of copies from 0 to 100"), ("--split-penalty", -1, "at least 0")],
+)
+def test_penalties_and_copies_of_boosting_are_checked(
+    option: str, value: int, expected: str, tritree: InProcess, table: Path
+) -> None:
+    for kind in ("tree", "forest"):
+        run = tritree("fit", table, "-y", "progress", "-m", kind, option, 1)
+        assert run.code == 1
+        assert f"{option} is not for --model {kind}; leave it out" in run.error_line
+    run = tritree("fit", table, "-y", "progress", "-m", "boosting", option, value)
+    assert run.code == 2
+    assert f"'{value}' is not a number" in run.error_line
+    assert expected in run.error_line
+
+
+def test_defaults_shown_for_boosting_are_those_of_the_estimators() -> None:
+    shown = inspect.signature(Parameters).parameters
+    for estimator in (library.TrinaryBoostingRegressor, library.TrinaryBoostingClassifier):
+        parameters = inspect.signature(estimator).parameters
+        for name in ("learning_rate", "split_penalty", "masked_copies"):
+            assert shown[name].default == parameters[name].default
+
+
 def test_defaults_equal_those_of_the_estimators(tritree: InProcess, table: Path, classes: Path) -> None:
     tritree.good("fit", table, "-y", "progress")
     tritree.good("fit", classes, "-y", "kind")

@@ -14,7 +14,15 @@ import tritree
 from tritree.lab import trial
 from tritree.lab.dataset import Dataset
 from tritree.lab.experiment import Experiment
-from tritree.lab.methods import MODELS, CompleteCaseEstimator, Methods, method_spec, strategies_of
+from tritree.lab.methods import (
+    DEFAULT_DEPTH,
+    MODELS,
+    CompleteCaseEstimator,
+    Methods,
+    method_spec,
+    strategies_of,
+    with_masked_copies,
+)
 from tritree.lab.ranks.names import (
     DISPLAY_NAMES,
     METHODS,
@@ -56,11 +64,36 @@ def test_model_alone_has_the_default_strategy_of_its_estimators() -> None:
         ("forest", tritree.TrinaryForestClassifier),
         ("boosting", tritree.TrinaryBoostingClassifier),
     ):
-        assert method_spec(kind) == (kind, estimator().missing)
+        assert method_spec(kind) == (kind, estimator().missing, 0)
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_boosting_with_masked_copies_is_a_method_of_its_own(task: str) -> None:
+    for name, strategy, n_copies in (
+        ("boosting + 4 masked copies", "trinary_mia", 4),
+        ("boosting:mia + 1 masked copy", "mia", 1),
+        ("boosting:majority + 100 masked copies", "majority", 100),
+    ):
+        assert method_spec(name) == ("boosting", strategy, n_copies)
+        assert with_masked_copies(name.partition(" + ")[0], n_copies) == name
+        made_of_it = Methods({"x": name}).make("x", task, DEFAULT_DEPTH)
+        without = Methods({"x": f"boosting:{strategy}"}).make("x", task, DEFAULT_DEPTH)
+        assert made_of_it.get_params() == without.get_params() | {"masked_copies": n_copies}
+
+
+def test_number_of_masked_copies_of_a_method_counts_more_than_an_option() -> None:
+    methods = Methods({"x": "boosting + 4 masked copies", "y": "boosting"}, masked_copies=2)
+    assert [methods.make(name, "regression", 3).masked_copies for name in "xy"] == [4, 2]
 
 
 @pytest.mark.parametrize(
-    "name", ["", ":", "boosting:", ":mia", "bosting:mia", "forest:tree", "Boosting:mia", "mia:tree"]
+    "name",
+    [
+        *("", ":", "boosting:", ":mia", "bosting:mia", "forest:tree", "Boosting:mia", "mia:tree"),
+        *("forest + 4 masked copies", "mia + 4 masked copies", "boosting + 4 copies", " + 4 masked copies"),
+        *(f"boosting + {n} masked copies" for n in ("0", "1", "04", "101", "4 masked copies + 2")),
+        "boosting:complete_case + 4 masked copies",
+    ],
 )
 def test_other_names_are_not_methods(name: str) -> None:
     assert method_spec(name) is None

@@ -131,6 +131,50 @@ def test_method_that_is_hardly_better_than_a_constant_comes_with_a_caution() -> 
     assert "Caution: it predicts not significantly better than a constant on the table as it is" in found
 
 
+COPIED = "boosting + 4 masked copies"
+
+
+def test_verdict_says_where_masked_copies_pay_and_what_they_cost() -> None:
+    found = verdict(
+        {"boosting": 0.35, COPIED: 0.37, "tree": 0.5},
+        {"boosting": 0.5, COPIED: 0.41, "tree": 0.6},
+        {"boosting": 0.4, COPIED: 0.43, "tree": 0.6},
+        noise=1e-6,
+    )
+    assert found.endswith(
+        "Masked copies of boosting lower the log loss when fields go missing in production (0.500 to 0.410), and "
+        "raise it on the table as it is (0.350 to 0.370) and when values are missing in training and test (0.400 to "
+        "0.430)."
+    )
+
+
+def test_effect_of_masked_copies_is_marked_if_it_may_be_chance_or_was_not_tested() -> None:
+    by_chance = verdict({"boosting": 0.4, COPIED: 0.39}, {"boosting": 0.5, COPIED: 0.45}, noise=0.1)
+    assert without_numbers(by_chance).count("# to #, not significant)") == 2
+    another_is_best = verdict({"boosting": 0.4, COPIED: 0.39, "forest": 0.2}, noise=1e-6)
+    assert another_is_best.startswith("Use forest")
+    assert (
+        "Masked copies of boosting lower the log loss on the table as it is (0.400 to 0.390, not tested)."
+        in (another_is_best)
+    )
+
+
+def test_masked_copies_are_those_of_the_recommended_strategy() -> None:
+    losses = {"boosting:mia": 0.4, "boosting:mia + 1 masked copy": 0.39, "boosting:trinary": 0.3}
+    found = verdict(losses | {"boosting:trinary + 1 masked copy": 0.32}, noise=1e-6)
+    assert (
+        "Masked copies of boosting:trinary raise the log loss on the table as it is (0.300 to 0.320)."
+        in found
+    )
+    assert "copies of boosting:mia" not in found
+
+
+def test_masked_copies_without_effect_are_not_spoken_of() -> None:
+    losses = {"boosting": 0.4, COPIED: 0.4}
+    lines = results(losses, noise=0)
+    assert "Masked copies of" not in judge(scenario_scores(lines)).text
+
+
 def test_only_method_is_compared_with_the_constant() -> None:
     found = verdict({"tree": 0.5})
     assert without_numbers(found) == (

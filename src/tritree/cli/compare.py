@@ -37,6 +37,10 @@ EXAMPLES = (
         "one tree against boosting, with two strategies",
     ),
     (
+        "tritree compare patients.csv -y healthy --masked-copies 4",
+        "will missing values that mean something mislead when fields go missing at random?",
+    ),
+    (
         "tritree compare cars.csv -y mpg --mechanism mnar --store cars.sqlite",
         "keep finished results in a file",
     ),
@@ -79,6 +83,7 @@ def compare(
     libraries: Annotated[
         list[Any] | None, option("LIBRARY", "--with", panel=MODEL, parser=some_of("all", *_LIBRARIES))
     ] = None,
+    masked_copies: options.MaskedCopies = 0,
     depth: Annotated[Any, integer(0, words=("none", "tuned"), panel=TREE)] = "tuned",
     parameters: Parameters,
     mechanism: Annotated[Literal["mcar", "im", "mar", "mnar", "predictive"], option("NAME")] = "mcar",
@@ -114,6 +119,10 @@ def compare(
     libraries
         Library to compare with: lightgbm, xgboost, catboost or hist (HistGradientBoosting of scikit-learn), or a list
         such as hist,lightgbm. May be repeated; all for those that are installed.
+    masked_copies
+        Compare boosting also with this number of masked copies of the training rows, such as 4, as in tritree fit:
+        they pay if missing values mean something in the table, and fields go missing at random later. Boosting then
+        takes several times as long, and much longer if the table is complete. By default it is compared without.
     depth
         Depth of the trees of tritree, none for no limit, or tuned: for a single tree, the depth at which a majority
         tree stops improving; forests then have no limit and boosting has depth 6, as in tritree fit.
@@ -141,7 +150,7 @@ def compare(
     begin = time.perf_counter()
     kinds, strategies, libraries = map(_joined, (kinds, strategies, libraries))
     kinds = kinds or (["tree"] if strategies else list(_KINDS))
-    methods = _methods(kinds, strategies, libraries)
+    methods = _methods(kinds, strategies, libraries, masked_copies)
     page = None if report is None else check_file(report, "the report", "--report", table)
     store_file = check_store(store, table, report)
     source = open_table(table, table_format)
@@ -150,7 +159,7 @@ def compare(
     given = options.given_options(context, parameters)
     if depth == 0 and "boosting" in kinds:
         raise UserError("--depth 0 is not for --model boosting; use 1 or more")
-    check_options(given, kinds)
+    check_options([*given, *(["--masked-copies"] if masked_copies else [])], kinds)
     check_criterion(given.get("--criterion"), data.task)
     dataset = _dataset(source.name if table == "-" else printable(Path(table).name), data, roles)
     folds = folds or (5 if dataset.n_rows > _MANY_ROWS else 10)
@@ -180,6 +189,7 @@ def compare(
         "reason": data.reason,
         "rows": dataset.n_rows,
         "columns": dataset.X.shape[1],
+        "masked_copies": masked_copies,
         "missing_fraction": float(dataset.X.isna().to_numpy().mean()),
         "weights": roles.weights,
         "store": experiment.store,
@@ -198,7 +208,9 @@ def _joined(lists: "Sequence[list[str]] | None") -> list[str]:
     return [word for words in lists or () for word in words]
 
 
-def _methods(kinds: "Sequence[str]", strategies: "Sequence[str]", libraries: "Sequence[str]") -> list[str]:
+def _methods(
+    kinds: "Sequence[str]", strategies: "Sequence[str]", libraries: "Sequence[str]", masked_copies: int
+) -> list[str]:
     """Return the methods to compare, or raise a UserError if a library is not installed."""
     from tritree.cli.models import method_names
     from tritree.lab.methods import CONSTANT
@@ -213,7 +225,7 @@ def _methods(kinds: "Sequence[str]", strategies: "Sequence[str]", libraries: "Se
             except ImportError as error:
                 if name in libraries:
                     raise UserError(f"--with {name}: {error}") from error
-    return [*method_names(kinds, strategies), *found, CONSTANT]
+    return [*method_names(kinds, strategies, masked_copies), *found, CONSTANT]
 
 
 def _dataset(name: str, data: "TrainingData", roles: options.ColumnRoles) -> "Dataset":
@@ -286,14 +298,16 @@ def _check_results(results: Any, rates: list[float]) -> None:
 def _fit_command(context: typer.Context, method: str | None, tree_depth: int | None) -> str | None:
     """Return the command that fits the recommended model to the whole table, with the options of this comparison."""
     from tritree.cli.models import has_option
-    from tritree.lab.methods import COMPLETE_CASE, method_spec
+    from tritree.lab.methods import COMPLETE_CASE, method_spec, with_masked_copies
 
     spec, values = None if method is None else method_spec(method), context.params
     if spec is None or spec.strategy == COMPLETE_CASE or values["table"] == "-":
         return None
     words = ["tritree", "fit", shlex.quote(values["table"]), "--model", spec.model]
-    if method != spec.model:
+    if method != with_masked_copies(spec.model, spec.masked_copies):
         words.append(advise("--strategy", spec.strategy))
+    if spec.masked_copies:
+        words.append(f"--masked-copies {spec.masked_copies}")
     is_tuned = values["depth"] == "tuned"
     if spec.model == "tree" or not is_tuned:
         depth = tree_depth if is_tuned else values["depth"]

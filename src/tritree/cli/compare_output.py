@@ -20,8 +20,6 @@ def to_dict(
     about: dict[str, Any],
 ) -> dict[str, Any]:
     """Return a comparison as plain data."""
-    from tritree.lab.ranks.tables import scores_notes
-
     return {
         "verdict": verdict.text,
         "recommended": verdict.method,
@@ -29,7 +27,7 @@ def to_dict(
         "metric": scores[0].metric,
         "scenarios": _to_dicts(scores),
         "by_rate": _by_rate(results),
-        "notes": scores_notes(scores),
+        "notes": _notes(scores, about),
         "about": about,
     }
 
@@ -38,9 +36,9 @@ def to_text(
     verdict: Verdict, scores: Sequence[ScenarioScores], command: str | None, about: dict[str, Any]
 ) -> str:
     """Return a comparison as text: the verdict first, then a table per scenario."""
-    from tritree.lab.ranks.tables import as_text, scores_notes, scores_table, wrapped
+    from tritree.lab.ranks.tables import as_text, scores_table, wrapped
 
-    notes = [line for note in scores_notes(scores) for line in wrapped(note)]
+    notes = [line for note in _notes(scores, about) for line in wrapped(note)]
     facts = {
         "models": _models_text(about),
         "table": _table_text(about),
@@ -52,6 +50,20 @@ def to_text(
     lines = [f"{label:<6} {text}" for label, text in facts.items() if text]
     paragraphs = ["\n".join(wrapped(verdict.text)), as_text(*map(scores_table, scores))]
     return "\n\n".join([*paragraphs, "\n".join(notes), "\n".join(lines)])
+
+
+def _notes(scores: Sequence[ScenarioScores], about: dict[str, Any]) -> list[str]:
+    """Return what the metrics and outcomes mean, and when masked copies, which take time, are worth comparing."""
+    from tritree.lab.ranks.tables import scores_notes
+
+    notes = scores_notes(scores)
+    is_uncompared = "boosting" in about["models"] and not about["masked_copies"]
+    if is_uncompared and about["missing_fraction"] and any(about["rates"]):
+        notes.append(
+            "The table has missing values of its own. If they mean something, such as that a test was not needed, and "
+            "fields will go missing at random later, --masked-copies 4 says whether boosting should be fitted for that."
+        )
+    return notes
 
 
 def _to_dicts(scores: Sequence[ScenarioScores]) -> list[dict[str, Any]]:

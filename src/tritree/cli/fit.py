@@ -41,6 +41,11 @@ class Parameters:
         log_loss for classification.
     quantile
         Quantile to predict, with --loss quantile.
+    split_penalty
+        How much more than by chance a split of boosting must gain; larger values overfit less.
+    masked_copies
+        Number of copies of the rows, with cells removed at random, that boosting is fitted to as well: for missing
+        values that meant something in training and go missing at random later. tritree compare says whether it pays.
     early_stopping
         Stop boosting when the score on a tenth of the rows, which are set aside, stops improving.
     seed
@@ -76,6 +81,8 @@ class Parameters:
         option("NAME", panel=MODEL),
     ] = None
     quantile: Annotated[float, option("FRACTION", panel=MODEL, parser=options.fraction)] = 0.5
+    split_penalty: options.SplitPenalty = 0.3
+    masked_copies: options.MaskedCopies = 0
     early_stopping: Annotated[bool, flag("--early-stopping", MODEL)] = False
     class_weight: options.ClassWeight = None
     seed: Annotated[int, integer(0, panel=MODEL)] = 0

@@ -34,6 +34,8 @@ OPTIONS = {
     "date_parts": "--date-parts",
     "drop_identifiers": "--keep-identifiers",
     "category_penalty": "--category-penalty",
+    "split_penalty": "--split-penalty",
+    "masked_copies": "--masked-copies",
     "split_on_missing": "--no-split-on-missing",
     "unknown_category": "--unknown-category",
     "max_surrogates": "--max-surrogates",
@@ -113,11 +115,19 @@ def _parameters(kind: str, *tasks: str) -> dict[str, str]:
     return {option: parameter for parameter, option in OPTIONS.items() if parameter in existing}
 
 
-def method_names(kinds: Sequence[str], strategies: Sequence[str] | None) -> list[str]:
+def method_names(kinds: Sequence[str], strategies: Sequence[str] | None, masked_copies: int = 0) -> list[str]:
     """Return the names of the methods to compare: each kind of model with its default strategy, or with those named.
 
-    "all" are all strategies, and complete-case analysis.
+    "all" are all strategies, and complete-case analysis. Methods of boosting are repeated with masked copies, if any.
     """
+    from tritree.lab.methods import method_spec, with_masked_copies
+
+    names = _names_without_copies(kinds, strategies)
+    copied = [with_masked_copies(name, masked_copies) for name in names] if masked_copies else []
+    return names + [name for name in copied if method_spec(name) is not None]
+
+
+def _names_without_copies(kinds: Sequence[str], strategies: Sequence[str] | None) -> list[str]:
     from tritree.lab.methods import strategies_of
     from tritree.lab.ranks.names import METHODS
 

@@ -118,6 +118,9 @@ _penalty = parser(
     "a number of at least 0, such as 0.5",
     lambda text: _checked(float(text), 0 <= float(text) < math.inf),
 )
+_masked_copies = parser(
+    "a number of copies from 0 to 100", lambda text: _checked(int(text), 0 <= int(text) <= 100)
+)
 _n_jobs = parser("a number of threads; -1 is for all cores", lambda text: _checked(int(text), int(text) != 0))
 _character = parser("one character, such as ',' or '\\t'", _parse_character)
 _text = parser("a text", unescape)
@@ -149,6 +152,8 @@ CategoryPenalty = Annotated[
     float | None,
     option("NUMBER", panel=TREE, parser=_penalty, show_default="0; 0.5 for boosting, 1 for a forest"),
 ]
+SplitPenalty = Annotated[float, option("NUMBER", panel=MODEL, parser=_penalty)]
+MaskedCopies = Annotated[int, option("NUMBER", panel=MODEL, parser=_masked_copies)]
 UnknownCategory = Annotated[Literal["no_information", "error"] | None, option("HANDLING")]
 Columns = Annotated[list[str] | None, option("COLUMN")]
 DateParts = Annotated[Any, option("PARTS", panel=TREE, parser=_date_parts)]

@@ -82,9 +82,10 @@ class Experiment:
     methods : mapping or sequence of str, default=the six strategies
         Models of tritree and scikit-learn estimators by name. "mia" is a single tree with that strategy, "forest:mia" a
         forest, "boosting:mia" gradient boosting; "forest" and "boosting" alone have their default strategy;
-        "complete_case" in place of a strategy is fitted to complete rows only. "lightgbm", "xgboost", "catboost" and
-        "hist" (HistGradientBoosting of scikit-learn) have the defaults of these libraries; "constant" predicts the mean
-        or the class fractions. These may be passed as a list of names.
+        "complete_case" in place of a strategy is fitted to complete rows only; "boosting + 4 masked copies" is
+        boosting with ``masked_copies=4``. "lightgbm", "xgboost", "catboost" and "hist" (HistGradientBoosting of
+        scikit-learn) have the defaults of these libraries; "constant" predicts the mean or the class fractions. These
+        may be passed as a list of names.
     seeds : int or sequence of int, default=1
         Number of repetitions of the amputation, or its seeds.
     max_depth : "tuned", int, None or mapping from data set to one of these, default="tuned"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
 from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
 from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
+from tritree.inspection.formatting import count
 from tritree.lab.other_libraries import LIBRARIES
 from tritree.validation import BOOSTING_STRATEGIES, STRATEGIES
 
@@ -38,28 +40,43 @@ _CLASSES: dict[str, tuple[Any, Any]] = {
     "forest": (TrinaryForestRegressor, TrinaryForestClassifier),
     "boosting": (TrinaryBoostingRegressor, TrinaryBoostingClassifier),
 }
+_WITH_COPIES = re.compile(r"(.+) \+ ([1-9]\d?|100) masked cop(?:y|ies)")
 #: The parameter that the option ``trees`` sets.
 _N_TREES = {"forest": "n_estimators", "boosting": "max_iter"}
 
 
 class MethodSpec(NamedTuple):
-    """A model of tritree with its strategy, or "complete_case" in place of one."""
+    """A model of tritree with its strategy, or "complete_case" in place of one; and the masked copies of boosting."""
 
     model: str
     strategy: str
+    masked_copies: int = 0
 
 
 def method_spec(name: str) -> MethodSpec | None:
     """Return the model and the strategy of a method's name, or None if it is not one of tritree's.
 
-    A strategy alone is that of a single tree; a model alone has its default strategy.
+    A strategy alone is that of a single tree; a model alone has its default strategy. Boosting may be followed by
+    masked copies, as `with_masked_copies` writes them.
     """
+    if copied := _WITH_COPIES.fullmatch(name):
+        spec, n_copies = method_spec(copied[1]), int(copied[2])
+        if spec is None or spec.model != "boosting" or spec.strategy == COMPLETE_CASE or spec.masked_copies:
+            return None
+        # a method has one name
+        is_name = name == with_masked_copies(copied[1], n_copies)
+        return spec._replace(masked_copies=n_copies) if is_name else None
     model, colon, strategy = name.partition(":")
     if not colon and model in MODELS:
         strategy = _CLASSES[model][0]().missing
     elif not colon:
         model, strategy = "tree", name
     return MethodSpec(model, strategy) if model in MODELS and strategy in strategies_of(model) else None
+
+
+def with_masked_copies(name: str, n_copies: int) -> str:
+    """Return the name of a method of boosting with ``n_copies`` masked copies."""
+    return f"{name} + {count(n_copies, 'masked copy', 'masked copies')}" if n_copies else name
 
 
 def strategies_of(model: str) -> tuple[str, ...]:
@@ -108,14 +125,15 @@ class Methods:
         if spec is None:
             return _make_baseline_or_library(method, task) if isinstance(method, str) else clone(method)
         if spec.strategy == COMPLETE_CASE:
-            return CompleteCaseEstimator(self._make(spec.model, "trinary", task, depth))
-        return self._make(*spec, task, depth)
+            return CompleteCaseEstimator(self._make(MethodSpec(spec.model, "trinary"), task, depth))
+        return self._make(spec, task, depth)
 
     def tree(self, strategy: str, task: str, depth: int | None) -> Any:
         """Return a single tree with a strategy."""
-        return self._make("tree", strategy, task, depth)
+        return self._make(MethodSpec("tree", strategy), task, depth)
 
-    def _make(self, model: str, strategy: str, task: str, depth: Any) -> Any:
+    def _make(self, spec: MethodSpec, task: str, depth: Any) -> Any:
+        model, strategy, n_copies = spec
         estimator = self._classes[model][task != "regression"]
         parameters: dict[str, Any] = {"n_jobs": 1}
         parameters |= {"min_samples_leaf": _MIN_SAMPLES_LEAF} if model == "tree" else {"random_state": 0}
@@ -125,6 +143,8 @@ class Methods:
                 parameters[name] = value
         if depth != DEFAULT_DEPTH:
             parameters["max_depth"] = depth
+        if n_copies:
+            parameters["masked_copies"] = n_copies
         return estimator(missing=strategy, **parameters)
 
 
@@ -159,8 +179,9 @@ def _check_method(name: str, method: Any) -> MethodSpec | None:
         raise ValueError(f"method {name!r} is {method!r}, and {model} has no {strategy!r}; it has {names}")
     names, libraries = (", ".join(map(repr, found)) for found in (strategies_of("tree"), LIBRARIES))
     raise ValueError(
-        f"method {name!r} is {method!r}; a method is one of {names}, these after 'forest:' or 'boosting:', a model of "
-        f"another library ({libraries}), {CONSTANT!r}, or an estimator with fit and predict"
+        f"method {name!r} is {method!r}; a method is one of {names}, these after 'forest:' or 'boosting:' (and "
+        f"before {with_masked_copies('', 4)!r} for boosting), a model of another library ({libraries}), {CONSTANT!r}, "
+        "or an estimator with fit and predict"
     )
 
 

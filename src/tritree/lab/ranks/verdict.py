@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tritree.inspection.formatting import as_name
-from tritree.lab.methods import CONSTANT
+from tritree.lab.methods import CONSTANT, method_spec, with_masked_copies
 from tritree.lab.other_libraries import LIBRARIES
 from tritree.lab.ranks.comparison import UNCHANGED
 from tritree.lab.ranks.scores import BASELINE, lines_of, metric_format
@@ -55,7 +55,12 @@ def judge(scores: Sequence[ScenarioScores]) -> Verdict:
     if len(methods) == 1:
         return Verdict(method, _only_method(method, first))
     facts = [_Facts.of(one, method) for one in scores if method in set(one.table["method"])]
-    return Verdict(method, " ".join([_reasons(method, facts), *_trade_offs(facts), *_cautions(facts)]))
+    return Verdict(
+        method,
+        " ".join(
+            [_reasons(method, facts), *_trade_offs(facts), *_about_copies(scores, method), *_cautions(facts)]
+        ),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +189,46 @@ def _trade_offs(facts: list[_Facts]) -> list[str]:
         numbers = f"{one.number(one.best)} against {one.number(one.line)}"
         sentences.append(f"But {one.scores.where} {best} is better ({numbers}){advice}.")
     return sentences
+
+
+def _about_copies(scores: Sequence[ScenarioScores], method: str) -> list[str]:
+    """Return a sentence on where masked copies pay, of the method or else of the best one that has them."""
+    pairs = _pairs(scores[0].table["method"])
+    pairs = [pair for pair in pairs if method in pair] or pairs
+    if not pairs:
+        return []
+    plain, copied = pairs[0]
+    places: dict[str, list[str]] = {"lower": [], "raise": []}
+    for one in scores:
+        if not {plain, copied} <= set(one.table["method"]):
+            continue
+        before, after = (_Facts.of(one, name) for name in (plain, copied))
+        change = after.line["loss"] - before.line["loss"]
+        if not abs(change) > _SAME * abs(before.line["loss"]):  # also if both are infinite
+            continue
+        outcomes = {before.line["outcome"], after.line["outcome"]}
+        # methods are tested against the best one only
+        outcome = (outcomes - {"best"}).pop() if "best" in outcomes else "not tested"
+        mark = "" if outcome == "worse" else f", {outcome}"
+        numbers = f"{before.number(before.line)} to {after.number(after.line)}"
+        places["lower" if change < 0 else "raise"].append(f"{one.where} ({numbers}{mark})")
+    metric = f"the {_NAMES[scores[0].metric]}"
+    clauses: list[str] = []
+    for verb, found in places.items():
+        if found:
+            clauses.append(f"{verb} {'it' if clauses else metric} {_joined(found)}")
+    return [f"Masked copies of {_name(plain)} {', and '.join(clauses)}."] if clauses else []
+
+
+def _pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the methods that are there with masked copies and without, in the order of the names."""
+    specs = {name: method_spec(name) for name in names}
+    return [
+        (plain, copied)
+        for plain in specs
+        for copied, spec in specs.items()
+        if spec is not None and spec.masked_copies and copied == with_masked_copies(plain, spec.masked_copies)
+    ]
 
 
 def _cautions(facts: list[_Facts]) -> list[str]:
