@@ -148,7 +148,7 @@ int hardware_threads() {
     return std::max(1u, std::thread::hardware_concurrency());
 }
 
-void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task) {
+void run_parallel(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task) {
     const int threads = static_cast<int>(std::min<std::size_t>(n_tasks, std::clamp(n_threads, 1, 256)));
     if (threads <= 1 || inside_task) {
         for (std::size_t i = 0; i < n_tasks; ++i) task(i);
@@ -173,12 +173,6 @@ std::shared_lock<std::shared_mutex> block_fork() {
 int threads_for(std::size_t work, int n_threads) {
     constexpr std::size_t kMinWorkPerThread = 1 << 15;  // about the time to wake a sleeping thread
     return static_cast<int>(std::min<std::size_t>(work / kMinWorkPerThread + 1, std::max(n_threads, 1)));
-}
-
-void parallel_blocks(std::size_t n, std::size_t block, int n_threads,
-                     const std::function<void(std::size_t, std::size_t)>& task) {
-    const std::size_t n_blocks = (n + block - 1) / block;
-    parallel_for(n_blocks, n_threads, [&](std::size_t b) { task(b * block, std::min(n, (b + 1) * block)); });
 }
 
 }  // namespace tritree

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "common/parallel.hpp"
 #include "common/random.hpp"
@@ -92,6 +93,25 @@ void FractionalRowPartitioner::keep_leaf(std::int32_t node, FractionalSamples&& 
     leaves[static_cast<std::size_t>(node)] = std::move(samples);
 }
 
+namespace {
+
+/// Third branches are many and small: they share the memory of their histograms.
+template <class Cell>
+HistogramPool<Cell>& histogram_pool() {
+    static thread_local HistogramPool<Cell> pool;
+    return pool;
+}
+
+}  // namespace
+
+template <class Partitioner>
+ColumnsHistogram<typename BoostedGrower<Partitioner>::Cell> BoostedGrower<Partitioner>::build_histogram_of(
+    const NodeRows& rows) const {
+    ColumnsHistogram<Cell> histogram = histogram_pool<Cell>().take();
+    partitioner_.build(rows, histogram);
+    return histogram;
+}
+
 template <class Partitioner>
 void BoostedGrower<Partitioner>::grow(BinnedTree& tree, std::span<const std::int32_t> columns,
                                       int max_depth) {
@@ -102,13 +122,18 @@ void BoostedGrower<Partitioner>::grow(BinnedTree& tree, std::span<const std::int
     add_total(tree, root.node, root.total);
     tree.arrays.value[static_cast<std::size_t>(root.node)] =
         node_value(partitioner_.scale().to_float(root.total), params_, tree.bounds(root.node));
-    if (may_split(tree, root, max_depth) && !columns.empty()) partitioner_.build(root.rows, root.histogram);
+    if (may_split(tree, root, max_depth) && !columns.empty()) root.histogram = build_histogram_of(root.rows);
 
     ExpandQueue<Entry> queue(params_.max_leaf_nodes > 0);
     const auto push = [&](std::span<Entry> entries) {
-        for (Entry& entry : entries)
-            entry.split ? queue.push(std::move(entry))
-                        : partitioner_.keep_leaf(entry.node, std::move(entry.rows));
+        for (Entry& entry : entries) {
+            if (entry.split) {
+                queue.push(std::move(entry));
+                continue;
+            }
+            histogram_pool<Cell>().give_back(std::move(entry.histogram));
+            partitioner_.keep_leaf(entry.node, std::move(entry.rows));
+        }
     };
     find_splits(tree, {&root, 1}, columns);
     push({&root, 1});
@@ -124,6 +149,7 @@ void BoostedGrower<Partitioner>::grow(BinnedTree& tree, std::span<const std::int
     }
     while (!queue.empty()) {
         Entry entry = queue.pop();
+        histogram_pool<Cell>().give_back(std::move(entry.histogram));
         partitioner_.keep_leaf(entry.node, std::move(entry.rows));
     }
 }
@@ -175,19 +201,21 @@ void BoostedGrower<Partitioner>::build_histograms(const BinnedTree& tree, Entry&
     const bool larger_splits = may_split(tree, larger, max_depth);
     const bool subtracts = larger_splits && are_disjoint && third.size() < larger.rows.size() &&
                            (smaller_splits || smaller.rows.size() + third.size() < larger.rows.size());
-    if (smaller_splits || subtracts) partitioner_.build(smaller.rows, smaller.histogram);
+    HistogramPool<Cell>& pool = histogram_pool<Cell>();
+    if (smaller_splits || subtracts) smaller.histogram = build_histogram_of(smaller.rows);
     if (subtracts) {
         larger.histogram = std::move(parent.histogram);
         subtract(larger.histogram, smaller.histogram);
         if (third.size() > 0) {
-            ColumnsHistogram<Cell> third_histogram;
-            partitioner_.build(third, third_histogram);
+            ColumnsHistogram<Cell> third_histogram = build_histogram_of(third);
             subtract(larger.histogram, third_histogram);
+            pool.give_back(std::move(third_histogram));
         }
     } else if (larger_splits) {
-        partitioner_.build(larger.rows, larger.histogram);
+        pool.give_back(std::move(parent.histogram));
+        larger.histogram = build_histogram_of(larger.rows);
     }
-    if (!smaller_splits) smaller.histogram = {};
+    if (!smaller_splits) pool.give_back(std::exchange(smaller.histogram, {}));
 }
 
 template <class Partitioner>

@@ -158,6 +158,8 @@ class BoostedGrower {
     void find_splits(const BinnedTree& tree, std::span<Entry> entries,
                      std::span<const std::int32_t> columns) const;
 
+    ColumnsHistogram<Cell> build_histogram_of(const NodeRows& rows) const;
+
     Partitioner& partitioner_;
     const BinMapper& mapper_;
     const GrowthParameters& params_;
