@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from benchmarks.libraries import Candidate
 
-__all__ = ["Run", "prediction_jobs", "shape", "with_verdicts"]
+__all__ = ["Growth", "Run", "fitted", "prediction_jobs", "shape", "with_verdicts"]
 
 #: Seconds per row of a quick run, after which no further round begins.
 QUICK_BUDGET = 3.0
@@ -81,6 +82,41 @@ class Run:
         timed = self.time({each.name: job(each) for each in candidates}, max_rounds)
         return with_verdicts(row, timed, goal)
 
+    def time_growth(
+        self,
+        row: Row,
+        candidates: list[Candidate],
+        models: Mapping[str, Any],
+        rows: Any,
+        parameters: Parameters,
+        *,
+        more: Mapping[str, Job] | None = None,
+        max_rounds: int | None = None,
+    ) -> Growth:
+        """Return the timings of predicting rows with missing values, and add them to the row.
+
+        The first candidate is tritree's. It predicts for the first time with copies of its model, which has no third
+        branches yet, and again with a copy that has grown all that the rows need. ``more`` are further jobs to time.
+        """
+        tritree = candidates[0]
+        fitted = models[tritree.name]  # never grows: predictions use copies
+        grown = copy.deepcopy(fitted)  # grows when its job is warmed up
+        jobs = prediction_jobs(candidates, {**models, tritree.name: grown}, rows, parameters)
+        jobs = {f"{tritree.name}, grown": jobs.pop(tritree.name)} | jobs
+        jobs[f"{tritree.name}, first time"] = Job(
+            lambda model: tritree.predict(model, rows, parameters),
+            prepare=lambda: copy.deepcopy(fitted),
+            warm_up=lambda: tritree.predict(copy.deepcopy(fitted), rows[:1], parameters),
+        )
+        timed = self.time(jobs | dict(more or {}), max_rounds)
+        row.measurements += timed.values()
+        row.notes.append(
+            f"{fitted.n_nodes_:,} nodes when fitted, {grown.n_nodes_:,} after the first prediction."
+        )
+        return Growth(
+            timed[f"{tritree.name}, first time"], timed[f"{tritree.name}, grown"], timed, fitted, grown
+        )
+
     def compare_memory(
         self,
         row: Row,
@@ -99,8 +135,7 @@ class Run:
         rounds = 1 if self.quick else min(self.rounds, 3)
         peaks: dict[str, list[tuple[float, None]]] = {each.name: [] for each in candidates}
         with tempfile.TemporaryDirectory() as folder:
-            np.save(Path(folder, "X.npy"), X)
-            np.save(Path(folder, "y.npy"), y)
+            memory.save_tables(Path(folder), X, y)
             for i in range(rounds * len(candidates)):
                 each = candidates[i % len(candidates)]
                 peaks[each.name].append((memory.peak_of_fit(each, Path(folder), parameters), None))
@@ -108,6 +143,22 @@ class Run:
         return with_verdicts(
             row, {name: measurement(name, found, "B") for name, found in peaks.items()}, goal
         )
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Timings of first predictions, which grow third branches, and of later ones; the model before and after."""
+
+    first: Measurement
+    again: Measurement
+    timed: dict[str, Measurement]  # all, by candidate
+    fitted: Any
+    grown: Any
+
+
+def fitted(candidates: Iterable[Candidate], X: Any, y: Any, parameters: Parameters) -> dict[str, Any]:
+    """Return the fitted models by candidate."""
+    return {candidate.name: candidate.fit(X, y, parameters) for candidate in candidates}
 
 
 def prediction_jobs(
@@ -125,16 +176,22 @@ def prediction_jobs(
     return {candidate.name: job(candidate, models[candidate.name]) for candidate in candidates}
 
 
-def with_verdicts(row: Row, measured: dict[str, Measurement], goal: float) -> Row:
-    """Return the row with these measurements, those of tritree compared with the best other library."""
+def with_verdicts(
+    row: Row, measured: dict[str, Measurement], goal: float, *, first_only: bool = False
+) -> Row:
+    """Return the row with these measurements, those of tritree compared with the best other library.
+
+    With ``first_only`` the goal is for the first of tritree's candidates, and the others are shown.
+    """
     row.measurements.extend(measured.values())
     tritree = [found for found in measured.values() if found.candidate.startswith("tritree")]
     others = [found for found in measured.values() if found not in tritree]
-    for found in tritree:
-        row.verdicts.extend(compare(found, others, goal, found.candidate if len(tritree) > 1 else ""))
+    for i, found in enumerate(tritree):
+        what = found.candidate if len(tritree) > 1 else ""
+        row.verdicts.extend(compare(found, others, None if i and first_only else goal, what))
     return row
 
 
 def shape(X: Any) -> str:
     """Return "rows x columns"."""
-    return f"{X.shape[0]:,} x {X.shape[1]}"
+    return f"{X.shape[0]:,} x {X.shape[1]:,}"
