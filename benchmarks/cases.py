@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import data, ensembles
+from benchmarks import data, ensembles, missing
 from benchmarks.libraries import TritreeTree
 from benchmarks.results import Measurement, Row, Verdict, compare
 from benchmarks.run import fitted, prediction_jobs, shape, with_verdicts
@@ -25,7 +25,6 @@ __all__ = ["CASES"]
 
 BINNING = ("HistGradientBoosting", "LightGBM", "XGBoost", "YDF")
 ALL = (*BINNING, "CatBoost", "DecisionTree")
-NO_BLACK_FRIDAY = f"Skipped: {data.BLACK_FRIDAY} is absent; set TRITREE_DATA to the folder that holds it."
 #: Seconds that the author's package took for 1,000 rows at depth 2, by number of columns; it is not run here.
 AUTHOR_SECONDS = {2: 12.0, 5: 97.0}
 
@@ -94,7 +93,7 @@ def fit_categories(run: Run) -> Iterator[Row]:
     others, absent = run.others("LightGBM", "HistGradientBoosting")
     table = data.real_table(data.BLACK_FRIDAY, every=10 if run.quick else 1)
     if table is None:
-        yield Row("fit-categories", "Black Friday", notes=[NO_BLACK_FRIDAY])
+        yield Row("fit-categories", "Black Friday", notes=[data.skipped(data.BLACK_FRIDAY)])
     else:
         row = Row("fit-categories", f"Black Friday, {shape(table[0])}", notes=list(absent))
         yield run.compare_fits(row, *table, [TritreeTree(), *others], run.parameters())
@@ -136,7 +135,7 @@ def missing_row(run: Run, name: str, X: Any, y: Any, incomplete: Any) -> Row:
     }
     row = Row("predict-missing", name, notes=[*absent, "Depth 5, 255 bins."])
     models = fitted(candidates, X, y, parameters)
-    growth = run.time_growth(row, candidates, models, incomplete, parameters, more=fits)
+    growth = run.time_growth(row, candidates, models, incomplete, parameters, beside=fits)
     row.verdicts += compare(growth.first, [growth.timed[name] for name in fits], 2.0, "first")
     row.verdicts += compare(growth.again, [growth.timed[other.name] for other in others], 2.0, "again")
     return row
@@ -160,7 +159,7 @@ def grow_all(run: Run) -> Iterator[Row]:
     """Grow every third branch of a tree of depth 5, on one thread and on two."""
     table = data.real_table(data.BLACK_FRIDAY, every=10 if run.quick else 1)
     if table is None:
-        yield Row("grow-all", "Black Friday", notes=[NO_BLACK_FRIDAY])
+        yield Row("grow-all", "Black Friday", notes=[data.skipped(data.BLACK_FRIDAY)])
     else:
         yield grown_row(run, "Black Friday, ", *table)
     yield grown_row(run, "", *data.numbers(run.rows(20_000), 12, seed=run.seed))
@@ -280,4 +279,5 @@ CASES: dict[str, Callable[[Run], Iterator[Row]]] = {
     "scaling": scaling,
     "author": author,
     **ensembles.CASES,
+    **missing.CASES,
 }

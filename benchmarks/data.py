@@ -21,6 +21,8 @@ __all__ = [
     "frame",
     "numbers",
     "real_table",
+    "skipped",
+    "with_missing",
 ]
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -97,6 +99,16 @@ def real_table(path: Path, *, every: int = 1) -> tuple[Any, NDArray[np.float64]]
         if not pd.api.types.is_numeric_dtype(table[name].dtype):
             table[name] = table[name].astype("category")
     return table, y
+
+
+def skipped(path: Path) -> str:
+    """Return the note of a row whose table is absent."""
+    return f"Skipped: {path} is absent; set TRITREE_DATA to the folder that holds it."
+
+
+def with_missing(table: Any, missing: float, *, seed: int) -> Any:
+    """Return a copy of the frame with a fraction ``missing`` of its cells removed at random."""
+    return table.mask(np.random.default_rng(seed).random(table.shape) < missing)
 
 
 def frame(X: NDArray[np.float64]) -> Any:

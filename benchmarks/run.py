@@ -24,6 +24,8 @@ __all__ = ["Growth", "Run", "fitted", "prediction_jobs", "shape", "with_verdicts
 
 #: Seconds per row of a quick run, after which no further round begins.
 QUICK_BUDGET = 3.0
+#: Seconds of first predictions, which may grow millions of nodes, after which no further round begins.
+GROWTH_BUDGET = 60.0
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,13 @@ class Run:
         """Return the other libraries to compare with, and a note for each that is not installed."""
         return ([], []) if self.tritree_only else libraries.load(*names)
 
-    def time(self, jobs: dict[str, Job], max_rounds: int | None = None) -> dict[str, Measurement]:
-        """Return the timings of the jobs, all libraries limited to the same number of threads."""
+    def time(
+        self, jobs: dict[str, Job], max_rounds: int | None = None, *, budget: float = np.inf
+    ) -> dict[str, Measurement]:
+        """Return the timings of the jobs, all libraries limited to the same number of threads.
+
+        No further round begins after ``budget`` seconds, or after a few in a quick run.
+        """
         from threadpoolctl import threadpool_limits
 
         rounds = min(self.rounds, max_rounds or self.rounds)
@@ -59,9 +66,9 @@ class Run:
             if (
                 self.quick or self.tritree_only
             ):  # without retries, so that it ends soon on a busy machine, too
-                budget = QUICK_BUDGET if self.quick else np.inf
+                budget = min(budget, QUICK_BUDGET) if self.quick else budget
                 return time_rounds(jobs, rounds, self.tick, budget=budget)
-            return time_rounds(jobs, rounds, self.tick, attempts=4)
+            return time_rounds(jobs, rounds, self.tick, attempts=4, budget=budget)
 
     def compare_fits(
         self,
@@ -90,32 +97,40 @@ class Run:
         rows: Any,
         parameters: Parameters,
         *,
-        more: Mapping[str, Job] | None = None,
+        beside: Mapping[str, Job] | None = None,
         max_rounds: int | None = None,
     ) -> Growth:
         """Return the timings of predicting rows with missing values, and add them to the row.
 
         The first candidate is tritree's. It predicts for the first time with copies of its model, which has no third
-        branches yet, and again with a copy that has grown all that the rows need. ``more`` are further jobs to time.
+        branches yet; the jobs ``beside`` are timed together with that. It predicts again with the last copy, which has
+        grown all branches that the rows need, together with the other candidates.
         """
-        tritree = candidates[0]
-        fitted = models[tritree.name]  # never grows: predictions use copies
-        grown = copy.deepcopy(fitted)  # grows when its job is warmed up
-        jobs = prediction_jobs(candidates, {**models, tritree.name: grown}, rows, parameters)
-        jobs = {f"{tritree.name}, grown": jobs.pop(tritree.name)} | jobs
-        jobs[f"{tritree.name}, first time"] = Job(
-            lambda model: tritree.predict(model, rows, parameters),
-            prepare=lambda: copy.deepcopy(fitted),
-            warm_up=lambda: tritree.predict(copy.deepcopy(fitted), rows[:1], parameters),
+        tritree, first, again = (
+            candidates[0],
+            f"{candidates[0].name}, first time",
+            f"{candidates[0].name}, grown",
         )
-        timed = self.time(jobs | dict(more or {}), max_rounds)
+        fitted = models[tritree.name]  # never grows: predictions use copies
+        grown: list[Any] = []
+
+        def ungrown() -> Any:
+            grown[:] = [copy.deepcopy(fitted)]
+            return grown[0]
+
+        job = Job(
+            lambda model: tritree.predict(model, rows, parameters),
+            prepare=ungrown,
+            warm_up=lambda: tritree.predict(ungrown(), rows[:1], parameters),
+        )
+        timed = self.time({first: job, **(beside or {})}, max_rounds, budget=GROWTH_BUDGET)
+        jobs = prediction_jobs(candidates, {**models, tritree.name: grown[0]}, rows, parameters)
+        timed |= self.time({again: jobs.pop(tritree.name), **jobs}, max_rounds)
         row.measurements += timed.values()
         row.notes.append(
-            f"{fitted.n_nodes_:,} nodes when fitted, {grown.n_nodes_:,} after the first prediction."
+            f"{fitted.n_nodes_:,} nodes when fitted, {grown[0].n_nodes_:,} after the first prediction."
         )
-        return Growth(
-            timed[f"{tritree.name}, first time"], timed[f"{tritree.name}, grown"], timed, fitted, grown
-        )
+        return Growth(timed[first], timed[again], timed, fitted, grown[0])
 
     def compare_memory(
         self,
@@ -143,6 +158,20 @@ class Run:
         return with_verdicts(
             row, {name: measurement(name, found, "B") for name, found in peaks.items()}, goal
         )
+
+    def add_growth_memory(
+        self, row: Row, tritree: Candidate, X: Any, y: Any, rows: Any, parameters: Parameters
+    ) -> Row:
+        """Return the row with the peak memory of the first prediction, or with why it cannot be measured."""
+        reason = memory.obstacle()
+        if reason:
+            row.notes.append(f"Memory skipped: {reason}.")
+            return row
+        with tempfile.TemporaryDirectory() as folder:
+            memory.save_tables(Path(folder), X, y, rows)
+            peak = memory.peak_of_prediction(tritree, Path(folder), parameters)
+        row.measurements.append(measurement(f"{tritree.name}, memory of growing", [(peak, None)], "B"))
+        return row
 
 
 @dataclass(frozen=True)
