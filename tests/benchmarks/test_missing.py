@@ -123,6 +123,13 @@ def test_real_tables_show_times_sizes_and_memory(small, real) -> None:
         assert all(verdict.goal is None for verdict in (*times.verdicts, *sizes.verdicts))
 
 
+def test_forests_predict_only_some_rows_of_a_real_table(small, real, monkeypatch) -> None:
+    monkeypatch.setattr(missing, "MAX_FOREST_ROWS", 30)
+    monkeypatch.setattr(memory, "obstacle", lambda: "memory is not measured in this test")
+    works = [row.work for row in missing.real_tables(small)]
+    assert works[:3:2] == ["adult, 200 x 4, tritree boosting", "adult, 30 x 4, tritree forest"]
+
+
 def test_absent_tables_are_skipped_with_a_note(small, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(data, "DATA", tmp_path)
     rows = list(missing.real_tables(small))
