@@ -11,10 +11,24 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BLACK_FRIDAY", "DATA", "black_friday", "categories", "classes", "frame", "numbers"]
+__all__ = [
+    "ADULT",
+    "AMES_HOUSING",
+    "BLACK_FRIDAY",
+    "DATA",
+    "categories",
+    "classes",
+    "frame",
+    "numbers",
+    "real_table",
+    "skipped",
+    "with_missing",
+]
 
 PROJECT = Path(__file__).resolve().parents[1]
 BLACK_FRIDAY = Path("paper", "black_friday.csv.gz")
+#: Tables with missing values of their own.
+ADULT, AMES_HOUSING = Path("natural", "adult.csv.gz"), Path("natural", "ames_housing.csv")
 DATA = Path(os.environ.get("TRITREE_DATA", PROJECT.parent / "shared" / "data"))
 
 
@@ -45,36 +59,56 @@ def classes(
     return X, np.searchsorted(edges, y)
 
 
-def categories(n_rows: int, n_categories: int, *, seed: int) -> tuple[Any, NDArray[np.float64]]:
-    """Return a frame of one column of equally frequent categories, and a target with one mean per category."""
+def categories(
+    n_rows: int, n_categories: int, *, seed: int, n_columns: int = 1
+) -> tuple[Any, NDArray[np.float64]]:
+    """Return a frame of columns of equally frequent categories, and a target to which each adds a mean per category."""
     import pandas as pd
 
     rng = np.random.default_rng(seed)
-    codes = rng.integers(n_categories, size=n_rows)
+    codes = rng.integers(n_categories, size=(n_columns, n_rows))
     names = [f"c{i:04}" for i in range(n_categories)]
-    y = rng.standard_normal(n_categories)[codes] + rng.standard_normal(n_rows)
-    return pd.DataFrame({"category": pd.Categorical.from_codes(codes, names)}), y
+    effects = rng.standard_normal((n_columns, n_categories))
+    y = np.take_along_axis(effects, codes, axis=1).sum(axis=0) + rng.standard_normal(n_rows)
+    columns = {f"category{i}": pd.Categorical.from_codes(column, names) for i, column in enumerate(codes)}
+    return pd.DataFrame(columns), y
 
 
-def black_friday(*, every: int = 1) -> tuple[Any, NDArray[np.float64]] | None:
-    """Return the Black Friday table, text columns as categories, and its target; None if the file is absent.
+def real_table(path: Path, *, every: int = 1) -> tuple[Any, NDArray[np.float64]] | None:
+    """Return a table of ``DATA``, text columns as categories, and its target; None if the file is absent.
+
+    A target of two classes is 0 or 1.
 
     Parameters
     ----------
+    path : Path
+        The file, relative to ``DATA``.
     every : int, default=1
         Take every n-th row.
     """
     import pandas as pd
 
-    path = DATA / BLACK_FRIDAY
-    if not path.exists():
+    if not (DATA / path).exists():
         return None
-    table = pd.read_csv(path).iloc[::every].reset_index(drop=True)
-    y = table.pop("y").to_numpy(dtype=np.float64)
+    table = pd.read_csv(DATA / path).iloc[::every].reset_index(drop=True)
+    target = table.pop("y")
+    if not pd.api.types.is_numeric_dtype(target.dtype):
+        target = target.astype("category").cat.codes
+    y = target.to_numpy(dtype=np.float64)
     for name in table.columns:
         if not pd.api.types.is_numeric_dtype(table[name].dtype):
             table[name] = table[name].astype("category")
     return table, y
+
+
+def skipped(path: Path) -> str:
+    """Return the note of a row whose table is absent."""
+    return f"Skipped: {path} is absent; set TRITREE_DATA to the folder that holds it."
+
+
+def with_missing(table: Any, missing: float, *, seed: int) -> Any:
+    """Return a copy of the frame with a fraction ``missing`` of its cells removed at random."""
+    return table.mask(np.random.default_rng(seed).random(table.shape) < missing)
 
 
 def frame(X: NDArray[np.float64]) -> Any:

@@ -70,14 +70,23 @@ class Candidate:
         return model.predict(X)
 
 
-class TritreeTree(Candidate):
-    """A single tree."""
+class TritreeModel(Candidate):
+    """A model of tritree; a strategy for missing values other than its default is part of its name."""
 
     module = "tritree"
+    model: ClassVar[str]
+    default_missing: ClassVar[str]
 
-    def __init__(self, missing: str = "trinary") -> None:
-        self.missing = missing
-        self.name = "tritree" if missing == "trinary" else f"tritree ({missing})"  # type: ignore[misc]
+    def __init__(self, missing: str | None = None) -> None:
+        self.missing = missing or self.default_missing
+        is_default = self.missing == self.default_missing
+        self.name = self.model if is_default else f"{self.model} ({missing})"  # type: ignore[misc]
+
+
+class TritreeTree(TritreeModel):
+    """A single tree."""
+
+    model, default_missing = "tritree", "trinary"
 
     def make(self, library: Any, parameters: Parameters) -> Any:  # noqa: D102
         kind = library.TrinaryTreeClassifier if parameters.n_classes else library.TrinaryTreeRegressor
@@ -90,19 +99,21 @@ class TritreeTree(Candidate):
         )
 
 
-class TritreeBoosting(Candidate):
+class TritreeBoosting(TritreeModel):
     """Gradient boosting without regularisation, as in the other libraries."""
 
-    name = "tritree boosting"
-    module = "tritree"
+    model, default_missing = "tritree boosting", "trinary_mia"
 
     def make(self, library: Any, parameters: Parameters) -> Any:  # noqa: D102
         return library.TrinaryBoostingRegressor(
+            missing=self.missing,
             max_iter=parameters.n_trees,
             learning_rate=parameters.learning_rate,
             max_depth=parameters.max_depth,
             min_samples_leaf=parameters.min_samples_leaf,
             l2_regularization=0.0,
+            split_penalty=0.0,
+            category_penalty=0.0,
             max_features=1.0,
             max_bins=parameters.max_bins,
             random_state=parameters.seed,
@@ -114,7 +125,6 @@ class Forest(Candidate):
     """A forest of trees grown to full depth."""
 
     estimator: ClassVar[str]
-    has_bins: ClassVar[bool] = False
 
     def make(self, library: Any, parameters: Parameters) -> Any:
         return getattr(library, self.estimator)(
@@ -124,14 +134,21 @@ class Forest(Candidate):
             max_features=parameters.max_features,
             random_state=parameters.seed,
             n_jobs=parameters.n_threads,
-            **({"max_bins": parameters.max_bins} if self.has_bins else {}),
+            **self.further_parameters(parameters),
         )
 
+    def further_parameters(self, parameters: Parameters) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters that only this library has."""
+        return {}
 
-class TritreeForest(Forest):
+
+class TritreeForest(TritreeModel, Forest):
     """tritree's forest."""
 
-    name, module, estimator, has_bins = "tritree forest", "tritree", "TrinaryForestRegressor", True
+    model, default_missing, estimator = "tritree forest", "trinary", "TrinaryForestRegressor"
+
+    def further_parameters(self, parameters: Parameters) -> dict[str, Any]:  # noqa: D102
+        return {"missing": self.missing, "max_bins": parameters.max_bins, "category_penalty": 0.0}
 
 
 class RandomForest(Forest):

@@ -1,16 +1,15 @@
-"""Peak resident memory: of a fit in a fresh process (``python -m benchmarks.memory``), or of this process."""
+"""Peak resident memory: of a fit or a first prediction in a fresh process, or of this process."""
 
 from __future__ import annotations
 
 import gc
 import json
+import pickle
 import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from benchmarks import builds
 from benchmarks.libraries import OTHER_LIBRARIES, TRITREE_MODELS, Parameters
@@ -18,10 +17,11 @@ from benchmarks.libraries import OTHER_LIBRARIES, TRITREE_MODELS, Parameters
 if TYPE_CHECKING:
     from benchmarks.libraries import Candidate
 
-__all__ = ["obstacle", "peak", "peak_of_fit", "reset_peak"]
+__all__ = ["obstacle", "peak", "peak_of_fit", "peak_of_prediction", "reset_peak", "save_tables"]
 
 STATUS = Path("/proc/self/status")
 RESET = Path("/proc/self/clear_refs")
+TABLES = "tables.pickle"
 
 
 def obstacle() -> str | None:
@@ -33,12 +33,26 @@ def obstacle() -> str | None:
     return None
 
 
+def save_tables(folder: Path, X: Any, y: Any, rows: Any = None) -> None:
+    """Save the table to fit, its target, and the rows to predict, for the functions below."""
+    (folder / TABLES).write_bytes(pickle.dumps((X, y, rows), protocol=pickle.HIGHEST_PROTOCOL))
+
+
 def peak_of_fit(candidate: Candidate, folder: Path, parameters: Parameters) -> float:
     """Return the peak resident memory of fitting the table in ``folder``, in bytes above that before the fit.
 
-    Before the fit the library, after a small fit as warm-up, and the table itself are resident.
+    Before the fit the library, after a small fit as warm-up, and the tables themselves are resident.
     """
-    arguments = [candidate.name, str(folder), json.dumps(asdict(parameters))]
+    return _in_a_fresh_process("fit", candidate, folder, parameters)
+
+
+def peak_of_prediction(candidate: Candidate, folder: Path, parameters: Parameters) -> float:
+    """Return the peak resident memory of the first prediction of the rows in ``folder``, in bytes above that before."""
+    return _in_a_fresh_process("predict", candidate, folder, parameters)
+
+
+def _in_a_fresh_process(work: str, candidate: Candidate, folder: Path, parameters: Parameters) -> float:
+    arguments = [work, candidate.name, str(folder), json.dumps(asdict(parameters))]
     completed = subprocess.run(
         [sys.executable, "-m", "benchmarks.memory", *arguments],
         cwd=Path(__file__).resolve().parents[1],
@@ -61,22 +75,32 @@ def peak() -> int:
     return int(line.split()[1]) * 1024
 
 
-def _measure(name: str, folder: Path, parameters: Parameters) -> int:
+def _measure(work: str, name: str, folder: Path, parameters: Parameters) -> int:
     from threadpoolctl import threadpool_limits
 
     candidate = (TRITREE_MODELS | OTHER_LIBRARIES)[name]
     candidate.load()
-    X, y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
+    X, y, rows = pickle.loads((folder / TABLES).read_bytes())
     with threadpool_limits(parameters.n_threads):
-        candidate.fit(X[:1000].copy(), y[:1000].copy(), parameters)
+        model = candidate.fit(X[:1000].copy(), y[:1000].copy(), parameters)
+        if work == "predict":
+            candidate.predict(model, rows[:1], parameters)
+            model = candidate.fit(X, y, parameters)
+        else:
+            del model
         gc.collect()
         before = reset_peak()
-        model = candidate.fit(X, y, parameters)
+        result = (
+            candidate.predict(model, rows, parameters)
+            if work == "predict"
+            else candidate.fit(X, y, parameters)
+        )
         used = peak() - before
-    del model
+    del result
     return used
 
 
 if __name__ == "__main__":
     builds.activate()
-    print(json.dumps(_measure(sys.argv[1], Path(sys.argv[2]), Parameters(**json.loads(sys.argv[3])))))
+    _work, _name, _folder, _parameters = sys.argv[1:]
+    print(json.dumps(_measure(_work, _name, Path(_folder), Parameters(**json.loads(_parameters)))))
