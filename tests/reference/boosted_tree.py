@@ -15,7 +15,7 @@ Row = list[int | None]
 MASK = 2**64 - 1
 MISSING_SIDE_PENALTY = 2.0  # for sending missing values to a side, in multiples of the expected gain of noise
 THIRD_MIN_SAMPLES_LEAF = 2  # of third branches
-THIRD_SPLIT_PENALTY = 3  # of third branches, in multiples of that of trees
+THIRD_SPLIT_PENALTY = 8  # of third branches, in multiples of that of trees
 
 
 def splitmix64(a: int, b: int) -> int:
@@ -41,7 +41,7 @@ class GrowthParameters:
     category_penalty: float = 0.5  # for each category beyond two
     monotonic: list[int] = field(default_factory=list)
     third_depth_extra: int = 0
-    third_rows: int = 500
+    third_rows: int = 2000
     subsample: float = 1.0
     max_features: float = 1.0  # fraction of the columns considered at each node
     seed: int = 0

@@ -124,7 +124,7 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         Minimum improvement of the validation score.
     background_rows : int, default=20_000
         Maximum number of training rows that are kept to grow third branches from.
-    third_rows : int, default=500
+    third_rows : int, default=2_000
         Maximum number of rows that each third branch is fitted to.
     third_depth_extra : int, default=0
         Additional depth of third branches. With 1 they have twice as many nodes, and are a little more accurate on some
@@ -230,7 +230,7 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
         n_iter_no_change: int = 10,
         tol: float = 1e-7,
         background_rows: int = 20_000,
-        third_rows: int = 500,
+        third_rows: int = 2_000,
         third_depth_extra: int = 0,
         max_third_nodes: int = 100_000,
         warm_start: bool = False,
@@ -408,7 +408,7 @@ n_nodes_, n_grown_, n_ungrown_hits_, n_features_in_, feature_names_in_, metadata
         n_iter_no_change: int = 10,
         tol: float = 1e-7,
         background_rows: int = 20_000,
-        third_rows: int = 500,
+        third_rows: int = 2_000,
         third_depth_extra: int = 0,
         max_third_nodes: int = 100_000,
         warm_start: bool = False,
