@@ -78,8 +78,8 @@ BackgroundRows::BackgroundRows(BinnedRows rows_, std::vector<double> weight_, co
             const auto copy = [&](auto& into) {
                 into.resize(columns.n_rows);
                 for (std::size_t row = 0; row < columns.n_rows; ++row)
-                    into[row] = static_cast<std::remove_reference_t<decltype(into[row])>>(
-                        from[row * n_columns + j]);
+                    into[row] =
+                        static_cast<std::remove_reference_t<decltype(into[row])>>(from[row * n_columns + j]);
             };
             column.fits_uint8() ? copy(column.bins8) : copy(column.bins16);
         }
@@ -98,8 +98,8 @@ BinnedRows BackgroundRows::gather_coarse(std::span<const std::uint32_t> which) c
     return gathered;
 }
 
-std::vector<std::uint32_t> BackgroundRows::rows_observed_at(const BinnedTree& tree, std::int32_t node,
-                                                            std::size_t max_rows) const {
+BackgroundRows::NodeRows BackgroundRows::rows_observed_at(const BinnedTree& tree, std::int32_t node,
+                                                          std::size_t max_rows) const {
     const std::size_t n = rows.n_rows();
     std::vector<std::uint8_t> marks(n, 1);
     const auto keep = [&](std::int32_t at, std::int32_t to_left, std::int32_t to_right) {
@@ -111,7 +111,10 @@ std::vector<std::uint32_t> BackgroundRows::rows_observed_at(const BinnedTree& tr
     for (std::int32_t below = node, at = tree.parent[static_cast<std::size_t>(node)]; at >= 0;
          below = std::exchange(at, tree.parent[static_cast<std::size_t>(at)]))
         keep(at, below, below);
+    std::size_t n_found = 0;
+    for (const std::uint8_t mark : marks) n_found += mark;
     std::vector<std::uint32_t> found;
+    found.reserve(std::min(n_found, max_rows));
     const std::size_t start = tree.path[static_cast<std::size_t>(node)] % std::max<std::size_t>(n, 1);
     const auto take = [&](std::size_t begin, std::size_t end) {
         for (std::size_t row = begin; row < end && found.size() < max_rows; ++row)
@@ -121,7 +124,9 @@ std::vector<std::uint32_t> BackgroundRows::rows_observed_at(const BinnedTree& tr
     const std::size_t n_after = found.size();
     take(0, start);
     std::rotate(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n_after), found.end());
-    return found;
+    const double n_rows_per_row =
+        found.empty() ? 1 : static_cast<double>(n_found) / static_cast<double>(found.size());
+    return {std::move(found), n_rows_per_row};
 }
 
 }  // namespace tritree

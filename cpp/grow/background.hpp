@@ -36,11 +36,14 @@ class BackgroundRows {
 
     /// Return the coarse bins of some rows: consecutive rows stay in the cache.
     BinnedRows gather_coarse(std::span<const std::uint32_t> which) const;
-    /// Return rows that go left or right at a node of the fitted tree, below the third branch of none, in
-    /// ascending order: all of them or, if there are more than `max_rows`, those from a random one on, which
-    /// depends on the path of the node.
-    std::vector<std::uint32_t> rows_observed_at(const BinnedTree& tree, std::int32_t node,
-                                                std::size_t max_rows) const;
+    /// Rows of a node of the fitted tree.
+    struct NodeRows {
+        std::vector<std::uint32_t> rows;  ///< in ascending order
+        double n_rows_per_row = 1;        ///< how many rows each of them stands for
+    };
+    /// Return the rows that go left or right at a node of the fitted tree: all of them or, if there are more
+    /// than `max_rows`, those from a random one on, which depends on the path of the node.
+    NodeRows rows_observed_at(const BinnedTree& tree, std::int32_t node, std::size_t max_rows) const;
 };
 
 }  // namespace tritree

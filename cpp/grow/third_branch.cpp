@@ -14,6 +14,11 @@
 namespace tritree {
 namespace {
 
+/// Smallest gain of a split, as a fraction of the sum of squares of the predictions of the fitted tree:
+/// splits that matter less are most of all. Without it, third branches have four times as many nodes, and the
+/// same error.
+constexpr double kMinGain = 0.002;
+
 constexpr std::size_t kMaxCachedRows = std::size_t{1} << 23;  // of branches; dropped ones are recomputed
 constexpr std::size_t kBlock = 512;                           // rows of a block stay in the L1 cache
 
@@ -54,7 +59,8 @@ ThirdBranchGrower::ThirdBranchGrower(BinnedTree& tree, const BackgroundRows& bac
       mapper_(mapper),
       params_(params.for_third_branches()),
       n_threads_(n_threads),
-      previous_(previous) {}
+      previous_(previous),
+      min_gain_(params_.split_penalty > 0 ? kMinGain * sum_of_squares() : 0) {}
 
 void ThirdBranchGrower::traverse(const BinnedRows& binned, std::span<const std::uint32_t> rows,
                                  std::int32_t* at) {
@@ -132,8 +138,8 @@ void ThirdBranchGrower::grow_branches(const std::vector<std::int32_t>& nodes) {
 
 /// Find the rows of a growth, and where they go at its node.
 void ThirdBranchGrower::start(Growth& growth) const {
-    std::vector<std::uint32_t>& rows = growth.fitted.rows;
-    rows = observed_rows(growth.node);
+    find_observed_rows(growth.node, growth.fitted);
+    const std::vector<std::uint32_t>& rows = growth.fitted.rows;
     growth.at.resize(rows.size());
     growth.open.resize(rows.size());
     std::iota(growth.open.begin(), growth.open.end(), 0u);
@@ -171,8 +177,7 @@ void ThirdBranchGrower::fit(Growth& growth) const {
         weights += weighted ? weight(i) : 1;
     }
     const double center = weights > 0 ? total / weights : 0;
-    for (std::size_t i = 0; i < n; ++i)
-        gradients[i] = (center - target(i)) * (weighted ? weight(i) : 1);
+    for (std::size_t i = 0; i < n; ++i) gradients[i] = (center - target(i)) * (weighted ? weight(i) : 1);
     if (weighted)
         for (std::size_t i = 0; i < n; ++i) hessians.push_back(weight(i));
     Gradients pairs;
@@ -184,11 +189,13 @@ void ThirdBranchGrower::fit(Growth& growth) const {
     shift_bounds(-center);
     std::vector<std::uint32_t> order(n);
     std::iota(order.begin(), order.end(), 0u);
+    GrowthParameters params = params_;
+    params.min_gain = min_gain_ / fitted.n_rows_per_row;
     const BinMapper& mapper = background_.coarse.mapper;
     const BinnedRows local = background_.gather_coarse(fitted.rows);
-    RowPartitioner samples({local}, mapper, pairs, params_, order, 1);
-    BoostedGrower<RowPartitioner>(samples, mapper, params_, 1)
-        .grow(branch, usable_columns(growth.node), params_.max_depth + params_.third_depth_extra);
+    RowPartitioner samples({local}, mapper, pairs, params, order, 1);
+    BoostedGrower<RowPartitioner>(samples, mapper, params, 1)
+        .grow(branch, usable_columns(growth.node), params.max_depth + params.third_depth_extra);
     to_fine_bins(branch);
     for (double& value : branch.arrays.value) value += center;
     shift_bounds(center);
@@ -250,22 +257,45 @@ void ThirdBranchGrower::estimate_variance(const BranchRows& fitted) {
     }
 }
 
-/// Return the background rows that a third branch is fitted to: those of the node that go left or right (a
-/// category that fit has not sampled goes to neither side).
-std::vector<std::uint32_t> ThirdBranchGrower::observed_rows(std::int32_t node) const {
+/// Find the background rows that the third branch of a node is fitted to: those of the node that go left or
+/// right (a category that fit has not sampled goes to neither side).
+void ThirdBranchGrower::find_observed_rows(std::int32_t node, BranchRows& branch) const {
     const std::int32_t root = root_of(node);
-    if (root == 0)
-        return background_.rows_observed_at(tree_, node, static_cast<std::size_t>(params_.third_rows));
-    const BranchRows& branch = rows_of_branch_.at(root);
-    const PackedNode& packed = tree_.nodes[static_cast<std::size_t>(node)];
-    const RowRange range = branch.ranges[static_cast<std::size_t>(node - root)];
-    std::vector<std::uint32_t> rows;
-    rows.reserve(range.size());
-    for (std::size_t i = range.begin; i < range.end; ++i) {
-        const std::int32_t to = tree_.next(node, background_.rows.at(branch.rows[i], packed.column));
-        if (to == packed.next[0] || to == packed.next[1]) rows.push_back(branch.rows[i]);
+    if (root == 0) {
+        auto found = background_.rows_observed_at(tree_, node, static_cast<std::size_t>(params_.third_rows));
+        branch.rows = std::move(found.rows);
+        branch.n_rows_per_row = found.n_rows_per_row;
+        return;
     }
-    return rows;
+    const BranchRows& above = rows_of_branch_.at(root);
+    const PackedNode& packed = tree_.nodes[static_cast<std::size_t>(node)];
+    const RowRange range = above.ranges[static_cast<std::size_t>(node - root)];
+    branch.n_rows_per_row = above.n_rows_per_row;
+    branch.rows.reserve(range.size());
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+        const std::int32_t to = tree_.next(node, background_.rows.at(above.rows[i], packed.column));
+        if (to == packed.next[0] || to == packed.next[1]) branch.rows.push_back(above.rows[i]);
+    }
+}
+
+/// Return the sum of squared deviations of the predictions of the fitted tree from their mean, for as many
+/// training rows as there are background rows.
+double ThirdBranchGrower::sum_of_squares() const {
+    const Tree& tree = tree_.arrays;
+    double n = 0, sum = 0, squares = 0;
+    for (std::int32_t node = 0; node < tree.n_fitted; ++node) {
+        const auto i = static_cast<std::size_t>(node);
+        if (!tree.is_leaf(i)) continue;
+        n += static_cast<double>(tree.rows[i]);
+        sum += static_cast<double>(tree.rows[i]) * tree.value[i];
+    }
+    if (n == 0) return 0;
+    for (std::int32_t node = 0; node < tree.n_fitted; ++node) {
+        const auto i = static_cast<std::size_t>(node);
+        const double deviation = tree.value[i] - sum / n;
+        if (tree.is_leaf(i)) squares += static_cast<double>(tree.rows[i]) * deviation * deviation;
+    }
+    return squares / n * static_cast<double>(background_.rows.n_rows());
 }
 
 /// Make sure that the rows of a third branch are in the cache.
@@ -286,7 +316,7 @@ void ThirdBranchGrower::find_rows(std::int32_t root) {
 ThirdBranchGrower::BranchRows ThirdBranchGrower::restore_rows(std::int32_t root) const {
     BranchRows branch;
     branch.root = root;
-    branch.rows = observed_rows(tree_.parent[static_cast<std::size_t>(root)]);
+    find_observed_rows(tree_.parent[static_cast<std::size_t>(root)], branch);
     const std::int32_t end = end_of(root);
     branch.ranges.assign(static_cast<std::size_t>(end - root), {});
     branch.ranges[0] = {0, branch.rows.size()};

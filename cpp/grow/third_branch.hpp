@@ -37,6 +37,7 @@ class ThirdBranchGrower {
     struct BranchRows {
         std::int32_t root = 0;
         std::vector<std::uint32_t> rows;
+        double n_rows_per_row = 1;     ///< how many background rows each of them stands for
         std::vector<RowRange> ranges;  ///< of its nodes
     };
     /// A third branch that is being grown.
@@ -56,7 +57,8 @@ class ThirdBranchGrower {
     void estimate_variance(const BranchRows& fitted);
 
     bool is_full() const { return tree_.arrays.n_grown() >= params_.max_third_nodes; }
-    std::vector<std::uint32_t> observed_rows(std::int32_t node) const;
+    void find_observed_rows(std::int32_t node, BranchRows& branch) const;
+    double sum_of_squares() const;
     void find_rows(std::int32_t root);
     BranchRows restore_rows(std::int32_t root) const;
     std::vector<std::int32_t> usable_columns(std::int32_t node) const;
@@ -69,6 +71,7 @@ class ThirdBranchGrower {
     const GrowthParameters params_;  // of third branches
     const int n_threads_;
     const std::span<const double> previous_;
+    const double min_gain_;                                        // of a split, for all background rows
     std::unordered_map<std::int32_t, BranchRows> rows_of_branch_;  // by root
     std::size_t n_cached_rows_ = 0;
 };

@@ -5,7 +5,6 @@
 #include <span>
 #include <utility>
 #include <vector>
-#include <vector>
 
 #include "data/binned_rows.hpp"
 #include "split/gradients.hpp"

@@ -149,7 +149,8 @@ class GradientSplitSearch {
         side_penalty_ =
             params.missing == Strategy::TrinaryMia ? kMissingSidePenalty * scale.gain_by_chance : 0;
         best_penalized_gain_ =
-            split_penalty_of(static_cast<double>(scale.rows(total)), scale.gain_by_chance, params);
+            split_penalty_of(static_cast<double>(scale.rows(total)), scale.gain_by_chance, params) +
+            params.min_gain;
     }
 
     void begin_column(std::int32_t column, const GradientCell& missing) {

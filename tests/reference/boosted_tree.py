@@ -15,7 +15,8 @@ Row = list[int | None]
 MASK = 2**64 - 1
 MISSING_SIDE_PENALTY = 2.0  # for sending missing values to a side, in multiples of the expected gain of noise
 THIRD_MIN_SAMPLES_LEAF = 2  # of third branches
-THIRD_SPLIT_PENALTY = 8  # of third branches, in multiples of that of trees
+THIRD_SPLIT_PENALTY = 4  # of third branches, in multiples of that of trees
+THIRD_MIN_GAIN = 0.002  # of third branches, as a fraction of the sum of squares of the tree
 
 
 def splitmix64(a: int, b: int) -> int:
@@ -37,6 +38,7 @@ class GrowthParameters:
     min_samples_leaf: int = 5
     l2: float = 0.0
     # multiples of the expected gain of noise
+    min_gain: float = 0.0
     split_penalty: float = 0.3  # times log(rows of the node / fewest rows that can be split)
     category_penalty: float = 0.5  # for each category beyond two
     monotonic: list[int] = field(default_factory=list)
@@ -69,6 +71,8 @@ class Node:
     right: Node | None = None
     third: Node | None = None
     rows: list[int] = field(default_factory=list)  # background rows, in the order of the leaves below it
+    n_rows_per_row: float = 1.0  # how many background rows each of them stands for
+    root: Node | None = None  # of the fitted tree
 
 
 @dataclass
@@ -207,9 +211,12 @@ class Grower:
                 penalised_gain = gain - self.category_penalty(candidate.n_categories)
                 if candidate.missing_to != "third":
                     penalised_gain -= self.penalty
-                if penalised_gain > (best.penalised_gain if best else self.split_penalty(total.rows)):
+                if penalised_gain > (best.penalised_gain if best else self.least_gain(total.rows)):
                     best = replace(candidate, gain=gain, penalised_gain=penalised_gain)
         return best
+
+    def least_gain(self, n_rows: float) -> float:
+        return self.split_penalty(n_rows) + self.parameters.min_gain
 
     def split_penalty(self, n_rows: float) -> float:
         ratio = n_rows / (2 * self.min_samples_leaf)
@@ -310,6 +317,10 @@ def branch_of(node: Node, row: Row) -> str:
     if bin_ in node.right_bins:
         return "right"
     return node.missing_to if node.missing_to in ("third", "both") else node.larger_side
+
+
+def leaves_of(node: Node) -> list[Node]:
+    return [node] if node.column is None else leaves_of(node.left) + leaves_of(node.right)
 
 
 def average_leaves(node: Node) -> float:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 from reference.boosted_tree import (
+    THIRD_MIN_GAIN,
     THIRD_MIN_SAMPLES_LEAF,
     CoarseBins,
     Grower,
@@ -19,6 +21,7 @@ from reference.boosted_tree import (
     average_leaves,
     branch_of,
     content_order,
+    leaves_of,
     ordered_sum,
     shift_by,
     shrink,
@@ -151,7 +154,7 @@ class ReferenceBoosting:
     def finish_tree(self, root: Node) -> None:
         """Set the values and the background rows of all nodes."""
         average_leaves(root)
-        self.assign_background_rows(root, self.background_order)
+        self.assign_background_rows(root, self.background_order, root, 1.0)
 
     def predict(self, row: Row) -> float:
         total = self.baseline
@@ -182,8 +185,11 @@ class ReferenceBoosting:
                 node = node.left if to == "left" else node.right
         return node
 
-    def assign_background_rows(self, node: Node, rows: list[int]) -> list[int]:
+    def assign_background_rows(
+        self, node: Node, rows: list[int], root: Node, n_rows_per_row: float
+    ) -> list[int]:
         """Set the background rows of a node and of those below it, in the order of the leaves."""
+        node.root, node.n_rows_per_row = root, n_rows_per_row
         if node.column is not None:
             sides = [branch_of(node, self.background[i]) for i in rows]
             parts = {
@@ -191,8 +197,8 @@ class ReferenceBoosting:
                 for name in ("left", "right", "third")
             }
             rows = (
-                self.assign_background_rows(node.left, parts["left"])
-                + self.assign_background_rows(node.right, parts["right"])
+                self.assign_background_rows(node.left, parts["left"], root, n_rows_per_row)
+                + self.assign_background_rows(node.right, parts["right"], root, n_rows_per_row)
                 + parts["third"]
             )
         node.rows = rows
@@ -202,10 +208,12 @@ class ReferenceBoosting:
         """Return the third branch: a tree on the other columns, fitted to the predictions of left and right."""
         parameters = self.parameters
         rows = [i for i in node.rows if branch_of(node, self.background[i]) != "third"]
+        n_rows_per_row = node.n_rows_per_row
         if len(node.columns) == len(parameters.n_bins):  # a node of the fitted tree
             start = node.path % len(self.background)
             order = self.background_order
             chosen = [i for i in order[start:] + order[:start] if i in rows][: parameters.third_rows]
+            n_rows_per_row = len(rows) / len(chosen) if chosen else 1.0
             rows = [i for i in order if i in chosen]
         columns = [c for c in node.columns if c != node.column]
         third = Node(splitmix64(node.path, 2), node.depth, columns, node.low, node.high, value=node.value)
@@ -224,7 +232,7 @@ class ReferenceBoosting:
             ordered_sum([w * t for w, t in zip(each, targets, strict=True)]) / weights if weights else 0.0
         )
         third.low, third.high = third.low - center, third.high - center
-        coarse = CoarseBins(parameters)
+        coarse = CoarseBins(replace(parameters, min_gain=self.third_min_gain(node.root) / n_rows_per_row))
         local = [coarse.row(self.background[i]) for i in rows]
         gradient = [(center - t) * w for w, t in zip(each, targets, strict=True)]
         grower = Grower(
@@ -238,10 +246,20 @@ class ReferenceBoosting:
         coarse.refine(third)
         shift_by(third, center)
         average_leaves(third)
-        self.assign_background_rows(third, rows)
+        self.assign_background_rows(third, rows, node.root, n_rows_per_row)
         if self.is_trained:
             self.compute_variance(third, self.trees[self.current_tree], self.trees[: self.current_tree])
         return third
+
+    def third_min_gain(self, root: Node) -> float:
+        """Return the smallest gain of a split of a third branch, for all background rows."""
+        if self.parameters.split_penalty == 0:
+            return 0.0
+        leaves = leaves_of(root)
+        n_rows = sum(leaf.n_rows for leaf in leaves)
+        mean = math.fsum(leaf.n_rows * leaf.value for leaf in leaves) / n_rows
+        variance = math.fsum(leaf.n_rows * (leaf.value - mean) ** 2 for leaf in leaves) / n_rows
+        return THIRD_MIN_GAIN * variance * len(self.background)
 
     def compute_variance(self, node: Node, tree: Node, before: list[Node]) -> None:
         """Set the variances of the nodes of a third branch."""
