@@ -130,10 +130,17 @@ void scatter(std::span<const T> items, std::span<const Branch> branches, bool ha
 using Sizes = std::array<std::size_t, 3>;
 
 Sizes sizes_of(std::span<const Branch> branches) {
-    auto count = [&](Branch side) {
-        return static_cast<std::size_t>(std::count(branches.begin(), branches.end(), side));
-    };
-    const std::size_t left = count(Branch::Left), right = count(Branch::Right);
+    constexpr std::size_t kBlock = 255;  // whose counts fit into a byte, so that 16 rows are counted at once
+    std::size_t left = 0, right = 0;
+    for (std::size_t begin = 0; begin < branches.size(); begin += kBlock) {
+        std::uint8_t n_left = 0, n_right = 0;
+        for (const Branch branch : branches.subspan(begin, std::min(kBlock, branches.size() - begin))) {
+            n_left = static_cast<std::uint8_t>(n_left + (branch == Branch::Left));
+            n_right = static_cast<std::uint8_t>(n_right + (branch == Branch::Right));
+        }
+        left += n_left;
+        right += n_right;
+    }
     return {left, right, branches.size() - left - right};
 }
 
