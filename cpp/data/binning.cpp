@@ -13,9 +13,16 @@
 #include <vector>
 
 #include "common/parallel.hpp"
+#include "common/uninitialized_vector.hpp"
 
 namespace tritree {
 namespace {
+
+#if defined(__GNUC__)
+inline void prefetch(const void* address) { __builtin_prefetch(address); }
+#else
+inline void prefetch(const void*) {}
+#endif
 
 // The key of a value is an unsigned integer that sorts in the same order, so that a radix sort applies.
 constexpr std::uint64_t kMissingKey = std::numeric_limits<std::uint64_t>::max();
@@ -33,9 +40,15 @@ struct KeyedRow {
     std::uint32_t row;
 };
 
+/// The upper half of a key, with its row.
+struct HalfKeyedRow {
+    std::uint32_t half, row;
+};
+
 std::uint64_t sort_key(const KeyedRow& item) { return item.key; }
+std::uint32_t sort_key(const HalfKeyedRow& item) { return item.half; }
 std::uint64_t sort_key(std::uint64_t key) { return key; }
-std::uint64_t sort_key(std::uint32_t key) { return key; }
+std::uint32_t sort_key(std::uint32_t key) { return key; }
 
 /// Radix sort, 11 bits at a time; digits that all items share are skipped.
 template <class Item>
@@ -46,7 +59,7 @@ void radix_sort(std::vector<Item>& items, std::vector<Item>& buffer) {
         return;
     }
     constexpr int kBits = 11, kBuckets = 1 << kBits;
-    constexpr int kDigits = (sizeof(decltype(items[0])) == 4 ? 32 : 64) / kBits + 1;
+    constexpr int kDigits = 8 * static_cast<int>(sizeof(sort_key(items[0]))) / kBits + 1;
     std::vector<std::array<std::uint32_t, kBuckets>> counts(kDigits);
     for (const Item& item : items)
         for (int d = 0; d < kDigits; ++d) ++counts[d][(sort_key(item) >> (d * kBits)) & (kBuckets - 1)];
@@ -112,8 +125,10 @@ std::vector<std::size_t> bin_ends(const std::vector<Item>& sorted, std::size_t n
 
 /// Buffers that a thread reuses for all its columns: allocating them for each would take longer than sorting.
 struct Buffers {
+    UninitializedVector<double> values;  // of a group of columns, column by column
     std::vector<std::uint64_t> keys, sorted, sorted_buffer;
     std::vector<std::uint32_t> halves, halves_buffer;
+    std::vector<HalfKeyedRow> half_rows, half_rows_buffer;
     std::vector<KeyedRow> rows, rows_buffer;
     std::vector<std::uint32_t> counts, fine_counts;
 };
@@ -219,21 +234,68 @@ BinnedColumn bin_by_search(const std::vector<std::uint64_t>& keys, const std::ve
     return column;
 }
 
-/// Return the largest key of each of at most `max_bins` bins.
-std::vector<std::uint64_t> quantile_bounds(Buffers& buffers, std::uint32_t max_bins) {
+// The upper halves of the keys sort in half the time and distinguish values to one part in a million, which
+// is enough unless many values share one of them.
+bool halves_are_fine(const Runs& halves, std::size_t n_observed, std::size_t max_bins) {
+    return halves.distinct >= 8 * max_bins && halves.longest * max_bins <= n_observed;
+}
+
+/// Bin a short column by sorting the upper halves of its keys, which takes two thirds of the time of sorting
+/// and searching. Return nothing if they neither distinguish values well enough nor have one key each.
+std::optional<BinnedColumn> bin_by_halves(Buffers& buffers, std::uint32_t max_bins) {
+    const auto& keys = buffers.keys;
+    auto& sorted = buffers.half_rows;
+    sorted.clear();
+    for (std::size_t row = 0; row < keys.size(); ++row)
+        if (keys[row] != kMissingKey)
+            sorted.push_back({static_cast<std::uint32_t>(keys[row] >> 32), static_cast<std::uint32_t>(row)});
+    radix_sort(sorted, buffers.half_rows_buffer);
+    const Runs runs = count_runs(sorted);
+    if (!halves_are_fine(runs, sorted.size(), max_bins)) {
+        for (std::size_t i = 1; i < sorted.size(); ++i)
+            if (sorted[i].half == sorted[i - 1].half && keys[sorted[i].row] != keys[sorted[i - 1].row])
+                return {};
+    }
+    const auto ends = bin_ends(sorted, runs.distinct, max_bins);
+    BinnedColumn column;
+    column.n_bins = static_cast<std::uint32_t>(ends.size());
+    allocate(column, keys.size());
+    write_bins(column, [&](auto* bins) {
+        using Bin = std::remove_reference_t<decltype(*bins)>;
+        std::size_t begin = 0;
+        for (std::size_t bin = 0; bin < ends.size(); begin = ends[bin++]) {
+            const std::size_t end = ends[bin];
+            for (std::size_t i = begin; i < end; ++i) bins[sorted[i].row] = static_cast<Bin>(bin);
+            // the smallest key is among those with the smallest half, the largest among those with the
+            // largest
+            std::uint64_t min = kMissingKey, max = 0;
+            for (std::size_t i = begin; i < end && sorted[i].half == sorted[begin].half; ++i)
+                min = std::min(min, keys[sorted[i].row]);
+            for (std::size_t i = end; i-- > begin && sorted[i].half == sorted[end - 1].half;)
+                max = std::max(max, keys[sorted[i].row]);
+            column.bin_min.push_back(value_of(min));
+            column.bin_max.push_back(value_of(max));
+        }
+    });
+    return column;
+}
+
+/// Return the largest key of each of at most `max_bins` bins; `may_use_halves` of the keys where they
+/// suffice.
+std::vector<std::uint64_t> quantile_bounds(Buffers& buffers, std::uint32_t max_bins, bool may_use_halves) {
     std::vector<std::uint64_t> bounds;
-    // The upper halves of the keys sort in half the time and distinguish values to one part in a million,
-    // which is enough unless many values share one of them.
-    auto& halves = buffers.halves;
-    halves.clear();
-    for (const std::uint64_t key : buffers.keys)
-        if (key != kMissingKey) halves.push_back(static_cast<std::uint32_t>(key >> 32));
-    radix_sort(halves, buffers.halves_buffer);
-    const Runs coarse = count_runs(halves);
-    if (coarse.distinct >= 8 * std::size_t{max_bins} && coarse.longest * max_bins <= halves.size()) {
-        for (const std::size_t end : bin_ends(halves, coarse.distinct, max_bins))
-            bounds.push_back(std::uint64_t{halves[end - 1]} << 32 | 0xffffffffu);
-        return bounds;
+    if (may_use_halves) {
+        auto& halves = buffers.halves;
+        halves.clear();
+        for (const std::uint64_t key : buffers.keys)
+            if (key != kMissingKey) halves.push_back(static_cast<std::uint32_t>(key >> 32));
+        radix_sort(halves, buffers.halves_buffer);
+        const Runs coarse = count_runs(halves);
+        if (halves_are_fine(coarse, halves.size(), max_bins)) {
+            for (const std::size_t end : bin_ends(halves, coarse.distinct, max_bins))
+                bounds.push_back(std::uint64_t{halves[end - 1]} << 32 | 0xffffffffu);
+            return bounds;
+        }
     }
     auto& sorted = buffers.sorted;
     sorted.clear();
@@ -361,9 +423,13 @@ BinnedColumn bin_numeric(const ColumnView& view, std::size_t number, std::uint32
     constexpr std::uint32_t kMaxSearchedBins = 2048;  // a search table of this size stays in the L1 cache
     if (max_bins > kMaxSearchedBins) return bin_by_sorting(buffers, max_bins);
     constexpr std::size_t kMinCountedRows = std::size_t{1} << 16;  // sorting is as fast for fewer rows
-    if (buffers.keys.size() >= kMinCountedRows && max_bins <= 255)
+    const bool is_short = buffers.keys.size() < kMinCountedRows;
+    if (is_short) {
+        if (auto column = bin_by_halves(buffers, max_bins)) return *std::move(column);
+    } else if (max_bins <= 255) {
         if (auto column = CountingBinner(buffers, max_bins).bin()) return *std::move(column);
-    return bin_by_search(buffers.keys, quantile_bounds(buffers, max_bins));
+    }
+    return bin_by_search(buffers.keys, quantile_bounds(buffers, max_bins, !is_short));
 }
 
 BinnedColumn bin_categorical(const ColumnView& view, std::size_t n_rows, std::int64_t n_categories) {
@@ -380,6 +446,44 @@ BinnedColumn bin_categorical(const ColumnView& view, std::size_t n_rows, std::in
         }
     });
     return column;
+}
+
+/// Return whether the columns are those of a row-major matrix of doubles.
+bool is_row_major(const TableView& table) {
+    const auto& columns = table.columns;
+    for (std::size_t j = 0; j < columns.size(); ++j)
+        if (columns[j].type != ColumnView::Type::Float64 || columns[j].stride != columns[0].stride ||
+            columns[j].data != columns[0].data + j * sizeof(double))
+            return false;
+    return !columns.empty();
+}
+
+/// Return how many columns of a table are copied together before they are binned. Reading a single column of
+/// a wide row-major matrix takes a cache line, and maybe a page, per row.
+std::size_t columns_read_together(const TableView& table) {
+    constexpr std::size_t kMaxColumns = 32, kMaxValues = std::size_t{1} << 19;  // 4 MB
+    constexpr std::ptrdiff_t kMinStride = 4 * 64;  // in bytes; hardware prefetches narrower rows
+    if (table.n_rows == 0 || !is_row_major(table) || table.columns[0].stride < kMinStride) return 1;
+    return std::clamp<std::size_t>(kMaxValues / table.n_rows, 1, kMaxColumns);
+}
+
+/// Copy adjacent columns of a row-major matrix into `values`, column by column.
+void copy_columns(const TableView& table, std::size_t begin, std::size_t end,
+                  UninitializedVector<double>& values) {
+    constexpr std::size_t kTile = 16;  // rows whose values stay in the L1 cache
+    const ColumnView& first = table.columns[begin];
+    const std::size_t n_rows = table.n_rows, n_columns = end - begin;
+    values.resize(n_rows * n_columns);
+    const auto values_at = [&](std::size_t row) {
+        return reinterpret_cast<const double*>(first.data + static_cast<std::ptrdiff_t>(row) * first.stride);
+    };
+    for (std::size_t row = 0; row < n_rows; row += kTile) {
+        const std::size_t n = std::min(kTile, n_rows - row);
+        for (std::size_t ahead = row + n; ahead < std::min(row + n + kTile, n_rows); ++ahead)
+            for (std::size_t j = 0; j < n_columns; j += 8) prefetch(values_at(ahead) + j);
+        for (std::size_t j = 0; j < n_columns; ++j)
+            for (std::size_t i = 0; i < n; ++i) values[j * n_rows + row + i] = values_at(row + i)[j];
+    }
 }
 
 }  // namespace
@@ -411,16 +515,6 @@ void check_finite_column(const ColumnView& view, std::size_t column, std::size_t
             throw InfiniteValueError(column, row, static_cast<double>(view.at<T>(row)));
 }
 
-/// Return whether the columns are those of a row-major matrix of doubles.
-bool is_row_major(const TableView& table) {
-    const auto& columns = table.columns;
-    for (std::size_t j = 0; j < columns.size(); ++j)
-        if (columns[j].type != ColumnView::Type::Float64 || columns[j].stride != columns[0].stride ||
-            columns[j].data != columns[0].data + j * sizeof(double))
-            return false;
-    return !columns.empty();
-}
-
 }  // namespace
 
 void check_finite(const TableView& table, std::size_t begin, std::size_t end) {
@@ -449,20 +543,34 @@ BinnedColumns bin_columns(const TableView& table, const std::vector<std::int64_t
     BinnedColumns binned{n_rows, std::vector<BinnedColumn>(columns.size())};
     max_bins = std::clamp(max_bins, 2u, kMaxBins);
     n_threads = threads_for(32 * n_rows * columns.size(), n_threads);
+    const std::size_t group = columns_read_together(table);
+    const std::size_t n_groups = (columns.size() + group - 1) / group;
     std::atomic<std::size_t> next{0};
-    const std::size_t n_workers = std::min<std::size_t>(columns.size(), std::max(n_threads, 1));
+    const std::size_t n_workers = std::min<std::size_t>(n_groups, std::max(n_threads, 1));
     std::vector<std::exception_ptr> errors(columns.size());
     parallel_for(n_workers, n_threads, [&](std::size_t) {
         Buffers buffers;
         buffers.keys.resize(table.n_rows);
-        for (std::size_t j = next++; j < table.columns.size(); j = next++) {
+        const auto bin_column = [&](std::size_t j, const ColumnView& view) {
             try {
                 if (n_categories[j] > kMaxBins) throw std::length_error("too many categories");
                 binned.columns[j] = n_categories[j] >= 0
-                                        ? bin_categorical(table.columns[j], table.n_rows, n_categories[j])
-                                        : bin_numeric(table.columns[j], j, max_bins, buffers);
+                                        ? bin_categorical(view, table.n_rows, n_categories[j])
+                                        : bin_numeric(view, j, max_bins, buffers);
             } catch (...) {
                 errors[j] = std::current_exception();
+            }
+        };
+        for (std::size_t g = next++; g < n_groups; g = next++) {
+            const std::size_t begin = g * group, end = std::min(begin + group, table.columns.size());
+            if (group > 1) copy_columns(table, begin, end, buffers.values);
+            for (std::size_t j = begin; j < end; ++j) {
+                ColumnView view = table.columns[j];
+                if (group > 1) {
+                    view.data = reinterpret_cast<const char*>(&buffers.values[(j - begin) * table.n_rows]);
+                    view.stride = sizeof(double);
+                }
+                bin_column(j, view);
             }
         }
     });

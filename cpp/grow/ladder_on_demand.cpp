@@ -300,7 +300,10 @@ void LadderGrower::partition_pair(SiblingPair& pair) const {
     } else if (!left_smaller) {
         std::swap(pair.smaller, pair.larger);
     }
-    pair.rest_rows.insert(pair.rest_rows.end(), parts.third.begin(), parts.third.end());
+    if (pair.rest_rows.empty())
+        pair.rest_rows = std::move(parts.third);
+    else
+        pair.rest_rows.insert(pair.rest_rows.end(), parts.third.begin(), parts.third.end());
     pair.rest.rows = pair.rest_rows;
 }
 

@@ -112,6 +112,7 @@ void SplitFinder::find_splits(std::vector<ExpandEntry>& entries, std::vector<Sib
     parallel_for(tasks.size(), n_threads,
                  [&](std::size_t t) { find_column_splits(*tasks[t].pair, tasks[t].columns); });
     parallel_for(entries.size(), n_threads, [&](std::size_t i) { finish(entries[i]); });
+    for (SiblingPair& pair : pairs) finish_pair(pair);
 }
 
 void SplitFinder::find_pair_splits(SiblingPair& pair) const {
@@ -123,6 +124,17 @@ void SplitFinder::find_pair_splits(SiblingPair& pair) const {
         find_column_splits(pair, columns.subspan(begin, std::min(kBatch, columns.size() - begin)));
     for (ExpandEntry* entry : pair.children())
         if (entry != nullptr) finish(*entry);
+    finish_pair(pair);
+}
+
+/// Free the memory of a pair here, where several threads do.
+void SplitFinder::finish_pair(SiblingPair& pair) const {
+    if (pair.rest.size() > 0) {
+        buffers_.release(std::move(pair.rest));
+        pair.rest = NodeSamples();
+    }
+    pair.rest_rows = std::vector<std::uint32_t>();
+    pair.columns = std::vector<std::int32_t>();
 }
 
 /// Compute the statistics and samples of an entry, and the columns to be searched: one after the other, or by
@@ -166,6 +178,9 @@ void SplitFinder::prepare_pair(SiblingPair& pair) const {
     pair.can_subtract = pair.can_subtract && is_searched(pair.larger);
     if (!pair.can_subtract) pair.rest.rows = {};
     if (pair.rest.rows.empty()) return;
+    const std::span<const std::uint32_t> rows = pair.rest.rows;
+    pair.rest = buffers_.acquire();
+    pair.rest.rows = rows;
     pair.rest.scale = pair.larger->data.scale;
     stats_builder_.read_in_scale(pair.rest);
 }
@@ -259,7 +274,8 @@ void SplitFinder::finish(ExpandEntry& entry) const {
     if (params_.has_third() && !entry.ladder.first_split_only) splits.reserve(entry.best_per_column.size());
     for (auto& split : entry.best_per_column)
         if (split) splits.push_back(std::move(*split));
-    entry.best_per_column.clear();
+    entry.best_per_column = std::vector<std::optional<SplitInfo>>();  // freed here, by several threads
+    entry.columns = std::vector<std::int32_t>();
     sort_ladder(splits, params_, entry.stats.scaled_loss);
     if ((!params_.has_third() || entry.ladder.first_split_only) && splits.size() > 1) splits.resize(1);
     splits.shrink_to_fit();

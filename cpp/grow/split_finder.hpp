@@ -104,6 +104,7 @@ class SplitFinder {
     void find_pair_splits(SiblingPair& pair) const;
     void prepare_entry(ExpandEntry& entry, bool column_by_column) const;
     void prepare_pair(SiblingPair& pair) const;
+    void finish_pair(SiblingPair& pair) const;
     void find_column_splits(SiblingPair& pair, std::span<const std::int32_t> columns) const;
     void build_column_histograms(SiblingPair& pair, std::span<ColumnTask> tasks) const;
     void find_best_split(ExpandEntry& entry, const ColumnTask& task, const Histogram& histogram) const;

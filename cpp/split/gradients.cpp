@@ -65,10 +65,11 @@ void Gradients::fill(std::span<const double> gradients, std::span<const double> 
     parallel_blocks(gradients.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         std::int64_t square_sum = 0, weight_sum = 0;
         for (std::size_t i = begin; i < end; ++i) {
-            pairs[i].gradient = static_cast<std::int32_t>(std::nearbyint(gradients[i] * gradient_scale));
+            // llrint is one instruction, nearbyint a call
+            pairs[i].gradient = static_cast<std::int32_t>(std::llrint(gradients[i] * gradient_scale));
             pairs[i].hessian = scale.constant_hessian
                                    ? 0
-                                   : static_cast<std::int32_t>(std::nearbyint(hessians[i] * hessian_scale));
+                                   : static_cast<std::int32_t>(std::llrint(hessians[i] * hessian_scale));
             const std::int64_t gradient = pairs[i].gradient >> kDropped;
             square_sum += gradient * gradient;
             weight_sum += pairs[i].hessian;
