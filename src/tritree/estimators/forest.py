@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["TrinaryForestClassifier", "TrinaryForestRegressor"]
 
 
+# More rows make surrogates of a tree no better: those of 128 rows are as accurate.
+_SURROGATE_ROWS = 256
+
+
 class BaseForest(ForestViews, TrinaryEstimator):
     """Base of both forests."""
 
@@ -84,6 +88,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
             0 if classes is None else len(classes),
             max_third_nodes=min(int(self.max_third_nodes), 2**62),
             keep_best_split_only=True,
+            surrogate_rows=_SURROGATE_ROWS,
         )
 
     def _set_trees(
