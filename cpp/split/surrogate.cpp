@@ -92,8 +92,8 @@ Totals total_of(const CellReader& cells) {
 }
 
 constexpr std::int64_t kMinRows = 2;  // as in rpart
-// Of a node of a forest. Surrogates of the many smaller nodes take long to find.
 constexpr std::size_t kMaxReused = std::size_t{1} << 18;  // integers of a histogram buffer
+// Of a node of a forest. Surrogates of the many smaller nodes take long to find.
 constexpr std::size_t kMinNodeRows = 12;
 constexpr std::uint64_t kSampleOfSurrogates = ~std::uint64_t{0};  // differs from the branches of a path
 
