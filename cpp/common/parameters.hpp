@@ -51,6 +51,9 @@ struct GrowthParameters {
     CriterionKind criterion = CriterionKind::SquaredError;
     int n_classes = 0;  ///< 0 in regression
     int max_surrogates = 5;
+    /// Forests: maximum number of rows of a node that its surrogates are found on; 0 finds them as R's rpart
+    /// does.
+    std::int64_t surrogate_rows = 0;
     /// Forests: keep the best split of a node only. The rest of its ladder, one split per column, would more
     /// than double the memory, and most of it is never needed.
     bool keep_best_split_only = false;
@@ -111,7 +114,7 @@ struct GrowthParameters {
         if (n_classes < 0 || (criterion == CriterionKind::SquaredError) != (n_classes == 0))
             return "the criterion does not match the number of classes";
         if (max_depth < 0 || max_leaf_nodes < 0 || max_leaf_nodes > kMaxLeafNodes || min_samples_leaf < 1 ||
-            max_surrogates < 0 || max_third_nodes < 0 || third_depth_extra < 0 ||
+            max_surrogates < 0 || surrogate_rows < 0 || max_third_nodes < 0 || third_depth_extra < 0 ||
             third_depth_extra > kMaxDepth || third_rows < 1)
             return "growth parameters out of range";
         if (!(max_features > 0) || max_features > 1) return "max_features out of range";
@@ -145,6 +148,7 @@ void for_each_parameter(F&& f, Parameters& p) {
     f("criterion", p.criterion);
     f("n_classes", p.n_classes);
     f("max_surrogates", p.max_surrogates);
+    f("surrogate_rows", p.surrogate_rows);
     f("keep_best_split_only", p.keep_best_split_only);
     f("as_in_paper_runs", p.as_in_paper_runs);
     f("l2", p.l2);

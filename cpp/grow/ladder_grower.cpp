@@ -67,7 +67,7 @@ void LadderGrower::grow_binary_tree(int n_threads, const std::function<void()>& 
     std::vector<SiblingPair> pairs(1);
     pairs[0].larger = &entries[0];
     std::vector<SubtreeNode> subtree_roots;
-    std::vector<std::vector<Surrogate>> surrogates;  // by node
+    NodeSurrogates surrogates;
     for (std::int64_t n_leaves = 1; !entries.empty(); ++n_leaves) {
         if (check_signals) check_signals();
         for (ExpandEntry& entry : entries)
@@ -90,7 +90,7 @@ void LadderGrower::grow_binary_tree(int n_threads, const std::function<void()>& 
         if (finder_.grows_small_subtrees()) take_small_subtrees(entries, subtree_roots);
         pairs = make_pairs(entries);
     }
-    grow_small_subtrees(subtree_roots, n_threads, check_signals);
+    grow_small_subtrees(subtree_roots, surrogates, n_threads, check_signals);
     if (params_.missing == Strategy::Surrogate) tree.set_surrogates(surrogates);
     finder_.free_buffers();
 }
@@ -218,8 +218,8 @@ void LadderGrower::take_small_subtrees(std::vector<ExpandEntry>& children,
     children.resize(n_remaining);
 }
 
-void LadderGrower::grow_small_subtrees(std::vector<SubtreeNode>& subtree_roots, int n_threads,
-                                       const std::function<void()>& check_signals) {
+void LadderGrower::grow_small_subtrees(std::vector<SubtreeNode>& subtree_roots, NodeSurrogates& surrogates,
+                                       int n_threads, const std::function<void()>& check_signals) {
     // A single subtree stays in the cache until it is appended; several threads need a batch to share.
     const std::size_t batch = n_threads == 1 ? 1 : kSubtreesPerBatch;
     std::vector<std::vector<SubtreeNode>> subtrees(batch);
@@ -231,12 +231,12 @@ void LadderGrower::grow_small_subtrees(std::vector<SubtreeNode>& subtree_roots, 
             const FixedPointScale& parent_scale = ladders[positions[root.parent.node].ladder].scale;
             grow_small_subtree(finder_, std::move(root), parent_scale, subtrees[i]);
         });
-        for (std::size_t i = 0; i < n; ++i) append_nodes(subtrees[i]);
+        for (std::size_t i = 0; i < n; ++i) append_nodes(subtrees[i], surrogates);
     }
 }
 
 /// Append a small subtree to the tree.
-void LadderGrower::append_nodes(std::vector<SubtreeNode>& nodes) {
+void LadderGrower::append_nodes(std::vector<SubtreeNode>& nodes, NodeSurrogates& surrogates) {
     std::size_t words = 0;
     for (const SubtreeNode& entry : nodes)
         if (!entry.splits.empty()) words += entry.splits[0].sets.words().size();
@@ -250,6 +250,7 @@ void LadderGrower::append_nodes(std::vector<SubtreeNode>& nodes) {
         const std::int32_t node = tree.add_leaf(entry.stats, entry.depth);
         if (node != first) entry.parent.node += first;
         tree.set_child(entry.parent.node, entry.parent.branch, node);
+        if (params_.missing == Strategy::Surrogate) surrogates.push_back(std::move(entry.surrogates));
         const bool splits = !entry.splits.empty();
         positions.push_back({splits ? static_cast<std::int32_t>(ladders.size()) : kNone, 0});
         if (!splits) continue;

@@ -69,6 +69,7 @@ class LadderGrower {
     std::vector<LadderPosition> positions;  ///< one per node
 
   private:
+    using NodeSurrogates = std::vector<std::vector<Surrogate>>;           // by node
     using HistogramCache = std::unordered_map<std::int32_t, Histograms>;  // by ladder
 
     // growth by fit
@@ -86,9 +87,9 @@ class LadderGrower {
     void apply_split(ExpandEntry& entry);
     void take_small_subtrees(std::vector<ExpandEntry>& children,
                              std::vector<SubtreeNode>& subtree_roots) const;
-    void grow_small_subtrees(std::vector<SubtreeNode>& subtree_roots, int n_threads,
-                             const std::function<void()>& check_signals);
-    void append_nodes(std::vector<SubtreeNode>& nodes);
+    void grow_small_subtrees(std::vector<SubtreeNode>& subtree_roots, NodeSurrogates& surrogates,
+                             int n_threads, const std::function<void()>& check_signals);
+    void append_nodes(std::vector<SubtreeNode>& nodes, NodeSurrogates& surrogates);
     void place_rows(std::int32_t node, std::span<std::uint32_t> rows,
                     std::vector<std::pair<std::int32_t, std::span<std::uint32_t>>>& beside);
     bool splits_below(std::int32_t depth) const { return depth + 1 < params_.max_depth; }

@@ -20,7 +20,8 @@ void grow_small_subtree(const SplitFinder& finder, SubtreeNode root, const Fixed
         node.scale = data.scale;
         node.splits = finder.first_split(data, node.stats, node.depth, node.path);
         if (node.splits.empty()) continue;
-        node.sizes = partition_rows(node.rows, finder.binned(), node.splits[0], {});
+        node.surrogates = finder.surrogates_of(node.splits[0], data, node.path);
+        node.sizes = finder.partition(node.rows, node.splits[0], node.surrogates);
         const auto [left, right] = node.sizes;
         for (const Branch branch : {Branch::Left, Branch::Right}) {
             SubtreeNode& child = nodes.emplace_back();

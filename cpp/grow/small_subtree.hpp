@@ -20,6 +20,7 @@ struct SubtreeNode {
     FixedPointScale scale;
     NodeStats stats;
     std::vector<SplitInfo> splits;  ///< the best one, if it splits
+    std::vector<Surrogate> surrogates;
 };
 
 /// Grow a small subtree: all nodes below one with few rows, which are most of a tree that grows until its

@@ -281,17 +281,21 @@ void SplitFinder::finish(ExpandEntry& entry) const {
     splits.shrink_to_fit();
     if (splits.empty() && !entry.is_leaf && params_.max_features < 1)
         sample_more_columns(splits, entry.data, entry.stats, entry.ladder.path, entry.ladder.used_columns);
-    if (!splits.empty() && params_.missing == Strategy::Surrogate)
-        entry.surrogates = find_surrogates(params_, binned_, entry.data, splits[0]);
+    if (!splits.empty()) entry.surrogates = surrogates_of(splits[0], entry.data, entry.ladder.path);
     buffers_.release(std::move(entry.data));  // before partitioning allocates memory
     const bool grown_by_fit = entry.ladder.own_rows.empty();
     if (splits.empty() || !grown_by_fit || params_.missing == Strategy::Fractional) return;
-    const PartitionSizes sizes = partition_rows(entry.ladder.rows, binned_, splits[0], entry.surrogates);
-    entry.ladder.sizes = sizes;
+    entry.ladder.sizes = partition(entry.ladder.rows, splits[0], entry.surrogates);
+}
+
+PartitionSizes SplitFinder::partition(std::span<std::uint32_t> rows, SplitInfo& split,
+                                      const std::vector<Surrogate>& surrogates) const {
+    const PartitionSizes sizes = partition_rows(rows, binned_, split, surrogates);
     // in prediction, rows that surrogates placed in training count, too
     if (params_.missing == Strategy::Surrogate)
-        splits[0].larger_side = larger_side(static_cast<std::int64_t>(sizes.left),
-                                            static_cast<std::int64_t>(sizes.right), Branch::None);
+        split.larger_side = larger_side(static_cast<std::int64_t>(sizes.left),
+                                        static_cast<std::int64_t>(sizes.right), Branch::None);
+    return sizes;
 }
 
 /// If no sampled column splits a node, sample more until one does, as scikit-learn does.

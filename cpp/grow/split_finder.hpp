@@ -83,8 +83,17 @@ class SplitFinder {
     /// Return whether the nodes below small ones can be grown as small subtrees.
     bool grows_small_subtrees() const {
         return params_.keep_best_split_only && params_.max_leaf_nodes == 0 &&
-               params_.missing != Strategy::Fractional && params_.missing != Strategy::Surrogate;
+               params_.missing != Strategy::Fractional;
     }
+    /// Return the surrogates of a split, if the strategy has them.
+    std::vector<Surrogate> surrogates_of(SplitInfo& split, const NodeSamples& data,
+                                         std::uint64_t path) const {
+        if (params_.missing != Strategy::Surrogate) return {};
+        return find_surrogates(params_, binned_, data, split, path);
+    }
+    /// Partition the rows of a node by its split.
+    PartitionSizes partition(std::span<std::uint32_t> rows, SplitInfo& split,
+                             const std::vector<Surrogate>& surrogates) const;
     /// Return the best split of a single node, in a vector that is empty if the node stays a leaf.
     std::vector<SplitInfo> first_split(const NodeSamples& data, const NodeStats& stats, std::int32_t depth,
                                        std::uint64_t path) const;

@@ -31,7 +31,12 @@ struct Surrogate {
 /// Return the surrogates of a split, best first, as R's rpart finds them (usesurrogate = 2, surrogatestyle =
 /// 0), and set `split.larger_side` to the side with more weight: that of training rows which no surrogate
 /// places. Branch::None at a tie: they stay in the node.
+///
+/// In a forest (`params.surrogate_rows` > 0) they are found on a sample of the rows, drawn by the path of the
+/// node, and the best is the one that sends the largest fraction of the rows it can place the same way:
+/// rpart's count favours columns that are rarely missing. A surrogate must be right more often than sending
+/// all these rows to one side, and a category needs two rows.
 std::vector<Surrogate> find_surrogates(const GrowthParameters& params, const BinnedColumns& binned,
-                                       const NodeSamples& node, SplitInfo& split);
+                                       const NodeSamples& node, SplitInfo& split, std::uint64_t path);
 
 }  // namespace tritree

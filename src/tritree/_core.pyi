@@ -60,6 +60,7 @@ class GrowthParameters:
         criterion: str = "squared_error",
         n_classes: int = 0,
         max_surrogates: int = 5,
+        surrogate_rows: int = 0,
         keep_best_split_only: bool = False,
         as_in_paper_runs: bool = False,
         l2: float = 0.0,

@@ -20,6 +20,14 @@ from tritree import (
 )
 
 WITHOUT_FRACTIONS = ("trinary", "trinary_mia", "mia", "majority")
+#: A forest of one tree with all rows and columns.
+ONE_TREE: dict[str, Any] = {
+    "n_estimators": 1,
+    "bootstrap": False,
+    "max_features": 1.0,
+    "category_penalty": 0.0,
+    "max_bins": 255,
+}
 
 
 def nodes_of(tree: Any) -> list[tuple[Any, ...]]:
@@ -81,7 +89,7 @@ def test_numbers_are_those_of_a_single_tree(
         "min_samples_leaf": min_samples_leaf,
         "max_depth": max_depth,
     }
-    forest = TrinaryForestRegressor(n_estimators=1, bootstrap=False, max_features=1.0, max_bins=255, **common)
+    forest = TrinaryForestRegressor(**ONE_TREE, **common)
     tree = TrinaryTreeRegressor(max_bins=255, **common).fit(X, y, weight)
     core = forest.fit(X, y, weight)._model.core
     assert nodes_of(core.tree(0)) == nodes_of(tree.tree_)
@@ -105,9 +113,7 @@ def test_classes_are_those_of_a_single_tree(missing: str, drawn: Any, criterion:
     X, Z, y, weight = drawn
     y = np.digitize(y, [-0.5, 0.7])
     common: dict[str, Any] = {"missing": missing, "min_samples_leaf": 1, "criterion": criterion}
-    forest = TrinaryForestClassifier(
-        n_estimators=1, bootstrap=False, max_features=1.0, max_bins=255, **common
-    )
+    forest = TrinaryForestClassifier(**ONE_TREE, **common)
     tree = TrinaryTreeClassifier(max_depth=None, max_bins=255, **common).fit(X, y, weight)
     core = forest.fit(X, y, weight)._model.core
     assert nodes_of(core.tree(0)) == nodes_of(tree.tree_)

@@ -10,7 +10,7 @@ an int in a categorical one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -43,6 +43,9 @@ TOLERANCE = Fraction(1, 10**12)
 #: Tolerance in comparing sums of memberships with `min_samples_leaf`.
 SLACK = Fraction(1, 10**9)
 
+#: Minimum number of rows of a node that has surrogates in a forest.
+MIN_SURROGATE_ROWS = 12
+
 #: Maximum number of categories of which all partitions are tried.
 MAX_ENUMERATED = 10
 
@@ -62,6 +65,8 @@ class ReferenceTree:
         split_on_missing: bool = True,
         max_surrogates: int = 5,
         category_penalty: float = 0.0,
+        forest_surrogates: bool = False,
+        sample: Callable[[list[int]], list[int]] = list,
         categorical: Iterable[int] = (),
     ) -> None:
         self.missing = missing
@@ -73,6 +78,8 @@ class ReferenceTree:
         self.split_on_missing = split_on_missing
         self.max_surrogates = max_surrogates
         self.category_penalty = Fraction(category_penalty)
+        self.forest_surrogates = forest_surrogates
+        self.sample = sample  # the rows of a node that surrogates of a forest are found on
         self.categorical = frozenset(categorical)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ReferenceTree:
@@ -363,7 +370,44 @@ class ReferenceTree:
         ]
         surrogates.sort(key=lambda s: (-s.agreement, s.column))
         fallback = larger_of(self._weights_of_sides(primary))
+        if self.forest_surrogates:
+            surrogates = self._surrogates_of_forest(split, node, primary)
         return replace(split, surrogates=tuple(surrogates[: self.max_surrogates]), fallback=fallback)
+
+    def _surrogates_of_forest(self, split: Split, node: Node, primary: dict[int, str]) -> list[Surrogate]:
+        """Return the surrogates of a forest: first those right most often, of the rows that they can place."""
+        if len(node.rows) < MIN_SURROGATE_ROWS:
+            return []
+        found = []
+        sample = Node(dict.fromkeys(self.sample(list(node.rows)), Fraction(1)), node.columns, node.depth, ())
+        sampled = {i: side for i, side in primary.items() if i in sample.rows and self.weights[i] > 0}
+        for j in node.columns:
+            both = {i: side for i, side in sampled.items() if self.table[i][j] is not None}
+            if j == split.column or not both:
+                continue
+            if j in self.categorical:
+                surrogate = self._categories_of_two_rows(j, both)
+            else:
+                surrogate = self._numeric_surrogate(j, sample, both)
+            weights = self._weights_of_sides(both)
+            if surrogate and surrogate.agreement > max(weights.values()):
+                found.append((-surrogate.agreement / sum(weights.values()), j, surrogate))
+        return [surrogate for *_, surrogate in sorted(found, key=lambda item: item[:2])]
+
+    def _categories_of_two_rows(self, column: int, both: dict[int, str]) -> Surrogate | None:
+        """Return the categories of at least two rows by their heavier side; at ties that of all rows, then left."""
+        sides: dict[str, set[int]] = {LEFT: set(), RIGHT: set()}
+        all_rows, agreement = self._weights_of_sides(both), Fraction(0)
+        tie = RIGHT if all_rows[RIGHT] > all_rows[LEFT] else LEFT
+        for category in {self.table[i][column] for i in both}:
+            own = {i: side for i, side in both.items() if self.table[i][column] == category}
+            if len(own) < 2:
+                continue
+            weights = self._weights_of_sides(own)
+            side = tie if weights[LEFT] == weights[RIGHT] else max(weights, key=lambda s: weights[s])
+            sides[side].add(int(category))
+            agreement += weights[side]
+        return Surrogate(column, CategorySets(frozenset(sides[LEFT]), frozenset(sides[RIGHT])), agreement)
 
     def _weights_of_sides(self, sides: dict[int, str]) -> dict[str, Fraction]:
         return {

@@ -38,8 +38,11 @@ Arrays = dict[str, Array]
 _LADDER_PARTS, _BOOSTING_PARTS = ("trees", "ladders", "data", "distributions"), ("trees", "bins")
 _LARGEST_FLOAT = sys.float_info.max
 #: Growth parameters that do not follow from those of the estimator: the seed is drawn, trees of a forest that are saved
-#: one by one keep the limits of their forest, and trees of the paper's runs are loaded as ordinary ones.
-_MAY_DIFFER = frozenset({"seed", "keep_best_split_only", "max_third_nodes", "as_in_paper_runs"})
+#: one by one keep the limits of their forest, trees of the paper's runs are loaded as ordinary ones, and forests of
+#: earlier versions have surrogates that were found on all rows.
+_MAY_DIFFER = frozenset(
+    {"seed", "keep_best_split_only", "max_third_nodes", "surrogate_rows", "as_in_paper_runs"}
+)
 #: What the core raises if a state is inconsistent.
 _STATE_ERRORS = (ValueError, TypeError, RuntimeError, OverflowError, KeyError)
 
