@@ -112,8 +112,6 @@ class TritreeBoosting(TritreeModel):
             max_depth=parameters.max_depth,
             min_samples_leaf=parameters.min_samples_leaf,
             l2_regularization=0.0,
-            split_penalty=0.0,
-            category_penalty=0.0,
             max_features=1.0,
             max_bins=parameters.max_bins,
             random_state=parameters.seed,
@@ -148,7 +146,7 @@ class TritreeForest(TritreeModel, Forest):
     model, default_missing, estimator = "tritree forest", "trinary", "TrinaryForestRegressor"
 
     def further_parameters(self, parameters: Parameters) -> dict[str, Any]:  # noqa: D102
-        return {"missing": self.missing, "max_bins": parameters.max_bins, "category_penalty": 0.0}
+        return {"missing": self.missing, "max_bins": parameters.max_bins}
 
 
 class RandomForest(Forest):

@@ -69,7 +69,7 @@ struct GrowthParameters {
     double min_gain = 0;       ///< of a split; third branches only
     std::vector<std::int8_t> monotonic;  ///< per column 1, -1 or 0; empty if unconstrained
     int third_depth_extra = 0;
-    std::int64_t third_rows = 2000;   ///< maximum number of rows that a third branch is fitted to
+    std::int64_t third_rows = 1000;   ///< maximum number of rows that a third branch is fitted to
     bool estimates_variance = false;  ///< whether third branches estimate the variance of the prediction
 
     /// Return the parameters of third branches of boosting. These are fitted to predictions of the tree

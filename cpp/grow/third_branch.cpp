@@ -158,8 +158,48 @@ std::vector<std::int32_t> ThirdBranchGrower::advance(Growth& growth) const {
     return needed;
 }
 
+/// Put the rows of a node of the fitted tree into the order of the leaves below it, which that of
+/// floating-point sums follows: [ left | right | those that go third ] at each node.
+void ThirdBranchGrower::sort_by_leaf(Growth& growth) const {
+    const auto n_nodes = static_cast<std::size_t>(tree_.arrays.n_fitted);
+    std::vector<std::size_t> size(n_nodes, 1),
+        rank(n_nodes, n_nodes - 1);  // rank: the number of nodes before it
+    const auto children = [&](std::size_t node) {
+        return std::array{static_cast<std::size_t>(tree_.arrays.left[node]),
+                          static_cast<std::size_t>(tree_.arrays.right[node])};
+    };
+    for (std::size_t node = n_nodes; node-- > 0;)
+        if (!tree_.arrays.is_leaf(node))
+            for (const std::size_t child : children(node)) size[node] += size[child];
+    for (std::size_t node = 0; node < n_nodes; ++node) {
+        if (tree_.arrays.is_leaf(node)) continue;
+        const auto [left, right] = children(node);
+        rank[right] = rank[node] - 1;
+        rank[left] = rank[right] - size[right];
+    }
+    const std::size_t n = growth.at.size();
+    std::vector<std::size_t> rank_of(n), end(n_nodes + 1, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+        std::int32_t node = growth.at[i];  // or, in a third branch, the node above it
+        while (node >= tree_.arrays.n_fitted) node = tree_.parent[static_cast<std::size_t>(node)];
+        rank_of[i] = rank[static_cast<std::size_t>(node)];
+        ++end[rank_of[i] + 1];
+    }
+    std::partial_sum(end.begin(), end.end(), end.begin());
+    std::vector<std::uint32_t> rows(n);
+    std::vector<std::int32_t> at(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t to = end[rank_of[i]]++;
+        rows[to] = growth.fitted.rows[i];
+        at[to] = growth.at[i];
+    }
+    growth.fitted.rows = std::move(rows);
+    growth.at = std::move(at);
+}
+
 /// Fit a branch to the predictions of left and right, by squared error.
 void ThirdBranchGrower::fit(Growth& growth) const {
+    if (growth.node < tree_.arrays.n_fitted) sort_by_leaf(growth);
     BranchRows& fitted = growth.fitted;
     BinnedTree& branch = growth.branch;
     branch = BinnedTree::third_of(tree_, growth.node, params_);
@@ -314,9 +354,15 @@ void ThirdBranchGrower::find_rows(std::int32_t root) {
 
 /// Recompute the rows of a third branch, given that those of the branch above it are cached.
 ThirdBranchGrower::BranchRows ThirdBranchGrower::restore_rows(std::int32_t root) const {
-    BranchRows branch;
+    Growth growth;
+    growth.node = tree_.parent[static_cast<std::size_t>(root)];
+    start(growth);
+    if (growth.node < tree_.arrays.n_fitted) {
+        advance(growth);  // the branches that this needs have been grown
+        sort_by_leaf(growth);
+    }
+    BranchRows branch = std::move(growth.fitted);
     branch.root = root;
-    find_observed_rows(tree_.parent[static_cast<std::size_t>(root)], branch);
     const std::int32_t end = end_of(root);
     branch.ranges.assign(static_cast<std::size_t>(end - root), {});
     branch.ranges[0] = {0, branch.rows.size()};

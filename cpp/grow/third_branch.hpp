@@ -51,6 +51,7 @@ class ThirdBranchGrower {
 
     void start(Growth& growth) const;
     std::vector<std::int32_t> advance(Growth& growth) const;
+    void sort_by_leaf(Growth& growth) const;
     void fit(Growth& growth) const;
     void to_fine_bins(BinnedTree& branch) const;
     void append(Growth& growth);

@@ -188,24 +188,29 @@ void BoostedModel::traverse_fractional(const BinnedRows& rows, std::size_t first
 
 /// Return for each of some trees, in ascending order, the sum of the preceding trees for the background rows.
 std::vector<std::vector<double>> BoostedModel::sums_before(std::span<const std::size_t> trees,
-                                                           BackgroundSums& sums) const {
+                                                           BackgroundSums& sums, int n_threads) const {
     std::vector<std::vector<double>> found(trees.size());
     if (!params_.estimates_variance) return found;
     const std::size_t n = background_->rows.n_rows(), k = n_outputs_;
     sums.sums.resize(n * k);
-    std::vector<std::int32_t> at(n);
-    for (std::size_t i = 0; i < trees.size(); ++i) {
-        for (; sums.n_trees < std::min(trees[i], trees_.size()); ++sums.n_trees) {
-            const BinnedTree& tree = trees_[sums.n_trees];
-            std::fill(at.begin(), at.end(), 0);
-            tree.traverse(background_->rows, 0, n, at.data());
-            double* const into = sums.sums.data() + sums.n_trees % k * n;
-            for (std::size_t row = 0; row < n; ++row)
-                into[row] += tree.arrays.value[static_cast<std::size_t>(at[row])];
+    for (auto& of_tree : found) of_tree.resize(n);
+    parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        std::array<std::int32_t, kBlock> at;
+        std::size_t number = sums.n_trees;
+        for (std::size_t i = 0; i < trees.size(); ++i) {
+            for (; number < std::min(trees[i], trees_.size()); ++number) {
+                const BinnedTree& tree = trees_[number];
+                std::fill_n(at.begin(), end - begin, 0);
+                tree.traverse(background_->rows, begin, end, at.data());
+                double* const into = sums.sums.data() + number % k * n;
+                for (std::size_t row = begin; row < end; ++row)
+                    into[row] += tree.arrays.value[static_cast<std::size_t>(at[row - begin])];
+            }
+            const double* const own = sums.sums.data() + trees[i] % k * n;
+            std::copy(own + begin, own + end, found[i].data() + begin);
         }
-        const auto own = sums.sums.begin() + static_cast<std::ptrdiff_t>(trees[i] % k * n);
-        found[i].assign(own, own + static_cast<std::ptrdiff_t>(n));
-    }
+    });
+    sums.n_trees = std::max(sums.n_trees, std::min(trees.back(), trees_.size()));
     return found;
 }
 
@@ -229,13 +234,15 @@ void BoostedModel::grow_for(const PredictionRows& rows, std::span<const std::siz
     BackgroundSums sums = take_sums(trees.front());
     std::vector<std::uint32_t> all(rows.n_rows());
     std::iota(all.begin(), all.end(), 0u);
-    const auto batch = 2 * static_cast<std::size_t>(std::max(n_threads, 1));
+    // trees between which signals are checked: more of them if there are few rows
+    const std::size_t batch = std::max(2 * static_cast<std::size_t>(std::max(n_threads, 1)),
+                                       std::min<std::size_t>(64, 4096 / std::max<std::size_t>(all.size(), 1)));
     for (std::size_t first = 0; first < trees.size(); first += batch) {
         if (check_signals) check_signals();
         const WriteLock lock(mutex_);
         if (background_ == nullptr) return;
         const auto batch_trees = trees.subspan(first, std::min(batch, trees.size() - first));
-        const std::vector<std::vector<double>> previous = sums_before(batch_trees, sums);
+        const std::vector<std::vector<double>> previous = sums_before(batch_trees, sums, n_threads);
         parallel_for(batch_trees.size(), n_threads, [&](std::size_t i) {
             if (batch_trees[i] >= trees_.size()) return;
             std::vector<std::int32_t> at(rows.n_rows(), 0);
@@ -260,7 +267,7 @@ std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int n_threads) 
         for (std::size_t number = first_tree; number < trees_.size(); ++number) {
             BinnedTree& tree = trees_[number];
             if (max_new_nodes > 0 && can_grow(tree) && tree.arrays.n_ungrown() > 0) {
-                const std::vector<std::vector<double>> previous = sums_before({&number, 1}, sums);
+                const std::vector<std::vector<double>> previous = sums_before({&number, 1}, sums, n_threads);
                 ThirdBranchGrower grower(tree, *background_, mapper_, params_, n_threads, previous[0]);
                 const std::size_t before = tree.size();
                 for (std::int32_t node = 0; node < static_cast<std::int32_t>(before); ++node)

@@ -74,8 +74,8 @@ class BoostedModel : public GrowingModel {
                          F&& take) const;
     void traverse_fractional(const BinnedRows& rows, std::size_t first_tree, std::size_t end_tree,
                              const PredictionOutput& output, int n_threads) const;
-    std::vector<std::vector<double>> sums_before(std::span<const std::size_t> trees,
-                                                 BackgroundSums& sums) const;
+    std::vector<std::vector<double>> sums_before(std::span<const std::size_t> trees, BackgroundSums& sums,
+                                                 int n_threads) const;
     BackgroundSums take_sums(std::size_t first_tree);
     void return_sums(BackgroundSums sums);
 

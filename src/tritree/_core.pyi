@@ -68,7 +68,7 @@ class GrowthParameters:
         category_penalty: float = 0.0,
         monotonic: list[int] = ...,
         third_depth_extra: int = 0,
-        third_rows: int = 2000,
+        third_rows: int = 1000,
         estimates_variance: bool = False,
     ) -> None: ...
     def to_dict(self) -> dict[str, Any]: ...

@@ -214,7 +214,7 @@ class ReferenceBoosting:
             order = self.background_order
             chosen = [i for i in order[start:] + order[:start] if i in rows][: parameters.third_rows]
             n_rows_per_row = len(rows) / len(chosen) if chosen else 1.0
-            rows = [i for i in order if i in chosen]
+            rows = [i for i in rows if i in chosen]
         columns = [c for c in node.columns if c != node.column]
         third = Node(splitmix64(node.path, 2), node.depth, columns, node.low, node.high, value=node.value)
         if not rows:
