@@ -91,7 +91,7 @@ Totals total_of(const CellReader& cells) {
     return total;
 }
 
-constexpr std::int64_t kMinRows = 2;  // as in rpart
+constexpr std::int64_t kMinRows = 2;                      // as in rpart
 constexpr std::size_t kMaxReused = std::size_t{1} << 18;  // integers of a histogram buffer
 // Of a node of a forest. Surrogates of the many smaller nodes take long to find.
 constexpr std::size_t kMinNodeRows = 12;
