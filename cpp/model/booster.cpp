@@ -119,6 +119,7 @@ void Booster::boost(const CheckSignals& check_signals) {
                                  last ? std::move(sampled) : sampled, raw.subspan(output * n, n)));
     }
     if (k > 1) limit_iteration(trees, updated);
+    for (BinnedTree& tree : trees) tree.shrink_to_fit();
     model_->add_trees(std::move(trees));
     if (k > 1) raw_ = std::move(updated);
 }
@@ -325,21 +326,27 @@ void Booster::limit_iteration(std::vector<BinnedTree>& trees, std::vector<double
 void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
                               std::span<const std::uint32_t> rows, std::span<double> raw) const {
     // the leaves of rows are known, except for those that need a third branch or were not sampled
-    std::vector<std::int32_t> node_of(loss_.n_rows(), 0);
-    parallel_for(ranges.size(), n_threads_, [&](std::size_t i) {
-        const auto node = static_cast<std::int32_t>(i);
-        const bool is_leaf = tree.is_leaf(node);
-        const std::size_t begin =
-            is_leaf ? ranges[i].begin : ranges[static_cast<std::size_t>(tree.arrays.right[i])].end;
-        for (std::size_t k = begin; k < ranges[i].end; ++k) node_of[rows[k]] = is_leaf ? kNone : node;
-    });
-    // in the order of memory
-    std::vector<std::uint32_t> others;
+    std::size_t n_in_leaves = 0;
+    for (std::size_t node = 0; node < ranges.size(); ++node)
+        if (tree.is_leaf(static_cast<std::int32_t>(node))) n_in_leaves += ranges[node].size();
+    std::vector<std::uint32_t> others;  // in the order of memory
     std::vector<std::int32_t> at;
-    for (std::size_t row = 0; row < node_of.size(); ++row) {
-        if (node_of[row] == kNone) continue;
-        others.push_back(static_cast<std::uint32_t>(row));
-        at.push_back(node_of[row]);
+    if (n_in_leaves < loss_.n_rows()) {
+        UninitializedVector<std::int32_t> node_of(loss_.n_rows(), 0);
+        parallel_for(ranges.size(), n_threads_, [&](std::size_t i) {
+            const auto node = static_cast<std::int32_t>(i);
+            const bool is_leaf = tree.is_leaf(node);
+            const std::size_t begin =
+                is_leaf ? ranges[i].begin : ranges[static_cast<std::size_t>(tree.arrays.right[i])].end;
+            for (std::size_t k = begin; k < ranges[i].end; ++k) node_of[rows[k]] = is_leaf ? kNone : node;
+        });
+        others.reserve(loss_.n_rows() - n_in_leaves);
+        at.reserve(loss_.n_rows() - n_in_leaves);
+        for (std::size_t row = 0; row < node_of.size(); ++row) {
+            if (node_of[row] == kNone) continue;
+            others.push_back(static_cast<std::uint32_t>(row));
+            at.push_back(node_of[row]);
+        }
     }
     const GrowthParameters& params = model_->params();
     if (const auto background = model_->background(); background && params.has_third())

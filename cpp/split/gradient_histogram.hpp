@@ -37,7 +37,7 @@ class HistogramPool {
     }
 
   private:
-    static constexpr std::size_t kMaxCells = std::size_t{1} << 18;  // a few megabytes
+    static constexpr std::size_t kMaxCells = std::size_t{1} << 16;  // about a megabyte
 
     std::vector<ColumnsHistogram<Cell>> unused_;
     std::size_t n_cells_ = 0;

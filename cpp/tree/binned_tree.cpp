@@ -201,6 +201,14 @@ std::int32_t BinnedTree::append_third(std::int32_t node, const BinnedTree& third
     return root;
 }
 
+void BinnedTree::shrink_to_fit() {
+    for_each_node_array([](const char*, auto& array) { array.shrink_to_fit(); }, arrays);
+    arrays.sets.shrink_to_fit();
+    nodes.shrink_to_fit();
+    parent.shrink_to_fit();
+    path.shrink_to_fit();
+}
+
 void BinnedTree::set_thresholds(std::int32_t first, const BinMapper& mapper) {
     for (auto node = static_cast<std::size_t>(first); node < size(); ++node)
         if (!arrays.is_leaf(node) && !nodes[node].categorical)

@@ -58,6 +58,8 @@ class BinnedTree {
                const GrowthParameters& params);
     /// Append a tree as the third branch of a node; return its root.
     std::int32_t append_third(std::int32_t node, const BinnedTree& third);
+    /// Free memory that was reserved for more nodes.
+    void shrink_to_fit();
     /// Set the thresholds of the numeric splits from `first` on.
     void set_thresholds(std::int32_t first, const BinMapper& mapper);
     /// Set the values of the inner nodes from `first` on to the weighted means of their children.
