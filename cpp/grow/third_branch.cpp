@@ -72,16 +72,16 @@ void ThirdBranchGrower::traverse(const BinnedRows& binned, std::span<const std::
         std::iota(open[task].begin(), open[task].end(), static_cast<std::uint32_t>(begin));
     }
     for (;;) {
-        std::vector<std::uint8_t> needed(tree_.size(), 0);
+        std::vector<std::atomic<bool>> needed(tree_.size());
         parallel_for(open.size(), n_threads_, [&](std::size_t task) {
             traverse_open(tree_, binned, rows, at, open[task], [&](std::int32_t node) {
-                const std::atomic_ref<std::uint8_t> mark(needed[static_cast<std::size_t>(node)]);
-                if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
+                std::atomic<bool>& mark = needed[static_cast<std::size_t>(node)];
+                if (!mark.load(std::memory_order_relaxed)) mark.store(true, std::memory_order_relaxed);
             });
         });
         std::vector<std::int32_t> nodes;
         for (std::size_t node = 0; node < needed.size(); ++node)
-            if (needed[node] != 0) nodes.push_back(static_cast<std::int32_t>(node));
+            if (needed[node]) nodes.push_back(static_cast<std::int32_t>(node));
         if (nodes.empty() || is_full()) return;
         grow_branches(nodes);
     }
