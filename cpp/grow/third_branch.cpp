@@ -15,8 +15,7 @@ namespace tritree {
 namespace {
 
 /// Smallest gain of a split, as a fraction of the sum of squares of the predictions of the fitted tree:
-/// splits that matter less are most of all. Without it, third branches have four times as many nodes, and the
-/// same error.
+/// splits that matter less are most of all.
 constexpr double kMinGain = 0.002;
 
 constexpr std::size_t kMaxCachedRows = std::size_t{1} << 23;  // of branches; dropped ones are recomputed
