@@ -7,8 +7,7 @@
 namespace tritree {
 namespace {
 
-/// Clear the marks of rows that do not take a branch of a node. `at_side` says which of left, right and
-/// missing (or both of the first two) count as the branch.
+/// Clear the marks of rows that go from a node neither to `to_left` nor to `to_right`.
 template <class Bin>
 void keep_rows(const Bin* bins, const BinnedTree& tree, std::int32_t node, std::int32_t to_left,
                std::int32_t to_right, std::span<std::uint8_t> marks) {
