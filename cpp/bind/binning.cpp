@@ -7,6 +7,7 @@
 
 #include "bind/arrays.hpp"
 #include "common/parallel.hpp"
+#include "data/binning_in_parts.hpp"
 #include "data/masked_copies.hpp"
 #include "model/serialization.hpp"
 
@@ -98,6 +99,66 @@ const BinnedColumn& column_at(const SharedColumns& shared, std::size_t column) {
     return shared.binned->columns[column];
 }
 
+using Bounds = std::vector<std::uint64_t>;
+
+void add_part(TableCounts& counts, const nb::sequence& columns, std::size_t n_rows, int n_threads) {
+    std::vector<AnyArray> keep;
+    const TableView part = view_table(columns, n_rows, keep);
+    nb::gil_scoped_release release;
+    counts.add(part, n_threads);
+}
+
+nb::object bounds_of(const TableCounts& counts, std::size_t column, std::size_t n_rows,
+                     std::uint32_t max_bins) {
+    std::optional<Bounds> bounds;
+    {
+        nb::gil_scoped_release release;
+        bounds = counts.bounds(column, n_rows, max_bins);
+    }
+    return bounds ? nb::cast(to_numpy(*std::move(bounds))) : nb::none();
+}
+
+auto sort_bounds(const AnyArray& values, std::uint32_t max_bins) {
+    if (values.ndim() != 1) throw nb::value_error("values must be one column");
+    const ColumnView view = view_of(values);
+    if (view.type == ColumnView::Type::Category) throw nb::type_error("values must be numbers");
+    Bounds bounds;
+    {
+        nb::gil_scoped_release release;
+        bounds = sorted_bounds(view, values.shape(0), max_bins);
+    }
+    return to_numpy(std::move(bounds));
+}
+
+void make_binner(TableBinner* self, std::size_t n_rows, const std::vector<Vector<std::uint64_t>>& bounds,
+                 const std::vector<std::int64_t>& n_categories) {
+    std::vector<Bounds> copied;
+    for (const auto& one : bounds) copied.push_back(to_vector(one));
+    new (self) TableBinner(n_rows, copied, n_categories);
+}
+
+void append_part(TableBinner& binner, const nb::sequence& columns, std::size_t n_rows, int n_threads) {
+    std::vector<AnyArray> keep;
+    const TableView part = view_table(columns, n_rows, keep);
+    nb::gil_scoped_release release;
+    binner.append(part, n_threads);
+}
+
+void bind_binning_in_parts(nb::module_& m) {
+    nb::class_<TableCounts>(m, "TableCounts")
+        .def(nb::init<std::size_t>(), nb::arg("n_columns"))
+        .def("add", &add_part, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
+        .def("bounds", &bounds_of, nb::arg("column"), nb::arg("n_rows"), nb::arg("max_bins"));
+    m.def("sorted_bounds", &sort_bounds, nb::arg("values"), nb::arg("max_bins"));
+    nb::class_<TableBinner>(m, "TableBinner")
+        .def("__init__", &make_binner, nb::arg("n_rows"), nb::arg("bounds"), nb::arg("n_categories"))
+        .def("append", &append_part, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
+        .def("finish", [](TableBinner& binner) {
+            nb::gil_scoped_release release;
+            return SharedColumns{std::make_shared<const BinnedColumns>(std::move(binner).finish())};
+        });
+}
+
 }  // namespace
 
 void bind_binning(nb::module_& m) {
@@ -112,6 +173,7 @@ void bind_binning(nb::module_& m) {
         }
     });
     m.def("hardware_threads", &hardware_threads);
+    bind_binning_in_parts(m);
     nb::class_<SharedColumns>(m, "BinnedColumns")
         .def("__init__", &make_columns, nb::arg("columns"), nb::arg("n_categories"), nb::arg("max_bins"),
              nb::arg("n_threads"))

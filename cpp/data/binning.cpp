@@ -14,6 +14,8 @@
 
 #include "common/parallel.hpp"
 #include "common/uninitialized_vector.hpp"
+#include "data/bin_search.hpp"
+#include "data/quantile_bins.hpp"
 
 namespace tritree {
 namespace {
@@ -23,17 +25,6 @@ inline void prefetch(const void* address) { __builtin_prefetch(address); }
 #else
 inline void prefetch(const void*) {}
 #endif
-
-// The key of a value is an unsigned integer that sorts in the same order, so that a radix sort applies.
-constexpr std::uint64_t kMissingKey = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
-
-std::uint64_t key_of(double value) {
-    const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // -0.0 becomes 0.0
-    return bits & kSign ? ~bits : bits | kSign;
-}
-
-double value_of(std::uint64_t key) { return std::bit_cast<double>(key & kSign ? key ^ kSign : ~key); }
 
 struct KeyedRow {
     std::uint64_t key;
@@ -74,11 +65,6 @@ void radix_sort(std::vector<Item>& items, std::vector<Item>& buffer) {
     }
 }
 
-/// Number of distinct keys of a sorted column, and number of rows of the most frequent one.
-struct Runs {
-    std::size_t distinct = 0, longest = 0;
-};
-
 template <class Item>
 std::size_t run_end(const std::vector<Item>& sorted, std::size_t begin) {
     std::size_t end = begin + 1;
@@ -97,28 +83,9 @@ Runs count_runs(const std::vector<Item>& sorted) {
     return runs;
 }
 
-/// Return the end of each of at most `max_bins` bins, in rows. `next_run(row)` returns the end of the run of
-/// equal keys that starts at a row. Every bin takes an equal fraction of the remaining rows, so that a value
-/// that fills more than one bin does not shrink the others.
-template <class NextRun>
-std::vector<std::size_t> bin_ends(std::size_t n_rows, std::size_t n_runs, std::size_t max_bins,
-                                  NextRun&& next_run) {
-    std::vector<std::size_t> ends;
-    std::size_t end = 0, runs_left = n_runs;
-    for (std::size_t bins_left = std::min(max_bins, n_runs); bins_left > 0; --bins_left) {
-        const std::size_t begin = end, rows_left = n_rows - begin;
-        do {
-            end = next_run(end);
-            --runs_left;
-        } while (runs_left >= bins_left && (bins_left == 1 || (end - begin) * bins_left < rows_left));
-        ends.push_back(end);
-    }
-    return ends;
-}
-
 template <class Item>
-std::vector<std::size_t> bin_ends(const std::vector<Item>& sorted, std::size_t n_distinct,
-                                  std::size_t max_bins) {
+std::vector<std::size_t> bin_ends_of(const std::vector<Item>& sorted, std::size_t n_distinct,
+                                     std::size_t max_bins) {
     return bin_ends(sorted.size(), n_distinct, max_bins,
                     [&](std::size_t begin) { return run_end(sorted, begin); });
 }
@@ -135,24 +102,12 @@ struct Buffers {
 
 /// Fill `keys` with the column's keys, missing ones as kMissingKey.
 template <class T>
-void read_keys(const ColumnView& view, std::size_t column, std::vector<std::uint64_t>& keys) {
+void read_keys_of(const ColumnView& view, std::size_t column, std::span<std::uint64_t> keys) {
     for (std::size_t row = 0; row < keys.size(); ++row) {
         const double value = static_cast<double>(view.at<T>(row));
         if (std::isinf(value)) throw InfiniteValueError(column, row, value);
         keys[row] = std::isnan(value) ? kMissingKey : key_of(value);
     }
-}
-
-void allocate(BinnedColumn& column, std::size_t n_rows) {
-    if (column.fits_uint8())
-        column.bins8.assign(n_rows, static_cast<std::uint8_t>(column.missing_bin()));
-    else
-        column.bins16.assign(n_rows, static_cast<std::uint16_t>(column.missing_bin()));
-}
-
-template <class F>
-void write_bins(BinnedColumn& column, F&& f) {
-    column.fits_uint8() ? f(column.bins8.data()) : f(column.bins16.data());
 }
 
 /// Bin a column by sorting its rows: one bin per distinct value unless there are more than `max_bins`.
@@ -163,11 +118,11 @@ BinnedColumn bin_by_sorting(Buffers& buffers, std::uint32_t max_bins) {
     for (std::size_t row = 0; row < keys.size(); ++row)
         if (keys[row] != kMissingKey) sorted.push_back({keys[row], static_cast<std::uint32_t>(row)});
     radix_sort(sorted, buffers.rows_buffer);
-    const auto ends = bin_ends(sorted, count_runs(sorted).distinct, max_bins);
+    const auto ends = bin_ends_of(sorted, count_runs(sorted).distinct, max_bins);
 
     BinnedColumn column;
     column.n_bins = static_cast<std::uint32_t>(ends.size());
-    allocate(column, keys.size());
+    allocate_bins(column, keys.size());
     write_bins(column, [&](auto* bins) {
         using Bin = std::remove_reference_t<decltype(*bins)>;
         std::size_t item = 0;
@@ -180,68 +135,16 @@ BinnedColumn bin_by_sorting(Buffers& buffers, std::uint32_t max_bins) {
     return column;
 }
 
-/// Branch-free binary search for several keys at once.
-class BoundSearch {
-  public:
-    explicit BoundSearch(const std::vector<std::uint64_t>& bounds)
-        : n_bounds_(static_cast<std::uint32_t>(bounds.size())), table_(bounds) {
-        table_.resize(std::bit_ceil(bounds.size() + 1),
-                      kMissingKey);  // padded to a power of two: all searches take the same number of steps
-    }
-
-    /// Find the number of smaller bounds for each of `kLanes` keys.
-    static constexpr std::size_t kLanes = 8;
-    void find(const std::uint64_t* keys, std::uint32_t* found) const {
-        // No mispredicted branches and eight independent searches: 4 times as fast as one by one.
-        std::fill_n(found, kLanes, 0u);
-        for (auto half = static_cast<std::uint32_t>(table_.size() / 2); half > 0; half /= 2)
-            for (std::size_t lane = 0; lane < kLanes; ++lane)
-                found[lane] += half * static_cast<std::uint32_t>(table_[found[lane] + half - 1] < keys[lane]);
-        for (std::size_t lane = 0; lane < kLanes; ++lane) found[lane] = std::min(found[lane], n_bounds_);
-    }
-
-  private:
-    std::uint32_t n_bounds_;
-    std::vector<std::uint64_t> table_;
-};
-
 /// Bin a column given the largest key of each bin.
 BinnedColumn bin_by_search(const std::vector<std::uint64_t>& keys, const std::vector<std::uint64_t>& bounds) {
-    BinnedColumn column;
-    column.n_bins = static_cast<std::uint32_t>(bounds.size());
-    allocate(column, keys.size());
-    std::vector<std::uint64_t> bin_min(bounds.size() + 1, kMissingKey), bin_max(bounds.size() + 1, 0);
-    const BoundSearch search(bounds);
-    write_bins(column, [&](auto* bins) {
-        using Bin = std::remove_reference_t<decltype(*bins)>;
-        std::array<std::uint64_t, BoundSearch::kLanes> lanes{};
-        std::array<std::uint32_t, BoundSearch::kLanes> found;
-        for (std::size_t row = 0; row < keys.size(); row += BoundSearch::kLanes) {
-            const std::size_t n = std::min(BoundSearch::kLanes, keys.size() - row);
-            std::copy_n(&keys[row], n, lanes.begin());
-            search.find(lanes.data(), found.data());  // missing: beyond the last bin
-            for (std::size_t i = 0; i < n; ++i) {
-                bins[row + i] = static_cast<Bin>(found[i]);
-                bin_min[found[i]] = std::min(bin_min[found[i]], lanes[i]);
-                bin_max[found[i]] = std::max(bin_max[found[i]], lanes[i]);
-            }
-        }
-    });
-    for (std::uint32_t bin = 0; bin < column.n_bins; ++bin) {
-        column.bin_min.push_back(value_of(bin_min[bin]));
-        column.bin_max.push_back(value_of(bin_max[bin]));
-    }
-    return column;
-}
-
-// The upper halves of the keys sort in half the time and distinguish values to one part in a million, which
-// is enough unless many values share one of them.
-bool halves_are_fine(const Runs& halves, std::size_t n_observed, std::size_t max_bins) {
-    return halves.distinct >= 8 * max_bins && halves.longest * max_bins <= n_observed;
+    SearchBinner binner(bounds, keys.size());
+    binner.write(keys, 0);
+    return std::move(binner).finish();
 }
 
 /// Bin a short column by sorting the upper halves of its keys, which takes two thirds of the time of sorting
-/// and searching. Return nothing if they neither distinguish values well enough nor have one key each.
+/// all of them and searching. Return nothing if they neither distinguish values well enough nor have one key
+/// each.
 std::optional<BinnedColumn> bin_by_halves(Buffers& buffers, std::uint32_t max_bins) {
     const auto& keys = buffers.keys;
     auto& sorted = buffers.half_rows;
@@ -251,15 +154,15 @@ std::optional<BinnedColumn> bin_by_halves(Buffers& buffers, std::uint32_t max_bi
             sorted.push_back({static_cast<std::uint32_t>(keys[row] >> 32), static_cast<std::uint32_t>(row)});
     radix_sort(sorted, buffers.half_rows_buffer);
     const Runs runs = count_runs(sorted);
-    if (!halves_are_fine(runs, sorted.size(), max_bins)) {
+    if (!BinningRule{max_bins}.are_fine(runs, sorted.size())) {
         for (std::size_t i = 1; i < sorted.size(); ++i)
             if (sorted[i].half == sorted[i - 1].half && keys[sorted[i].row] != keys[sorted[i - 1].row])
                 return {};
     }
-    const auto ends = bin_ends(sorted, runs.distinct, max_bins);
+    const auto ends = bin_ends_of(sorted, runs.distinct, max_bins);
     BinnedColumn column;
     column.n_bins = static_cast<std::uint32_t>(ends.size());
-    allocate(column, keys.size());
+    allocate_bins(column, keys.size());
     write_bins(column, [&](auto* bins) {
         using Bin = std::remove_reference_t<decltype(*bins)>;
         std::size_t begin = 0;
@@ -291,8 +194,8 @@ std::vector<std::uint64_t> quantile_bounds(Buffers& buffers, std::uint32_t max_b
             if (key != kMissingKey) halves.push_back(static_cast<std::uint32_t>(key >> 32));
         radix_sort(halves, buffers.halves_buffer);
         const Runs coarse = count_runs(halves);
-        if (halves_are_fine(coarse, halves.size(), max_bins)) {
-            for (const std::size_t end : bin_ends(halves, coarse.distinct, max_bins))
+        if (BinningRule{max_bins}.are_fine(coarse, halves.size())) {
+            for (const std::size_t end : bin_ends_of(halves, coarse.distinct, max_bins))
                 bounds.push_back(std::uint64_t{halves[end - 1]} << 32 | 0xffffffffu);
             return bounds;
         }
@@ -302,7 +205,7 @@ std::vector<std::uint64_t> quantile_bounds(Buffers& buffers, std::uint32_t max_b
     for (const std::uint64_t key : buffers.keys)
         if (key != kMissingKey) sorted.push_back(key);
     radix_sort(sorted, buffers.sorted_buffer);
-    for (const std::size_t end : bin_ends(sorted, count_runs(sorted).distinct, max_bins))
+    for (const std::size_t end : bin_ends_of(sorted, count_runs(sorted).distinct, max_bins))
         bounds.push_back(sorted[end - 1]);
     return bounds;
 }
@@ -312,25 +215,24 @@ std::vector<std::uint64_t> quantile_bounds(Buffers& buffers, std::uint32_t max_b
 /// take half the time of sorting and searching, and no memory for sorting.
 class CountingBinner {
   public:
-    CountingBinner(Buffers& buffers, std::uint32_t max_bins) : buffers_(buffers), max_bins_(max_bins) {}
+    CountingBinner(Buffers& buffers, std::uint32_t max_bins) : buffers_(buffers), rule_{max_bins} {}
 
     /// Return the binned column, or nothing if 24 bits do not separate its keys well enough.
     std::optional<BinnedColumn> bin() {
         count();
         std::vector<std::uint32_t> runs = find_runs();
         const std::uint32_t longest = runs.empty() ? 0 : *std::max_element(runs.begin(), runs.end());
-        if (runs.size() < kFineness * max_bins_ || std::size_t{longest} * max_bins_ > n_observed_) return {};
+        if (!rule_.are_fine({runs.size(), longest}, n_observed_)) return {};
         std::size_t run = 0;
-        const auto ends = bin_ends(n_observed_, runs.size(), max_bins_,
+        const auto ends = bin_ends(n_observed_, runs.size(), rule_.max_bins,
                                    [&](std::size_t begin) { return begin + runs[run++]; });
         assign_bins(ends);
         return write(ends.size());
     }
 
   private:
-    static constexpr int kCoarse = 16, kFine = 8;  // bits
+    static constexpr int kCoarse = BinningRule::kCoarseBits, kFine = BinningRule::kFineBits;
     static constexpr std::size_t kFineValues = std::size_t{1} << kFine;
-    static constexpr std::size_t kFineness = 8;  // prefixes per bin, on average
     static std::size_t coarse(std::uint64_t key) { return key >> (64 - kCoarse); }
     static std::size_t fine(std::uint64_t key) { return (key >> (64 - kCoarse - kFine)) % kFineValues; }
     static constexpr std::size_t kMissing = (std::size_t{1} << kCoarse) - 1;  // not the prefix of any number
@@ -345,8 +247,7 @@ class CountingBinner {
         slots_[kMissing] = 1;
         std::size_t n_slots = 2;
         for (std::size_t c = 0; c < kMissing; ++c)
-            if (counts[c] * kFineness * max_bins_ > n_observed_)
-                slots_[c] = static_cast<std::uint16_t>(n_slots++);
+            if (rule_.is_crowded(counts[c], n_observed_)) slots_[c] = static_cast<std::uint16_t>(n_slots++);
         auto& fine_counts = buffers_.fine_counts;
         fine_counts.assign(n_slots * kFineValues, 0);
         for (const std::uint64_t key : buffers_.keys)
@@ -411,22 +312,21 @@ class CountingBinner {
     }
 
     Buffers& buffers_;
-    std::size_t max_bins_, n_observed_ = 0;
+    BinningRule rule_;
+    std::size_t n_observed_ = 0;
     std::vector<std::uint16_t> slots_;
     std::vector<std::uint8_t> coarse_bins_, fine_bins_;
 };
 
 BinnedColumn bin_numeric(const ColumnView& view, std::size_t number, std::uint32_t max_bins,
                          Buffers& buffers) {
-    view.type == ColumnView::Type::Float32 ? read_keys<float>(view, number, buffers.keys)
-                                           : read_keys<double>(view, number, buffers.keys);
-    constexpr std::uint32_t kMaxSearchedBins = 2048;  // a search table of this size stays in the L1 cache
-    if (max_bins > kMaxSearchedBins) return bin_by_sorting(buffers, max_bins);
-    constexpr std::size_t kMinCountedRows = std::size_t{1} << 16;  // sorting is as fast for fewer rows
-    const bool is_short = buffers.keys.size() < kMinCountedRows;
+    read_keys(view, number, buffers.keys);
+    const BinningRule rule{max_bins};
+    if (!rule.uses_halves()) return bin_by_sorting(buffers, max_bins);
+    const bool is_short = buffers.keys.size() < BinningRule::kMinCountedRows;
     if (is_short) {
         if (auto column = bin_by_halves(buffers, max_bins)) return *std::move(column);
-    } else if (max_bins <= 255) {
+    } else if (rule.counts_prefixes(buffers.keys.size())) {
         if (auto column = CountingBinner(buffers, max_bins).bin()) return *std::move(column);
     }
     return bin_by_search(buffers.keys, quantile_bounds(buffers, max_bins, !is_short));
@@ -436,15 +336,8 @@ BinnedColumn bin_categorical(const ColumnView& view, std::size_t n_rows, std::in
     BinnedColumn column;
     column.categorical = true;
     column.n_bins = static_cast<std::uint32_t>(n_categories);
-    allocate(column, n_rows);
-    write_bins(column, [&](auto* bins) {
-        using Bin = std::remove_reference_t<decltype(*bins)>;
-        for (std::size_t row = 0; row < n_rows; ++row) {
-            const auto category = view.at<std::int32_t>(row);
-            if (category >= n_categories) throw std::invalid_argument("category number out of range");
-            if (category >= 0) bins[row] = static_cast<Bin>(category);
-        }
-    });
+    allocate_bins(column, n_rows);
+    write_categories(view, n_rows, column, 0);
     return column;
 }
 
@@ -487,6 +380,32 @@ void copy_columns(const TableView& table, std::size_t begin, std::size_t end,
 }
 
 }  // namespace
+
+void read_keys(const ColumnView& view, std::size_t column, std::span<std::uint64_t> keys) {
+    view.type == ColumnView::Type::Float32 ? read_keys_of<float>(view, column, keys)
+                                           : read_keys_of<double>(view, column, keys);
+}
+
+void write_categories(const ColumnView& view, std::size_t n_rows, BinnedColumn& column,
+                      std::size_t first_row) {
+    const auto n_categories = static_cast<std::int64_t>(column.n_bins);
+    write_bins(column, [&](auto* bins) {
+        using Bin = std::remove_reference_t<decltype(*bins)>;
+        for (std::size_t row = 0; row < n_rows; ++row) {
+            const auto category = view.at<std::int32_t>(row);
+            if (category >= n_categories) throw std::invalid_argument("category number out of range");
+            if (category >= 0) bins[first_row + row] = static_cast<Bin>(category);
+        }
+    });
+}
+
+std::vector<std::uint64_t> sorted_bounds(const ColumnView& view, std::size_t n_rows, std::uint32_t max_bins) {
+    Buffers buffers;
+    buffers.keys.resize(n_rows);
+    read_keys(view, 0, buffers.keys);
+    max_bins = std::clamp(max_bins, 2u, kMaxBins);
+    return quantile_bounds(buffers, max_bins, BinningRule{max_bins}.uses_halves());
+}
 
 double BinnedColumn::threshold(std::uint32_t lower, std::uint32_t upper) const {
     const double middle = std::midpoint(bin_max[lower], bin_min[upper]);

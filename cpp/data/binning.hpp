@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -42,6 +43,16 @@ struct InfiniteValueError : std::runtime_error {
 
 /// Throw InfiniteValueError if a number in rows `begin` to `end` is infinite.
 void check_finite(const TableView& table, std::size_t begin, std::size_t end);
+
+/// Return the keys of a numeric column, missing ones as kMissingKey; throws InfiniteValueError.
+void read_keys(const ColumnView& view, std::size_t column, std::span<std::uint64_t> keys);
+
+/// Write the bins of a categorical column from `first_row` on.
+void write_categories(const ColumnView& view, std::size_t n_rows, BinnedColumn& column,
+                      std::size_t first_row);
+
+/// Return the largest key of each bin of a numeric column, by sorting its values.
+std::vector<std::uint64_t> sorted_bounds(const ColumnView& view, std::size_t n_rows, std::uint32_t max_bins);
 
 /// Bin a training table. `n_categories[j]` is -1 if column j is numeric. Numeric columns with more than
 /// `max_bins` distinct values are binned by quantiles over all rows, so the order of the rows does not

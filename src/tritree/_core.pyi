@@ -43,6 +43,33 @@ class BinnedColumns:
         """Return the table followed by copies of it, in whose rows random fractions of the cells are missing."""
 
 @final
+class TableCounts:
+    """Counts the values of the numeric columns of a table that is read part by part, so that it can be binned."""
+
+    def __init__(self, n_columns: int) -> None: ...
+    def add(self, columns: Sequence[Column | None], n_rows: int, n_threads: int) -> None:
+        """Count the values of a part; columns that are None are skipped. Raises InfiniteValueError."""
+
+    def bounds(self, column: int, n_rows: int, max_bins: int) -> NDArray[np.uint64] | None:
+        """Return the bounds of the bins of a column; None if its values were not counted finely enough."""
+
+def sorted_bounds(values: Column, max_bins: int) -> NDArray[np.uint64]:
+    """Return the bounds of the bins of a numeric column, all of whose values are given."""
+
+@final
+class TableBinner:
+    """Bins the rows of a table part by part, as `BinnedColumns` bins the whole."""
+
+    def __init__(
+        self, n_rows: int, bounds: Sequence[NDArray[np.uint64]], n_categories: Sequence[int]
+    ) -> None: ...
+    def append(self, columns: Sequence[Column], n_rows: int, n_threads: int) -> None:
+        """Bin the next rows."""
+
+    def finish(self) -> BinnedColumns:
+        """Return the table; a ValueError says that the rows are not those that were counted."""
+
+@final
 class GrowthParameters:
     """Growth parameters of a tree, a forest or a boosted ensemble."""
 
