@@ -26,6 +26,7 @@ PYTHON = (
         "identifiers",
         "number_text",
         "encoder",
+        "out_of_core",
         "validation",
         "metrics",
     ),

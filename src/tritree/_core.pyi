@@ -313,8 +313,9 @@ class Booster:
         learning_rate: float,
         subsample: float,
         n_threads: int,
+        keep_columns: bool = True,
     ) -> None:
-        """Start a model with the columns that it was created with."""
+        """Start a model with the columns that it was created with, and keep them, which makes the fit faster."""
 
     @staticmethod
     def resume(

@@ -71,6 +71,14 @@ class TypedColumn:
     is_integer: bool = False
     #: Row and value of the first whole number that float64 has rounded; None if there is none.
     rounded: tuple[int, Any] | None = None
+    #: How many rows have each label, if ``values`` does not say it: in the summary of a column that comes in batches.
+    counts: NDArray[np.int64] | None = None
+
+    def label_counts(self) -> NDArray[np.int64]:
+        """Return how many rows have each label."""
+        if self.counts is not None:
+            return self.counts
+        return np.bincount(self.values[self.values >= 0], minlength=len(self.labels))
 
 
 #: Types of dates and times, by their classes.

@@ -35,13 +35,21 @@ from tritree.identifiers import n_rows_of_identifier, warn_of_integer_identifier
 from tritree.number_text import find_number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from tritree.table import Table
 
-__all__ = ["MAX_CATEGORIES", "ColumnEncoder", "EncoderOptions", "TableEncoder", "column_errors"]
+__all__ = [
+    "MAX_CATEGORIES",
+    "ColumnEncoder",
+    "EncoderOptions",
+    "TableEncoder",
+    "categorical_positions",
+    "column_errors",
+    "infinite_value_error",
+]
 
 #: Maximum number of categories of a column.
 MAX_CATEGORIES = 65_534
@@ -196,6 +204,11 @@ class ColumnEncoder:
             UnknownValuesWarning(self.name, n_unknown, n_rows, value, known, is_date=self.time is not None)
         )
 
+    def encode_training(self, column: TypedColumn, n_rows: int) -> _core.Column:
+        """Return the values of a training column as the core takes them."""
+        values = self.encode(column)
+        return self.all_missing(n_rows) if values is None else values
+
     def all_missing(self, n_rows: int) -> _core.Column:
         """Return a column without any value as the core takes it."""
         if self.categories is None:
@@ -273,19 +286,22 @@ class TableEncoder:
     @classmethod
     def fit(cls, table: Table, options: EncoderOptions) -> tuple[TableEncoder, list[_core.Column]]:
         """Return the encoder of a training table, and its encoded columns."""
-        categorical = _find_categorical(options.categorical_features, table)
-        parts = _find_parts(options.date_parts, table)
+        columns = (
+            read_column(table.column(position), table.name(position)) for position in range(table.n_columns)
+        )
         encoders, encoded = [], []
-        for position in range(table.n_columns):
-            column = read_column(table.column(position), table.name(position))
-            own = ColumnEncoder.fit(column, None if categorical is None else position in categorical, options)
-            own_parts = own.parts(parts.get(position, ()), required=isinstance(options.date_parts, dict))
-            for encoder in (own, *own_parts):
-                encoders.append(encoder)
-                values = encoder.encode(column)
-                encoded.append(encoder.all_missing(table.n_rows) if values is None else values)
-        names = None if table.column_names is None else tuple(table.column_names)
-        return cls(tuple(encoders), names), encoded
+        for column, own in _fit_columns(columns, table, options):
+            encoders += own
+            encoded += [encoder.encode_training(column, table.n_rows) for encoder in own]
+        return cls(tuple(encoders), _names_of(table)), encoded
+
+    @classmethod
+    def fit_columns(
+        cls, columns: Iterable[TypedColumn], table: Table, options: EncoderOptions
+    ) -> TableEncoder:
+        """Return the encoder of columns that are summaries of a table's, one of whose batches is given."""
+        fitted = [encoder for _, own in _fit_columns(columns, table, options) for encoder in own]
+        return cls(tuple(fitted), _names_of(table))
 
     @property
     def n_categories(self) -> list[int]:
@@ -340,6 +356,22 @@ class TableEncoder:
         return range(self.n_inputs)
 
 
+def _fit_columns(
+    columns: Iterable[TypedColumn], table: Table, options: EncoderOptions
+) -> Iterator[tuple[TypedColumn, list[ColumnEncoder]]]:
+    """Yield each training column with its encoder and those of its parts."""
+    categorical = categorical_positions(options.categorical_features, table)
+    parts = _find_parts(options.date_parts, table)
+    for position, column in enumerate(columns):
+        own = ColumnEncoder.fit(column, None if categorical is None else position in categorical, options)
+        own_parts = own.parts(parts.get(position, ()), required=isinstance(options.date_parts, dict))
+        yield column, [own, *own_parts]
+
+
+def _names_of(table: Table) -> tuple[Any, ...] | None:
+    return None if table.column_names is None else tuple(table.column_names)
+
+
 def _match_names(known: Sequence[Any], names: Sequence[Any]) -> list[int | None]:
     """Return the position among names of each known name; warn of those that have no counterpart."""
     position, known_set = {name: i for i, name in enumerate(names)}, set(known)
@@ -365,7 +397,7 @@ def _find_categories(column: TypedColumn) -> tuple[Any, ...]:
         values = np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
         if np.isinf(values).any():
             row = int(np.argmax(np.isinf(column.values)))
-            raise _infinite(column.name, row, float(column.values[row]))
+            raise infinite_value_error(column.name, row, float(column.values[row]))
         _check_exact(column.name, values.tolist())
         categories = tuple(_to_category(value, column.type) for value in values)
     if len(categories) > MAX_CATEGORIES:
@@ -380,8 +412,7 @@ def _find_categories(column: TypedColumn) -> tuple[Any, ...]:
 
 def _find_dates(column: TypedColumn) -> TimeFormat | None:
     """Return the format of a text column that holds dates or times of day; None if it does not."""
-    counts = np.bincount(column.values[column.values >= 0], minlength=len(column.labels))
-    if (name := find_text_format(column.labels, counts)) is None:
+    if (name := find_text_format(column.labels, column.label_counts())) is None:
         return None
     numbers = np.array([from_text(label, name) for label in column.labels])
     kind = ColumnType.TIME if name == "time of day" else ColumnType.DATE
@@ -462,7 +493,7 @@ def _find_codes(column: TypedColumn, known: Sequence[Any]) -> NDArray[np.int32]:
     return found
 
 
-def _find_categorical(categorical_features: Any, table: Table) -> set[int] | None:
+def categorical_positions(categorical_features: Any, table: Table) -> set[int] | None:
     """Return the positions of the categorical columns, or None if the types of columns decide."""
     if categorical_features is None:
         return set()
@@ -504,7 +535,8 @@ def _find_position(entry: Any, table: Table) -> int:
     raise ValueError(f"categorical_features {problem}")
 
 
-def _infinite(name: Any, row: int, value: float) -> ColumnError:
+def infinite_value_error(name: Any, row: int, value: float) -> ColumnError:
+    """Return the error about an infinite value in a numeric column."""
     return ColumnError(
         name,
         f"holds {value} in row {row}",
@@ -521,4 +553,4 @@ def column_errors(encoder: TableEncoder) -> Iterator[None]:
         yield
     except _core.InfiniteValueError as bad:
         position, row, value = bad.args
-        raise _infinite(encoder.columns[position].name, row, value) from None
+        raise infinite_value_error(encoder.columns[position].name, row, value) from None

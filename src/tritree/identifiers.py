@@ -20,7 +20,7 @@ def n_rows_of_identifier(column: TypedColumn) -> int:
     """Return the number of observed rows of a text column with fewer than two rows per value on average; else 0."""
     if column.type is not ColumnType.TEXT or column.is_categorical:
         return 0
-    n_observed = int(np.count_nonzero(column.values >= 0))
+    n_observed = int(column.label_counts().sum())
     return n_observed if len(column.labels) > max(_FEW_CATEGORIES, n_observed / 2) else 0
 
 

@@ -24,7 +24,7 @@ def find_number_text(column: TypedColumn) -> NumberTextWarning | None:
     """
     if column.type is not ColumnType.TEXT or column.is_categorical or column.order is not None:
         return None
-    counts = np.bincount(column.values[column.values >= 0], minlength=len(column.labels))
+    counts = column.label_counts()
     for has_commas in (False, True):
         is_number = np.array([_is_number(label, has_commas=has_commas) for label in column.labels])
         n_numbers = int(counts[is_number].sum())

@@ -44,11 +44,19 @@ def progress_bar(
 
 
 @contextmanager
-def bar(total: int, unit: str, *, shown: bool) -> Iterator[Callable[[], None]]:
-    """Yield a function to call after each of ``total`` steps; it advances a bar with the time left."""
+def bar(total: int | None, unit: str, *, shown: bool) -> Iterator[Callable[..., None]]:
+    """Yield a function to call after each of ``total`` steps; it advances a bar with the time left.
+
+    It takes the number of steps, by default 1. If the total is None, the time elapsed is shown.
+    """
     console = stderr_console() if shown else None
-    with progress_bar(console, unit, "{task.completed:.0f}/{task.total:.0f}", total) as update:
-        yield partial(update, advance=1)
+    counts = "{task.completed:,.0f}" if total is None else "{task.completed:,.0f}/{task.total:,.0f}"
+    with progress_bar(console, unit, counts, total) as update:
+
+        def advance(steps: int = 1) -> None:
+            update(advance=steps)
+
+        yield advance
 
 
 @contextmanager

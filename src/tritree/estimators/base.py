@@ -15,6 +15,7 @@ from tritree.encoder import MAX_CATEGORIES, EncoderOptions, TableEncoder, column
 from tritree.estimators.fitted_state import FittedState
 from tritree.estimators.growing_model import warn_of_ungrown
 from tritree.estimators.saving import SavingMixin
+from tritree.out_of_core.batches import find_batches
 from tritree.table import read_matrix, read_table
 from tritree.target import (
     apply_class_weight,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.estimators.growing_model import GrowingModel
+    from tritree.out_of_core.batches import Batches
 
 __all__ = ["EncodedRows", "TrinaryEstimator"]
 
@@ -44,11 +46,13 @@ __all__ = ["EncodedRows", "TrinaryEstimator"]
 class EncodedRows:
     """Rows with target and weights, as the core takes them."""
 
-    #: None where all values of a column are missing.
+    #: None where all values of a column are missing; empty if the rows are only there as bins.
     columns: Sequence[Any]
     #: Numbers, or the numbers of classes.
     y: NDArray[Any]
     weight: NDArray[np.float64] | None
+    #: The bins of a table that was read batch by batch.
+    binned: _core.BinnedColumns | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -215,12 +219,25 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _read_rows(
-        self, X: Any, y: Any, sample_weight: Any, encoder: TableEncoder | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        encoder: TableEncoder | None = None,
+        needs_rows: str | None = None,
     ) -> tuple[TableEncoder, NDArray[Any] | None, EncodedRows]:
         """Return the encoding of the columns, the classes and the rows of a training table.
 
-        If an encoder is given, it is applied instead of fitting a new one.
+        If an encoder is given, it is applied instead of fitting a new one. ``needs_rows`` names a parameter that needs
+        the rows themselves, not just their bins.
         """
+        if (batches := find_batches(X, may_be_lazy=isinstance(y, str))) is not None:
+            if needs_rows := "warm_start=True" if encoder is not None else needs_rows:
+                raise ValueError(
+                    f"{needs_rows} needs the training table in memory, and {batches.name} is read batch by batch; "
+                    "leave it out, or pass a frame"
+                )
+            return self._read_batches(batches, y, sample_weight)
         table = read_table(X)
         columns: Sequence[Any]
         if encoder is None:
@@ -233,6 +250,27 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
             classes,
             EncodedRows(columns, target, self._read_weights(classes, target, sample_weight)),
         )
+
+    def _read_batches(
+        self, batches: Batches, y: Any, sample_weight: Any
+    ) -> tuple[TableEncoder, NDArray[Any] | None, EncodedRows]:
+        """Return the same of a table that is read batch by batch, whose rows are binned at once."""
+        from tritree.out_of_core.training import TrainingBatches
+
+        training = TrainingBatches(
+            batches,
+            y,
+            sample_weight,
+            n_threads=count_threads(self.n_jobs),
+            show_progress=bool(getattr(self, "verbose", False)),
+        )
+        encoder, target, weights = training.learn(self._encoder_options())
+        classes, values = target.read(self._read_target)
+        weight = self._read_weights(classes, values, weights.values() if weights else None)
+        return encoder, classes, EncodedRows((), values, weight, training.bin(encoder, self._max_bins()))
+
+    def _max_bins(self) -> int:
+        return MAX_CATEGORIES if self.max_bins is None else int(self.max_bins)
 
     def _encoder_options(self) -> EncoderOptions:
         return EncoderOptions(
@@ -253,14 +291,15 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
         return weight
 
     def _bin(self, rows: EncodedRows, encoder: TableEncoder, n_threads: int) -> _core.BinnedColumns:
-        max_bins = MAX_CATEGORIES if self.max_bins is None else int(self.max_bins)
+        if rows.binned is not None:
+            return rows.binned
         # a table that warm_start continues with may lack columns
         columns = [
             learned.all_missing(len(rows)) if column is None else column
             for learned, column in zip(encoder.columns, rows.columns, strict=True)
         ]
         with column_errors(encoder):
-            return _core.BinnedColumns(columns, encoder.n_categories, max_bins, n_threads)
+            return _core.BinnedColumns(columns, encoder.n_categories, self._max_bins(), n_threads)
 
     def _set_fitted(
         self,

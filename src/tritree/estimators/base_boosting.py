@@ -126,8 +126,13 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             seed = int(as_random_state(self.random_state).randint(2**31 - 1))
         else:
             seed = before.model.core.params["seed"]  # validation rows must not become training rows
+        splits = X_val is None and self.early_stopping not in (False, "auto")
         encoder, classes, rows = self._read_rows(
-            X, y, sample_weight, None if before is None else before.encoder
+            X,
+            y,
+            sample_weight,
+            None if before is None else before.encoder,
+            "early_stopping=True without X_val and y_val" if splits else None,
         )
         rows = replace(rows, weight=rescaled(rows.weight))
         if before is not None:
@@ -138,7 +143,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             if X_val is not None:
                 validation = self._read_validation(X_val, y_val, sample_weight_val, encoder, classes)
                 scores = ValidationScores(loss, validation)
-            elif self.early_stopping not in (False, "auto"):
+            elif splits:
                 check_finite(rows)
                 fraction = self.validation_fraction
                 rows, validation = split_validation(rows, fraction, seed, stratify=classes is not None)
@@ -147,6 +152,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             model, booster = self._start(
                 rows, loss, encoder, parameters, None if before is None else before.model, n_threads
             )
+            rows = replace(rows, binned=None)  # the booster has its own
             if scores is not None:
                 with (
                     prefix_errors("X_val") if X_val is not None else nullcontext(),
@@ -215,7 +221,8 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             core.keep_background(binned, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
         if n_copies:
             binned = binned.with_masked_copies(n_copies, parameters.to_dict()["seed"], n_threads)
-        return GrowingModel(core, "boosting"), _core.Booster(binned, core, *options, n_threads)
+        booster = _core.Booster(binned, core, *options, n_threads, keep_columns=rows.binned is None)
+        return GrowingModel(core, "boosting"), booster
 
     def _growth_parameters(
         self, encoder: TableEncoder, classes: NDArray[Any] | None, seed: int = 0

@@ -42,7 +42,11 @@ class BaseForest(ForestViews, TrinaryEstimator):
         self._validate_params()
         fitted = self._state_to_continue("n_estimators", "trees")
         encoder, classes, rows = self._read_rows(
-            X, y, sample_weight, None if fitted is None else fitted.encoder
+            X,
+            y,
+            sample_weight,
+            None if fitted is None else fitted.encoder,
+            "oob_score=True" if self.oob_score else None,
         )
         n_threads = count_threads(self.n_jobs)
         binned = self._bin(rows, encoder, n_threads)

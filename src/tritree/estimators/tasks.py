@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from tritree.out_of_core.prediction import by_batches
 from tritree.target import read_classification_target, read_regression_target
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class TrinaryRegressor(RegressorMixin):  # type: ignore[misc]
     def _read_target(self, y: Any, n_rows: int) -> tuple[None, NDArray[np.float64]]:
         return None, read_regression_target(y, n_rows, type(self).__name__, self._max_target)
 
+    @by_batches
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of rows.
 
@@ -51,6 +53,7 @@ class TrinaryClassifier(ClassifierMixin):  # type: ignore[misc]
     def _read_target(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         return read_classification_target(y, n_rows, type(self).__name__)
 
+    @by_batches
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class probabilities of rows.
 
@@ -80,11 +83,13 @@ class TrinaryClassifier(ClassifierMixin):  # type: ignore[misc]
         probabilities: NDArray[np.float64] = self._predict_values(self._fitted, X)
         return probabilities
 
+    @by_batches
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithm of the class probabilities of rows; see `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
+    @by_batches
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class of rows, the first one in a tie; see `predict_proba`."""
         fitted = self._fitted
