@@ -93,6 +93,7 @@ PAGES = {
     "forests.md": ["pandas"],
     "lab-bias.md": ["pandas", "matplotlib"],
     "lab.md": ["pandas", "matplotlib"],
+    "large-tables.md": ["pandas", "pyarrow"],
     "model-files.md": ["pandas"],
     "onnx.md": ["pandas", "onnx", "onnxruntime"],
     "production.md": ["pandas"],

@@ -22,10 +22,10 @@ Loss make_loss(const std::string& name, double quantile, const Vector<double>& y
 std::shared_ptr<Booster> start(const SharedColumns& shared, const std::shared_ptr<BoostedModel>& model,
                                const std::string& loss_name, double quantile, const Vector<double>& y,
                                const std::optional<Vector<double>>& weight, double learning_rate,
-                               double subsample, int n_threads, bool keep_columns) {
+                               double subsample, int n_threads) {
     Loss loss = make_loss(loss_name, quantile, y, weight);
     nb::gil_scoped_release release;
-    return std::make_shared<Booster>(shared.binned, keep_columns, std::move(loss),
+    return std::make_shared<Booster>(shared.binned, std::move(loss),
                                      BoostingParameters{learning_rate, subsample}, model, n_threads);
 }
 
@@ -49,7 +49,7 @@ void bind_booster(nb::module_& m) {
     nb::class_<Booster>(m, "Booster")
         .def(nb::new_(&start), nb::arg("binned"), nb::arg("model"), nb::arg("loss"), nb::arg("quantile"),
              nb::arg("y"), nb::arg("weight").none(), nb::arg("learning_rate"), nb::arg("subsample"),
-             nb::arg("n_threads"), nb::arg("keep_columns") = true)
+             nb::arg("n_threads"))
         .def_static("resume", &resume, nb::arg("columns"), nb::arg("raw"), nb::arg("model"), nb::arg("loss"),
                     nb::arg("quantile"), nb::arg("y"), nb::arg("weight").none(), nb::arg("learning_rate"),
                     nb::arg("subsample"), nb::arg("n_threads"))

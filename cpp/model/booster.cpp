@@ -49,13 +49,13 @@ Booster::Booster(Loss loss, const BoostingParameters& boosting, std::shared_ptr<
     set_initial_hessians();
 }
 
-Booster::Booster(const std::shared_ptr<const BinnedColumns>& columns, bool keep_columns, Loss loss,
-                 const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model, int n_threads)
+Booster::Booster(std::shared_ptr<const BinnedColumns> columns, Loss loss, const BoostingParameters& boosting,
+                 std::shared_ptr<BoostedModel> model, int n_threads)
     : Booster(std::move(loss), boosting, std::move(model), n_threads) {
     require(model_->mapper().matches(*columns), "columns that the model was not created with");
     require(columns->n_rows == loss_.n_rows(), "columns, target and weights of different lengths");
-    rows_ = to_rows(*columns, model_->mapper(), nullptr, n_threads_);
-    if (keep_columns) columns_ = columns;
+    columns_ = std::move(columns);
+    rows_ = to_rows(*columns_, model_->mapper(), nullptr, n_threads_);
     for (const double start : model_->baseline()) raw_.insert(raw_.end(), loss_.n_rows(), start);
 }
 

@@ -24,9 +24,9 @@ struct BoostingParameters {
 /// Adds iterations to a boosted model, each fitted to the gradients of the loss at the predictions so far.
 class Booster {
   public:
-    /// Start a model: `columns` are those that it was created with. Kept, they make the fit faster.
-    Booster(const std::shared_ptr<const BinnedColumns>& columns, bool keep_columns, Loss loss,
-            const BoostingParameters& boosting, std::shared_ptr<BoostedModel> model, int n_threads);
+    /// Start a model: `columns` are those that it was created with.
+    Booster(std::shared_ptr<const BinnedColumns> columns, Loss loss, const BoostingParameters& boosting,
+            std::shared_ptr<BoostedModel> model, int n_threads);
     /// Continue a model with a table, given the raw predictions for it so far, one output after the other.
     Booster(const TableView& table, std::vector<double> raw, Loss loss, const BoostingParameters& boosting,
             std::shared_ptr<BoostedModel> model, int n_threads);

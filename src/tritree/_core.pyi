@@ -313,9 +313,8 @@ class Booster:
         learning_rate: float,
         subsample: float,
         n_threads: int,
-        keep_columns: bool = True,
     ) -> None:
-        """Start a model with the columns that it was created with, and keep them, which makes the fit faster."""
+        """Start a model with the columns that it was created with."""
 
     @staticmethod
     def resume(

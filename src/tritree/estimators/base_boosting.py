@@ -83,10 +83,13 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads.
-        y : array-like of shape (n_rows,)
-            The target: numbers up to 1e100 in regression, class labels of one type in classification.
-        sample_weight : array-like of shape (n_rows,), default=None
+            A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads. A table larger than
+            memory is read batch by batch: the path of Parquet files, a dataset of pyarrow, a lazy frame of polars, or an
+            iterable of frames.
+        y : array-like of shape (n_rows,) or str
+            The target: numbers up to 1e100 in regression, class labels of one type in classification. The name of its
+            column if the table is read batch by batch; likewise ``sample_weight``.
+        sample_weight : array-like of shape (n_rows,) or str, default=None
             Sample weights, at most 1e30. If None, all samples have equal weight.
         X_val : table of shape (n_validation_rows, n_columns), default=None
             Validation rows, for early stopping and ``validation_scores_``.
@@ -152,7 +155,8 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             model, booster = self._start(
                 rows, loss, encoder, parameters, None if before is None else before.model, n_threads
             )
-            rows = replace(rows, binned=None)  # the booster has its own
+            if scores is None:
+                del rows  # the booster has what it needs of them
             if scores is not None:
                 with (
                     prefix_errors("X_val") if X_val is not None else nullcontext(),
@@ -163,7 +167,14 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         callbacks = FitCallbacks(estimator, self.max_iter, X, y, lambda: {"_fitted_state": fitted})
         best = None
         try:
-            best = self._boost(lambda: callbacks.run(booster.boost), booster, model, rows, scores, n_threads)
+            best = self._boost(
+                lambda: callbacks.run(booster.boost),
+                booster,
+                model,
+                None if scores is None else rows,
+                scores,
+                n_threads,
+            )
         finally:
             if model.n_trees:  # also after Ctrl-C: the trees so far are complete
                 attributes = {} if scores is None else scores.attributes()
@@ -221,8 +232,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             core.keep_background(binned, rows.weight, min(int(self.background_rows), len(rows)), n_threads)
         if n_copies:
             binned = binned.with_masked_copies(n_copies, parameters.to_dict()["seed"], n_threads)
-        booster = _core.Booster(binned, core, *options, n_threads, keep_columns=rows.binned is None)
-        return GrowingModel(core, "boosting"), booster
+        return GrowingModel(core, "boosting"), _core.Booster(binned, core, *options, n_threads)
 
     def _growth_parameters(
         self, encoder: TableEncoder, classes: NDArray[Any] | None, seed: int = 0
@@ -235,7 +245,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         iterate: Callable[[], bool],
         booster: _core.Booster,
         model: GrowingModel,
-        rows: EncodedRows,
+        rows: EncodedRows | None,
         scores: ValidationScores | None,
         n_threads: int,
     ) -> int | None:
@@ -248,7 +258,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             for n_iterations in range(first + 1, self.max_iter + 1):
                 stop = iterate()
                 advance()
-                if scores is not None:
+                if scores is not None and rows is not None:
                     raw = booster.raw().reshape(model.core.n_outputs, -1)
                     scores.add_train(rows, raw[:, : len(rows)])  # without masked copies
                     score = scores.add(model, n_iterations, n_threads)

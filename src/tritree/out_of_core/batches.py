@@ -103,7 +103,9 @@ def _to_frame(native: Any, number: int) -> nw.DataFrame[Any]:
 
 
 def _of_dataset(dataset: Any, name: str) -> Batches:
-    return Batches(name, lambda: dataset.to_batches(batch_size=_BATCH_ROWS), dataset.count_rows())
+    # read ahead as little as keeps the threads busy: by default, pyarrow holds sixteen batches of four files
+    options = {"batch_size": _BATCH_ROWS, "batch_readahead": 2, "fragment_readahead": 1}
+    return Batches(name, lambda: dataset.to_batches(**options), dataset.count_rows())
 
 
 def _open_parquet(path: str) -> Any:
