@@ -61,7 +61,7 @@ class Booster {
     double total_increase(std::size_t n, Increase&& increase_of) const;
 
     std::shared_ptr<const BinnedColumns>
-        columns_;  // the same table as rows_, for faster partitioning; or null
+        columns_;  // the same table as rows_, for faster partitioning, unless it is very large; or null
     Loss loss_;
     BoostingParameters boosting_;
     std::shared_ptr<BoostedModel> model_;

@@ -170,12 +170,12 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads. A table larger than
-            memory is read batch by batch: the path of Parquet files, a dataset of pyarrow, a lazy frame of polars, or an
-            iterable of frames.
+            A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads. A table larger
+            than memory is read batch by batch: the path of Parquet files, a dataset of pyarrow, a lazy frame of polars,
+            or an iterable of frames.
         y : array-like of shape (n_rows,) or str
-            The target: finite numbers in regression, class labels of one type in classification. The name of its column if
-            the table is read batch by batch; likewise ``sample_weight``.
+            The target: finite numbers in regression, class labels of one type in classification. The name of its
+            column if the table is read batch by batch; likewise ``sample_weight``.
         sample_weight : array-like of shape (n_rows,) or str, default=None
             Sample weights. If None, all samples have equal weight. Weights below about 1e-12 of the
             largest count as zero. They do not change which rows a forest draws.

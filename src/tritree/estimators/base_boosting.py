@@ -83,9 +83,9 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads. A table larger than
-            memory is read batch by batch: the path of Parquet files, a dataset of pyarrow, a lazy frame of polars, or an
-            iterable of frames.
+            A NumPy array, a frame of pandas, polars or pyarrow, or anything else that narwhals reads. A table larger
+            than memory is read batch by batch: the path of Parquet files, a dataset of pyarrow, a lazy frame of polars,
+            or an iterable of frames.
         y : array-like of shape (n_rows,) or str
             The target: numbers up to 1e100 in regression, class labels of one type in classification. The name of its
             column if the table is read batch by batch; likewise ``sample_weight``.
@@ -155,8 +155,9 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             model, booster = self._start(
                 rows, loss, encoder, parameters, None if before is None else before.model, n_threads
             )
-            if scores is None:
-                del rows  # the booster has what it needs of them
+            # the booster has what it needs of them
+            scored = None if scores is None else replace(rows, columns=(), binned=None)
+            del rows
             if scores is not None:
                 with (
                     prefix_errors("X_val") if X_val is not None else nullcontext(),
@@ -171,7 +172,7 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
                 lambda: callbacks.run(booster.boost),
                 booster,
                 model,
-                None if scores is None else rows,
+                scored,
                 scores,
                 n_threads,
             )

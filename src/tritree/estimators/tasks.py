@@ -30,8 +30,8 @@ class TrinaryRegressor(RegressorMixin):  # type: ignore[misc]
         ----------
         X : table of shape (n_rows, n_features_in_)
             Rows, with missing values anywhere. The columns of a frame are matched by name, in any order; absent columns
-            are treated as missing. Rows in Parquet files, a dataset or an iterable of frames are predicted batch by batch:
-            the result is an iterator of record batches.
+            are treated as missing. Rows in Parquet files, a dataset or an iterable of frames are predicted batch by
+            batch: the result is an iterator of record batches.
 
         Returns
         -------
@@ -62,8 +62,8 @@ class TrinaryClassifier(ClassifierMixin):  # type: ignore[misc]
         ----------
         X : table of shape (n_rows, n_features_in_)
             Rows, with missing values anywhere. The columns of a frame are matched by name, in any order; absent columns
-            are treated as missing. Rows in Parquet files, a dataset or an iterable of frames are predicted batch by batch:
-            the result is an iterator of record batches.
+            are treated as missing. Rows in Parquet files, a dataset or an iterable of frames are predicted batch by
+            batch: the result is an iterator of record batches.
 
         Returns
         -------

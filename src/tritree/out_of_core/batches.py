@@ -103,9 +103,23 @@ def _to_frame(native: Any, number: int) -> nw.DataFrame[Any]:
 
 
 def _of_dataset(dataset: Any, name: str) -> Batches:
-    # read ahead as little as keeps the threads busy: by default, pyarrow holds sixteen batches of four files
-    options = {"batch_size": _BATCH_ROWS, "batch_readahead": 2, "fragment_readahead": 1}
-    return Batches(name, lambda: dataset.to_batches(**options), dataset.count_rows())
+    return Batches(name, lambda: _read_dataset(dataset), dataset.count_rows())
+
+
+def _read_dataset(dataset: Any) -> Iterator[Any]:
+    """Yield the batches of a dataset. By default pyarrow reads ahead, and keeps, some gigabytes of large files."""
+    from pyarrow import default_memory_pool
+    from pyarrow.dataset import ParquetFragmentScanOptions
+
+    options: dict[str, Any] = {"batch_size": _BATCH_ROWS, "batch_readahead": 2, "fragment_readahead": 1}
+    if getattr(getattr(dataset, "format", None), "default_extname", None) == "parquet":
+        options["fragment_scan_options"] = ParquetFragmentScanOptions(
+            pre_buffer=False, use_buffered_stream=True
+        )
+    try:
+        yield from dataset.to_batches(**options)
+    finally:
+        default_memory_pool().release_unused()
 
 
 def _open_parquet(path: str) -> Any:
