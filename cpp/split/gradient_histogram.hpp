@@ -11,8 +11,8 @@
 
 namespace tritree {
 
-/// Histogram over all columns: the cells of a column begin at its offset in the mapper, and the last is that
-/// of missing values.
+/// Histogram over all columns: the cells of a column begin at its offset in the mapper, and the one after its
+/// bins is that of missing values.
 template <class Cell>
 using ColumnsHistogram = std::vector<Cell>;
 using GradientHistogram = ColumnsHistogram<GradientCell>;
