@@ -24,15 +24,6 @@ void scale_values(BinnedTree& tree, double factor) {
         for (double& value : *array) value *= factor;
 }
 
-/// Return the largest of 1, 1/2, 1/4, ... at which `increase` is not positive; 0 if there is none.
-template <class Increase>
-double largest_safe_step(Increase&& increase) {
-    double step = 1;
-    for (int i = 0; i < 64; ++i, step /= 2)
-        if (increase(step) <= 0) return step;
-    return 0;
-}
-
 }  // namespace
 
 const char* BoostingParameters::validate() const {
@@ -242,6 +233,21 @@ double Booster::total_increase(std::size_t n, Increase&& increase_of) const {
     const double sum = add_up(sums);
     const bool may_be_rounding = std::abs(sum) <= kNegligible * add_up(magnitudes);
     return may_be_rounding ? 0 : sum / scale;
+}
+
+/// Return the largest of 1, 1/2, 1/4, ... at which `increase` is not positive; 0 if there is none. Losses are
+/// convex: one that rises over the smallest step rises over all of them. This is so for many trees without
+/// splits, whose value is a rounding error.
+template <class Increase>
+double Booster::largest_safe_step(Increase&& increase) const {
+    constexpr double kSmallest = 0x1p-63;
+    if (increase(1.0) <= 0) return 1;
+    // quantile losses and several outputs: differences of losses, which are rounding errors for tiny steps
+    const bool is_precise = !loss_.has_quantile_leaves() && loss_.n_outputs == 1;
+    if (is_precise && increase(kSmallest) > 0) return 0;
+    for (double step = 0.5; step >= kSmallest; step /= 2)
+        if (increase(step) <= 0) return step;
+    return 0;
 }
 
 /// Halve the values of leaves that would raise the loss of their rows.

@@ -59,6 +59,8 @@ class Booster {
     void limit_iteration(std::vector<BinnedTree>& trees, std::vector<double>& updated) const;
     template <class Increase>
     double total_increase(std::size_t n, Increase&& increase_of) const;
+    template <class Increase>
+    double largest_safe_step(Increase&& increase) const;
 
     std::shared_ptr<const BinnedColumns>
         columns_;  // the same table as rows_, for faster partitioning, unless it is very large; or null

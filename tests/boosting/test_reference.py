@@ -99,6 +99,14 @@ def test_predictions_are_those_of_the_reference(missing: str, missing_fraction: 
         compare(X, y, Z, [False] * 4, missing=missing, max_depth=3, min_samples_leaf=5)
 
 
+@pytest.mark.parametrize("threshold", [None, 0.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_trees_without_splits_have_the_values_of_the_reference(seed: int, threshold: float | None) -> None:
+    X, y, Z = make(seed, 0.3)  # a step is halved up to 63 times, which one evaluation of the loss replaces
+    y = y if threshold is None else y > threshold
+    compare(X, y, Z, [False] * 4, n_iterations=80, min_samples_leaf=40)
+
+
 @pytest.mark.parametrize("kinds", [[True, False, True, False], [False, True, False, True]])
 @pytest.mark.parametrize("missing_fraction", [0.0, 0.3])
 @pytest.mark.parametrize("missing", STRATEGIES)
