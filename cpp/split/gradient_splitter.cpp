@@ -261,7 +261,6 @@ class GradientSplitSearch {
     /// Try the thresholds of a numeric column: `cells` are those of its bins. Most of them are ruled out by
     /// approximate gains, which are computed for many thresholds at once.
     void try_thresholds(const GradientCell* cells, std::uint32_t n_bins) {
-        std::array<GradientCell, kChunk> left;
         std::array<std::uint32_t, kChunk> bin_of;
         std::array<double, kChunk> gain;
         GradientCell sum;
@@ -269,14 +268,14 @@ class GradientSplitSearch {
             std::size_t n = 0;
             for (; bin + 1 < n_bins && n < kChunk; ++bin) {
                 sum += cells[bin];
-                left[n] = sum;
+                left_[n] = sum;
                 bin_of[n] = bin;
                 n += !cells[bin].is_empty();
             }
-            approximate_gains({left.data(), n}, gain.data());
+            approximate_gains({left_.data(), n}, gain.data());
             double bar = least_approximate_gain();
             for (std::size_t i = 0; i < n; ++i) {
-                if (gain[i] < bar || !try_split(left[i])) continue;
+                if (gain[i] < bar || !try_split(left_[i])) continue;
                 best_.categorical = best_.missing_vs_observed = false;
                 best_.threshold_bin = bin_of[i];
                 bar = least_approximate_gain();
@@ -374,6 +373,7 @@ class GradientSplitSearch {
     std::int64_t n_observed_left_ = 0, n_observed_right_ = 0;
     Branch larger_side_ = Branch::Right;
     GradientSplit best_;
+    std::array<GradientCell, kChunk> left_;  // of a chunk; not in its function, which would clear it
 };
 
 /// Search for the best fractional split of a node. Sharing update_best with GradientSplitSearch would slow
