@@ -17,6 +17,7 @@ namespace {
 
 /// Larger tables are kept as rows only, and fitted in 1.45 x the time.
 constexpr std::size_t kMaxCellsKeptTwice = std::size_t{1} << 30;
+constexpr std::size_t kRowsPerBlock = std::size_t{1} << 14;
 constexpr std::uint64_t kRowSeed = 0x517cc1b727220a95u;  // distinguishes row sampling from paths
 
 void scale_values(BinnedTree& tree, double factor) {
@@ -331,45 +332,68 @@ void Booster::limit_iteration(std::vector<BinnedTree>& trees, std::vector<double
     for (std::size_t i = 0; i < updated.size(); ++i) updated[i] = raw_[i] + step * (updated[i] - raw_[i]);
 }
 
-void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
-                              std::span<const std::uint32_t> rows, std::span<double> raw) const {
-    // the leaves of rows are known, except for those that need a third branch or were not sampled
+/// Return the rows whose leaves are not known, in the order of memory, with the nodes from which they go on:
+/// those that need a third branch, and those that were not sampled.
+Booster::PlacedRows Booster::rows_outside_leaves(const BinnedTree& tree, const std::vector<RowRange>& ranges,
+                                                 std::span<const std::uint32_t> rows) const {
+    const std::size_t n = loss_.n_rows();
+    PlacedRows others;
     std::size_t n_in_leaves = 0;
     for (std::size_t node = 0; node < ranges.size(); ++node)
         if (tree.is_leaf(static_cast<std::int32_t>(node))) n_in_leaves += ranges[node].size();
-    std::vector<std::uint32_t> others;  // in the order of memory
-    std::vector<std::int32_t> at;
-    if (n_in_leaves < loss_.n_rows()) {
-        UninitializedVector<std::int32_t> node_of(loss_.n_rows(), 0);
-        parallel_for(ranges.size(), n_threads_, [&](std::size_t i) {
-            const auto node = static_cast<std::int32_t>(i);
-            const bool is_leaf = tree.is_leaf(node);
-            const std::size_t begin =
-                is_leaf ? ranges[i].begin : ranges[static_cast<std::size_t>(tree.arrays.right[i])].end;
-            for (std::size_t k = begin; k < ranges[i].end; ++k) node_of[rows[k]] = is_leaf ? kNone : node;
-        });
-        others.reserve(loss_.n_rows() - n_in_leaves);
-        at.reserve(loss_.n_rows() - n_in_leaves);
-        for (std::size_t row = 0; row < node_of.size(); ++row) {
-            if (node_of[row] == kNone) continue;
-            others.push_back(static_cast<std::uint32_t>(row));
-            at.push_back(node_of[row]);
+    if (n_in_leaves == n) return others;
+    UninitializedVector<std::int32_t> node_of(n, 0);
+    parallel_for(ranges.size(), n_threads_, [&](std::size_t i) {
+        const auto node = static_cast<std::int32_t>(i);
+        const bool is_leaf = tree.is_leaf(node);
+        const std::size_t begin =
+            is_leaf ? ranges[i].begin : ranges[static_cast<std::size_t>(tree.arrays.right[i])].end;
+        for (std::size_t k = begin; k < ranges[i].end; ++k) node_of[rows[k]] = is_leaf ? kNone : node;
+    });
+    // each block is moved to its beginning, without a branch to mispredict
+    UninitializedVector<std::uint32_t> row_of(n);
+    std::vector<std::size_t> end_of((n + kRowsPerBlock - 1) / kRowsPerBlock);
+    parallel_blocks(n, kRowsPerBlock, n_threads_, [&](std::size_t begin, std::size_t end) {
+        std::size_t to = begin;
+        for (std::size_t row = begin; row < end; ++row) {
+            row_of[to] = static_cast<std::uint32_t>(row);
+            node_of[to] = node_of[row];
+            to += node_of[row] != kNone;
         }
-    }
+        end_of[begin / kRowsPerBlock] = to - begin;
+    });
+    std::inclusive_scan(end_of.begin(), end_of.end(), end_of.begin());
+    others.rows.resize(n - n_in_leaves);
+    others.nodes.resize(n - n_in_leaves);
+    parallel_blocks(n, kRowsPerBlock, n_threads_, [&](std::size_t begin, std::size_t) {
+        const std::size_t block = begin / kRowsPerBlock, to = block > 0 ? end_of[block - 1] : 0;
+        std::copy_n(row_of.begin() + begin, end_of[block] - to, others.rows.begin() + to);
+        std::copy_n(node_of.begin() + begin, end_of[block] - to, others.nodes.begin() + to);
+    });
+    return others;
+}
+
+void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
+                              std::span<const std::uint32_t> rows, std::span<double> raw) const {
+    PlacedRows others = rows_outside_leaves(tree, ranges, rows);
     const GrowthParameters& params = model_->params();
     if (const auto background = model_->background(); background && params.has_third())
         ThirdBranchGrower(tree, *background, model_->mapper(), params, n_threads_)
-            .traverse(rows_, others, at.data());
+            .traverse(rows_, others.rows, others.nodes.data());
     else
-        tree.traverse(rows_, others, at.data());
-    if (loss_.n_outputs == 1 && !others.empty()) limit_tree(tree, ranges, rows, others, at);
+        tree.traverse(rows_, others.rows, others.nodes.data());
+    if (loss_.n_outputs == 1 && !others.rows.empty())
+        limit_tree(tree, ranges, rows, others.rows, others.nodes);
     const std::vector<double>& values = tree.arrays.value;
     // nothing below can throw
     parallel_for(ranges.size(), n_threads_, [&](std::size_t node) {
         if (!tree.is_leaf(static_cast<std::int32_t>(node))) return;
         for (std::size_t i = ranges[node].begin; i < ranges[node].end; ++i) raw[rows[i]] += values[node];
     });
-    for (std::size_t i = 0; i < others.size(); ++i) raw[others[i]] += values[static_cast<std::size_t>(at[i])];
+    parallel_blocks(others.rows.size(), kRowsPerBlock, n_threads_, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i)
+            raw[others.rows[i]] += values[static_cast<std::size_t>(others.nodes[i])];
+    });
 }
 
 void Booster::add_fractional_predictions(BinnedTree& tree, std::span<double> raw) const {

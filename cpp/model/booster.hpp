@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "common/uninitialized_vector.hpp"
 #include "grow/boosted_grower.hpp"
 #include "model/boosted_model.hpp"
 #include "model/loss.hpp"
@@ -53,6 +54,13 @@ class Booster {
                     std::span<const std::uint32_t> rows, std::span<const std::uint32_t> others,
                     std::span<const std::int32_t> at) const;
     void finish(BinnedTree& tree) const;
+    /// Rows with the nodes that they are at.
+    struct PlacedRows {
+        UninitializedVector<std::uint32_t> rows;
+        UninitializedVector<std::int32_t> nodes;
+    };
+    PlacedRows rows_outside_leaves(const BinnedTree& tree, const std::vector<RowRange>& ranges,
+                                   std::span<const std::uint32_t> rows) const;
     void add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
                          std::span<const std::uint32_t> rows, std::span<double> raw) const;
     void add_fractional_predictions(BinnedTree& tree, std::span<double> raw) const;
