@@ -1,0 +1,1 @@
+"""Third branches for models of other libraries."""
