@@ -17,6 +17,7 @@ __all__ = [
     "ColumnMatchWarning",
     "DataError",
     "DateTextWarning",
+    "GraftError",
     "GrowthLimitError",
     "IdentifierWarning",
     "ModelFileError",
@@ -212,6 +213,29 @@ class GrowthLimitError(RuntimeError):
             f"{model} {self.n_nodes:,} nodes and {self.n_ungrown:,} branches still to grow, which would pass "
             f"max_nodes={self.max_nodes:,}; in full it may have {in_full}; {self.remedy}"
         )
+
+
+@dataclass(eq=False, repr=False)
+class GraftError(ValueError):
+    """A model of another library that cannot be grafted: unsupported, damaged, or read otherwise than it predicts.
+
+    Attributes
+    ----------
+    reason : str
+        What is wrong with the model, or with its file.
+    remedy : str
+        What to do about it; empty if there is nothing to suggest.
+    path : path-like or None
+        The file of the model.
+    """
+
+    reason: str
+    remedy: str = ""
+    path: Any = field(default=None, kw_only=True)
+
+    def __str__(self) -> str:
+        text = f"{self.reason}; {self.remedy}" if self.remedy else self.reason
+        return text if self.path is None else f"{self.path}: {text}"
 
 
 @dataclass(eq=False, repr=False)
