@@ -37,7 +37,7 @@ def leaf_of(tree: SourceTree, row: NDArray[np.float64], columns: list[SourceColu
 
 
 def _goes_left(tree: SourceTree, node: int, cell: float, column: SourceColumn) -> bool:
-    if np.isnan(cell) or (column.zero_is_missing and abs(cell) <= 1e-35):
+    if np.isnan(cell) or (column.zero_is_missing and abs(cell) <= float(np.float32(1e-35))):
         return bool(tree.missing_left[node])
     if node not in tree.left_categories:
         return bool(cell < tree.threshold[node])
