@@ -70,7 +70,9 @@ def _table(rng: np.random.Generator, n_rows: int, with_pandas: bool) -> tuple[pd
     for column in range(int(rng.integers(1, 6))):
         kind = rng.choice(["normal", "whole", "zeros", "huge", "tiny", "constant", "categories", "ordered"])
         values: Any = rng.normal(size=n_rows)
-        if kind == "whole":
+        if column == 0:  # LightGBM needs a column that can be split
+            pass
+        elif kind == "whole":
             values = np.round(3 * values)
         elif kind == "zeros":
             values = np.where(rng.random(n_rows) < 0.5, 0, values)
@@ -127,6 +129,7 @@ def _parameters(rng: np.random.Generator, objective: str) -> dict[str, Any]:
         "min_data_in_leaf": int(rng.choice([1, 5, 40])),
         "max_bin": int(rng.choice([5, 63, 255])),
         "min_data_in_bin": 1,
+        "feature_pre_filter": False,
         "learning_rate": float(rng.choice([0.05, 0.3, 1])),
         "zero_as_missing": bool(rng.random() < 0.25),
         "use_missing": bool(rng.random() < 0.8),
