@@ -30,7 +30,7 @@ PYTHON = (
         "validation",
         "metrics",
     ),
-    *("inspection", "estimators", "serialization", "lab", "cli"),
+    *("inspection", "estimators", "serialization", "graft", "lab", "cli"),
 )
 
 

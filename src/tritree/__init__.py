@@ -25,7 +25,9 @@ from tritree.errors import (
 if TYPE_CHECKING:
     from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
     from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
+    from tritree.estimators.grafted import GraftedClassifier, GraftedRegressor
     from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
+    from tritree.graft import graft
     from tritree.inspection.missing_patterns import plot_missing
     from tritree.serialization import load
 
@@ -37,6 +39,8 @@ __all__ = [
     "DataError",
     "DateTextWarning",
     "GraftError",
+    "GraftedClassifier",
+    "GraftedRegressor",
     "GrowthLimitError",
     "IdentifierWarning",
     "ModelFileError",
@@ -55,18 +59,22 @@ __all__ = [
     "UnknownCategoryError",
     "UnknownValuesWarning",
     "__version__",
+    "graft",
     "load",
     "plot_missing",
 ]
 
 # what needs scikit-learn is imported when it is first asked for, so that tritree --help is quick
 _LATER = {
+    "GraftedClassifier": "tritree.estimators.grafted",
+    "GraftedRegressor": "tritree.estimators.grafted",
     "TrinaryBoostingClassifier": "tritree.estimators.boosting",
     "TrinaryBoostingRegressor": "tritree.estimators.boosting",
     "TrinaryForestClassifier": "tritree.estimators.forest",
     "TrinaryForestRegressor": "tritree.estimators.forest",
     "TrinaryTreeClassifier": "tritree.estimators.tree",
     "TrinaryTreeRegressor": "tritree.estimators.tree",
+    "graft": "tritree.graft",
     "load": "tritree.serialization",
     "plot_missing": "tritree.inspection.missing_patterns",
 }

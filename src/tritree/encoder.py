@@ -57,6 +57,8 @@ MAX_CATEGORIES = 65_534
 #: Codes of cells without a known category.
 MISSING, UNKNOWN = -1, -2
 
+# the largest number that LightGBM takes for zero, in absolute value: 1e-35 as float32, which is a little more
+_ZERO = float(np.float32(1e-35))
 
 # a column to predict is warned of if more than a share of its observed values, and more than a few, are unknown
 _MIN_UNKNOWN = 5
@@ -89,6 +91,8 @@ class ColumnEncoder:
     time: TimeFormat | None = None
     #: The part of dates that is encoded, such as "month"; None for the values themselves.
     part: str | None = None
+    #: Whether numbers up to 1e-35 in absolute value are missing, as with LightGBM's zero_as_missing.
+    zero_is_missing: bool = False
 
     @classmethod
     def fit(cls, column: TypedColumn, is_categorical: bool | None, options: EncoderOptions) -> ColumnEncoder:
@@ -166,6 +170,8 @@ class ColumnEncoder:
         if self.order is None:
             self._check_type(column)
         known = self.categories if self.order is None else self.order
+        if known is None and self.zero_is_missing:
+            return np.where(np.abs(column.values) <= _ZERO, np.nan, column.values)
         if known is None:
             return column.values
         codes = _find_codes(column, known)
@@ -312,7 +318,10 @@ class TableEncoder:
     def is_numeric(self) -> bool:
         """Return whether every column is passed to the core as it is, without categories."""
         numeric = (ColumnType.NUMERIC, ColumnType.BOOLEAN)
-        return all(c.type in numeric and c.categories is None and c.order is None for c in self.columns)
+        return all(
+            c.type in numeric and c.categories is None and c.order is None and not c.zero_is_missing
+            for c in self.columns
+        )
 
     def encode(
         self, table: Table, estimator_name: str, *, refuse_unknown: bool = False

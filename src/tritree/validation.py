@@ -164,6 +164,11 @@ def _threads(name: str, value: Any) -> None:
         )
 
 
+def _string(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise ParameterError(name, "text", value)
+
+
 def _checked_in_fit(_name: str, _value: Any) -> None:
     """Allow anything: what is allowed depends on the columns or the classes, which `fit` compares it with."""
 
@@ -197,6 +202,11 @@ _PARAMETERS: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("criterion", "tree forest classifier", OneOf(("entropy", "log_loss", "gini"))),
     ("loss", "boosting regressor", OneOf(REGRESSION_LOSSES)),
     ("loss", "boosting classifier", OneOf(("log_loss",))),
+    ("missing", "graft", OneOf(("auto", "third", "keep"))),
+    ("library", "graft", _string),
+    ("link", "graft regressor", OneOf(("identity", "log", "logit"))),
+    ("link", "graft classifier", OneOf(("logit", "softmax", "sigmoid_each", "probability"))),
+    ("max_depth", "graft", Integer(0)),
     ("quantile", "boosting regressor", Number(0, 1)),
     ("n_estimators", "forest", Integer(1)),
     ("learning_rate", "boosting", Number(0, 100, exclusive_low=True)),
@@ -221,7 +231,7 @@ _PARAMETERS: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("parse_dates", "tree forest boosting", _boolean),
     ("date_parts", "tree forest boosting", _checked_in_fit),
     ("drop_identifiers", "tree forest boosting", _boolean),
-    ("unknown_category", "tree forest boosting", OneOf(UNKNOWN_CATEGORY_OPTIONS)),
+    ("unknown_category", "tree forest boosting graft", OneOf(UNKNOWN_CATEGORY_OPTIONS)),
     ("split_on_missing", "tree forest boosting", _boolean),
     ("max_surrogates", "tree forest", Integer(0)),
     ("monotonic_cst", "boosting", _checked_in_fit),
@@ -230,13 +240,13 @@ _PARAMETERS: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("n_iter_no_change", "boosting", Integer(1)),
     ("tol", "boosting", Number(0)),
     ("background_rows", "boosting", Integer(1)),
-    ("third_rows", "boosting", Integer(1)),
-    ("third_depth_extra", "boosting", Integer(0)),
-    ("max_third_nodes", "forest boosting", Integer(0)),
+    ("third_rows", "boosting graft", Integer(1)),
+    ("third_depth_extra", "boosting graft", Integer(0)),
+    ("max_third_nodes", "forest boosting graft", Integer(0)),
     ("warm_start", "forest boosting", _boolean),
     ("verbose", "forest boosting", _verbosity),
-    ("random_state", "tree forest boosting", _random_state),
-    ("n_jobs", "tree forest boosting", _threads),
+    ("random_state", "tree forest boosting graft", _random_state),
+    ("n_jobs", "tree forest boosting graft", _threads),
 )
 
 #: The parameters that may change after `fit`. A fitted model depends on all others, which must be as they were if it is

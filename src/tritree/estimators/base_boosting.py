@@ -1,4 +1,4 @@
-"""The base of both boosting estimators: the fit, iteration by iteration, and predictions from sums over trees."""
+"""The base of both boosting estimators: the fit, iteration by iteration."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 from tritree import _core
 from tritree.encoder import column_errors
 from tritree.errors import DataError, TargetError
-from tritree.estimators.base import EncodedRows, TrinaryEstimator
-from tritree.estimators.boosting_views import BoostingViews
+from tritree.estimators.base import EncodedRows
 from tritree.estimators.callbacks import CallbackSupport, FitCallbacks, with_callbacks
 from tritree.estimators.early_stopping import (
     EarlyStopping,
@@ -23,6 +22,7 @@ from tritree.estimators.early_stopping import (
 from tritree.estimators.fitted_state import FittedState, check_same_classes, fitted_attribute
 from tritree.estimators.growing_model import GrowingModel, boosting_parameters
 from tritree.estimators.losses import exact_sum
+from tritree.estimators.sums import EstimatorOfSums
 from tritree.progress import bar
 from tritree.table import read_table
 from tritree.validation import STRATEGIES_WITH_THIRD_BRANCH, as_random_state, count_threads
@@ -50,7 +50,7 @@ _ARGUMENT_HINTS = {
 }
 
 
-class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: ignore[misc]
+class BaseBoosting(CallbackSupport, EstimatorOfSums):  # type: ignore[misc]
     """Base of both boosting estimators; the subclass chooses the loss."""
 
     _argument_hints = _ARGUMENT_HINTS
@@ -65,6 +65,9 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
 
     def _make_loss(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
         raise NotImplementedError
+
+    def _link_name(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> str:
+        return self._make_loss(params, classes).link.name
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
@@ -238,8 +241,8 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
     def _growth_parameters(
         self, encoder: TableEncoder, classes: NDArray[Any] | None, seed: int = 0
     ) -> _core.GrowthParameters:
-        loss = self._make_loss(self._params(), classes)
-        return boosting_parameters(self, encoder, seed, nonlinear_link=loss.adjust is not None)
+        link = self._make_loss(self._params(), classes).link
+        return boosting_parameters(self, encoder, seed, nonlinear_link=link.adjust is not None)
 
     def _boost(
         self,
@@ -295,47 +298,6 @@ class BaseBoosting(CallbackSupport, BoostingViews, TrinaryEstimator):  # type: i
             refuse = self.unknown_category == "error"
             columns = encoder.encode(table, type(self).__name__, refuse_unknown=refuse)
         return EncodedRows(columns, target, weight)
-
-    @property
-    def n_iter_(self) -> int:
-        """Number of boosting iterations; those after the best one are dropped by early stopping."""
-        return self._model.n_iterations
-
-    @property
-    def n_trees_(self) -> int:
-        """Number of trees: one per iteration, or one per class and iteration for more than two classes."""
-        return self._model.n_trees
-
-    def _raw_predict(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Return the sums over trees, and their variance due to missing values, if it is estimated."""
-        sums: tuple[NDArray[np.float64], NDArray[np.float64] | None]
-        sums = self._call_model(self._fitted, "predict", X)
-        return sums
-
-    def _predict_values(self, fitted: FittedState, X: Any) -> NDArray[np.float64]:
-        return self._predictions_from_raw(fitted, *self._call_model(fitted, "predict", X))
-
-    def _predictions_from_raw(
-        self, fitted: FittedState, raw: NDArray[np.float64], variance: NDArray[np.float64] | None
-    ) -> NDArray[np.float64]:
-        """Return the predictions of sums over trees."""
-        loss = self._make_loss(fitted.params, fitted.classes)
-        return loss.inverse_link(loss.adjusted(raw, variance))
-
-    def _staged_values(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield the predictions after each iteration."""
-        model, encoder = self._model, self._encoder
-        columns, n_rows, n_threads = self._encode(X, encoder)
-        raw: Any = 0
-        variance: Any = None
-        for number in range(model.n_iterations):
-            with column_errors(encoder):
-                more, more_variance = model.predict(columns, n_rows, n_threads, (number, number + 1))
-            raw = raw + more
-            variance = (
-                more_variance if variance is None or more_variance is None else variance + more_variance
-            )
-            yield self._predictions_from_raw(self._fitted, raw, variance)
 
 
 def rescaled(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:

@@ -8,14 +8,13 @@ import numpy as np
 
 from tritree.errors import TargetError
 from tritree.estimators.base_boosting import BaseBoosting
-from tritree.estimators.fitted_state import on_snapshot
 from tritree.estimators.losses import classification_loss, regression_loss
-from tritree.estimators.tasks import TrinaryClassifier, TrinaryRegressor
+from tritree.estimators.sums import ClassifierOfSums, RegressorOfSums
 from tritree.target import read_classification_target
 from tritree.validation import allowed_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["TrinaryBoostingClassifier", "TrinaryBoostingRegressor"]
 
 
-class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
+class TrinaryBoostingRegressor(RegressorOfSums, BaseBoosting):
     """Gradient boosting regressor for tables with missing values, also where training had none.
 
     Trees are fitted one after the other, each to the gradient of the loss left by those before. A split whose column is
@@ -300,14 +299,8 @@ class TrinaryBoostingRegressor(TrinaryRegressor, BaseBoosting):
     def _make_loss(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:  # noqa: ARG002
         return regression_loss(params["loss"], float(params["quantile"]))
 
-    @on_snapshot
-    def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Predict the target of rows after each iteration; see `predict`."""
-        for values in self._staged_values(X):
-            yield values[:, 0]
 
-
-class TrinaryBoostingClassifier(TrinaryClassifier, BaseBoosting):
+class TrinaryBoostingClassifier(ClassifierOfSums, BaseBoosting):
     """Gradient boosting classifier for tables with missing values, also where training had none.
 
     Each iteration fits one tree for two classes, and one per class for more. `TrinaryBoostingRegressor` describes the
@@ -464,23 +457,3 @@ n_nodes_, n_grown_, n_ungrown_hits_, n_features_in_, feature_names_in_, metadata
         if len(classes) > 2 and params["monotonic_cst"] is not None:
             raise ValueError(f"monotonic_cst is for two classes, and y has {len(classes)}; leave it out")
         return classification_loss(len(classes))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the sums over trees: the log-odds of the second of two classes, or one column per class.
-
-        `predict_proba` also takes into account the variance of the sums due to missing values. With three classes or
-        more, another class may then be the most probable one, which is what `predict` returns.
-        """
-        raw, _ = self._raw_predict(X)
-        return raw[:, 0] if raw.shape[1] == 1 else raw
-
-    @on_snapshot
-    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Predict class probabilities of rows after each iteration; see `predict_proba`."""
-        yield from self._staged_values(X)
-
-    @on_snapshot
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Predict the most probable class of rows after each iteration; see `predict`."""
-        for probabilities in self._staged_values(X):
-            yield self.classes_[probabilities.argmax(axis=1)]

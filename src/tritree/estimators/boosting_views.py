@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tritree.inspection.rows import Rows
     from tritree.inspection.tree_arrays import TreeArrays
 
-LOG_LINK_LOSSES = ("poisson", "gamma")  # whose sums over trees are logarithms
-
 
 class BoostingViews(EnsembleViews):
     """The views of boosting."""
@@ -72,23 +70,24 @@ class BoostingViews(EnsembleViews):
             trees[iteration, output] = BoostedTree(model, iteration, output)
         return trees
 
+    @property
+    def _origin(self) -> dict[str, str]:
+        """What headlines call the model, if it is not boosting of its own: {"model": ...}."""
+        return {}
+
     def _tree_at(self, number: int) -> BoostedTree:
         return BoostedTree(self._snapshot(), *divmod(number, self._model.n_outputs))
 
     def _value_name(self, k: int) -> str:
         from tritree.inspection.formatting import as_label
 
-        labels = self._labels()
+        labels, link = self._labels(), self._link
         if labels is None:
-            is_logarithm = self._fit_params["loss"] in LOG_LINK_LOSSES
-            return "the logarithm of the prediction" if is_logarithm else "the sum"
-        return f"the {'log-odds' if len(labels) == 2 else 'score'} of {as_label(labels[k])}"
-
-    @property
-    def _link(self) -> str:
-        if (labels := self._labels()) is not None:
-            return "logit" if len(labels) == 2 else "softmax"
-        return "log" if self._loss_name in LOG_LINK_LOSSES else "identity"
+            return {"log": "the logarithm of the prediction", "expit": "the log-odds"}.get(link, "the sum")
+        name = {"logit": "log-odds", "sigmoid_each": "log-odds", "probability": "probability"}.get(
+            link, "score"
+        )
+        return f"the {name} of {as_label(labels[k])}"
 
     @property
     def _loss_name(self) -> str:
@@ -106,11 +105,13 @@ class BoostingViews(EnsembleViews):
 
     def _place_of(self, number: int) -> dict[str, Any]:
         """Return which tree a number is, and to which sum it contributes."""
-        output = 1 if len(self._labels() or ()) == 2 else number % self._model.n_outputs
-        return {"tree": number, "n_trees": self._model.n_trees, "sum": self._value_name(output)}
+        labels, n_outputs = self._labels(), self._model.n_outputs
+        output = 1 if labels is not None and n_outputs == 1 else number % n_outputs
+        place = {"tree": number, "n_trees": self._model.n_trees, "sum": self._value_name(output)}
+        return place | self._origin
 
     def _summary(self) -> dict[str, Any]:
-        return super()._summary() | {"baseline": self._model.core.baseline}
+        return super()._summary() | {"baseline": self._model.core.baseline} | self._origin
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -224,7 +225,7 @@ class BoostedTree(OneTreeViews, ImportanceViews, OnnxViews):
         tree["edges"] = None  # the targets of an iteration are not kept
 
     def _estimator_and_loss(self) -> tuple[Any, str]:
-        return self._boosting, self._boosting._fit_params["loss"]
+        return self._boosting, self._boosting._loss_name
 
     def _grown_copy(self, rows: Rows | None, max_nodes: int) -> Self:  # noqa: ARG002
         if rows is None or self._boosting._model.is_detached:

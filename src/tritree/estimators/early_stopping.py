@@ -49,7 +49,7 @@ class ValidationScores:
         self._raw = raw if self._raw is None else self._raw + raw
         if variance is not None:
             self._variance = variance if self._variance is None else self._variance + variance
-        adjusted = self.loss.adjusted(self._raw, self._variance)
+        adjusted = self.loss.link.adjusted(self._raw, self._variance)
         return -self.loss.mean(self.rows.y, adjusted, self.rows.weight)
 
     def attributes(self) -> dict[str, NDArray[np.float64]]:

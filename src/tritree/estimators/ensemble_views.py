@@ -54,7 +54,7 @@ class EnsembleViews(EstimatorViews):
 
     @property
     def _link(self) -> str:
-        """From the sums or means over trees to predictions: "mean", "identity", "log", "logit" or "softmax"."""
+        """From the sums or means over trees to predictions: "mean", or the name of a link."""
         raise NotImplementedError
 
     @property

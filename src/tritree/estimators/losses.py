@@ -19,30 +19,23 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-__all__ = ["Loss", "classification_loss", "exact_sum", "regression_loss"]
+__all__ = ["LINKS", "Link", "Loss", "classification_loss", "exact_sum", "regression_loss"]
 
 _MIN_PROBABILITY = 1e-15  # of a class whose rows all have weight 0
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
-    """A loss. Sums over trees are ``raw``, of shape (n_rows, n_outputs).
+class Link:
+    """How sums over trees, ``raw``, become predictions. They have shape (n_rows, n_outputs).
 
     Missing values leave a sum some variance. Where the prediction is a non-linear function of the sum, the mean of the
     function is not the function of the mean, and `adjusted` returns the sum that has the mean prediction.
     """
 
-    #: Its name in the core.
     name: str
-    n_outputs: int
-    quantile: float
-    #: The constant that boosting starts from, given y and weights.
-    initial: Callable[[Numbers, Numbers | None], Numbers]
     #: The prediction of ``raw``: numbers, or class probabilities.
-    inverse_link: Callable[[Numbers], Numbers]
-    #: The loss of each row, given y and ``raw``.
-    pointwise: Callable[[Numbers, Numbers], Numbers]
-    #: ``raw`` adjusted to its variance, which is not negative; None where the prediction is the sum itself.
+    inverse: Callable[[Numbers], Numbers]
+    #: ``raw`` adjusted to its variance, which is not negative; None where the prediction is linear in the sum.
     adjust: Callable[[Numbers, Numbers], Numbers] | None = None
 
     def adjusted(self, raw: Numbers, variance: Numbers | None) -> Numbers:
@@ -50,6 +43,25 @@ class Loss:
         if self.adjust is None or variance is None:
             return raw
         return self.adjust(raw, np.maximum(variance, 0))
+
+    def predict(self, raw: Numbers, variance: Numbers | None) -> Numbers:
+        """Return the predictions of sums with this variance."""
+        return self.inverse(self.adjusted(raw, variance))
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A loss. Sums over trees are ``raw``, of shape (n_rows, n_outputs)."""
+
+    #: Its name in the core.
+    name: str
+    n_outputs: int
+    quantile: float
+    #: The constant that boosting starts from, given y and weights.
+    initial: Callable[[Numbers, Numbers | None], Numbers]
+    #: The loss of each row, given y and ``raw``.
+    pointwise: Callable[[Numbers, Numbers], Numbers]
+    link: Link
 
     def mean(self, y: Numbers, raw: Numbers, weight: Numbers | None) -> float:
         """Return the mean loss of rows."""
@@ -74,24 +86,16 @@ def regression_loss(name: str, quantile: float) -> Loss:
         "poisson": lambda y, raw: xlogy(y, y) - y * raw[:, 0] - y + np.exp(raw[:, 0]),
         "gamma": lambda y, raw: y * np.exp(-raw[:, 0]) + raw[:, 0] - np.log(y) - 1,
     }
-    if name in ("poisson", "gamma"):
-        return Loss(name, 1, level, initial[name], _exponential, pointwise[name], _adjust_logarithm)
-    return Loss(name, 1, level, initial[name], _identity, pointwise[name])
+    link = LINKS["log" if name in ("poisson", "gamma") else "identity"]
+    return Loss(name, 1, level, initial[name], pointwise[name], link)
 
 
 def classification_loss(n_classes: int) -> Loss:
     """Return the cross-entropy of two classes, or of more; y are the numbers of the classes."""
     if n_classes == 2:
-        return Loss("log_loss", 1, 0.5, _log_odds, _sigmoid, _binary_loss, _adjust_log_odds)
-    return Loss(
-        "softmax",
-        n_classes,
-        0.5,
-        _log_frequencies(n_classes),
-        _softmax,
-        _multiclass_loss,
-        _adjust_class_scores,
-    )
+        return Loss("log_loss", 1, 0.5, _log_odds, _binary_loss, LINKS["logit"])
+    initial = _log_frequencies(n_classes)
+    return Loss("softmax", n_classes, 0.5, initial, _multiclass_loss, LINKS["softmax"])
 
 
 def exact_sum(values: Numbers) -> float:
@@ -194,3 +198,25 @@ def _softmax(raw: Numbers) -> Numbers:
 
 def _multiclass_loss(y: Numbers, raw: Numbers) -> Numbers:
     return np.asarray(-log_softmax(raw, axis=1)[np.arange(len(y)), y.astype(np.intp)])
+
+
+def _proportions(raw: Numbers) -> Numbers:
+    """Return probabilities that are estimated one by one, so that they are not negative and add up to 1."""
+    found = np.maximum(raw, 0)
+    total = found.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(found, total, out=np.full_like(found, 1 / found.shape[1]), where=total > 0))
+
+
+#: Links by name. "logit" predicts both classes, "expit" a number; the last two are those of models of other libraries.
+LINKS = {
+    link.name: link
+    for link in (
+        Link("identity", _identity),
+        Link("log", _exponential, _adjust_logarithm),
+        Link("logit", _sigmoid, _adjust_log_odds),
+        Link("expit", expit, _adjust_log_odds),
+        Link("softmax", _softmax, _adjust_class_scores),
+        Link("sigmoid_each", expit, _adjust_log_odds),
+        Link("probability", _proportions),
+    )
+}

@@ -9,6 +9,7 @@ import numpy as np
 
 from tritree.encoder import MISSING, column_errors
 from tritree.errors import GrowthLimitError
+from tritree.estimators.losses import LINKS
 from tritree.validation import count_threads
 
 if TYPE_CHECKING:
@@ -102,11 +103,18 @@ def _ensemble(model: EnsembleViews, grown: EnsembleViews, tables: Sequence[CoreT
         baseline=[0.0] * model._model.n_outputs if link == "mean" else list(model._model.core.baseline),
         has_variance=bool(model._model.core.params["estimates_variance"]),
         value_names=[model._value_name(k) for k in range(len(classes or [0]))],
-        predictions=(np.exp(values) if link == "log" else values).tolist(),
+        predictions=_predicted(values, link).tolist(),
         values=values.tolist(),
         detached=model._model.is_detached,
         loss=model._loss_name,
     )
+
+
+def _predicted(values: NDArray[np.float64], link: str) -> NDArray[np.float64]:
+    """Return what the page may show as predictions of a regression: numbers of the size of these."""
+    if link == "expit":
+        return np.asarray(LINKS["expit"].inverse(values))
+    return np.exp(values) if link == "log" else values
 
 
 def _variants(

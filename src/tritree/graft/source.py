@@ -33,7 +33,7 @@ class SourceColumn:
 
 @dataclass
 class SourceTree:
-    """A binary tree as a structure of arrays, indexed by node. Node 0 is the root, and a child comes after its parent."""
+    """A binary tree as a structure of arrays, by node. Node 0 is the root, and a child comes after its parent."""
 
     #: The column of each split; -1 in leaves.
     column: NDArray[np.int32]

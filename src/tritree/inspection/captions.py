@@ -289,8 +289,13 @@ def headline(tree: dict[str, Any]) -> str:
     kind = f"{tree['missing']} tree, {target}"
     if "ensemble" in tree:
         place = tree["ensemble"]
-        of = f"boosting, contributions to {place['sum']}" if "sum" in place else f"forest, {target}"
-        kind = f"tree {place['tree']} of {place['n_trees']:,}, {tree['missing']} {of}"
+        boosting = place.get("model", f"{tree['missing']} boosting")
+        of = (
+            f"{boosting}, contributions to {place['sum']}"
+            if "sum" in place
+            else f"{tree['missing']} forest, {target}"
+        )
+        kind = f"tree {place['tree']} of {place['n_trees']:,}, {of}"
     parts = [count(len(tree["nodes"]), "node"), count(tree["n_leaves"], "leaf", "leaves")]
     if tree["n_grown"]:
         parts.append(f"{tree['n_grown']:,} grown on demand")

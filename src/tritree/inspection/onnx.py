@@ -64,8 +64,8 @@ def sum_to_onnx(
     """Return the sum over trees as an ONNX model, given their descriptions.
 
     There is one tree per entry of ``baseline`` in each iteration; the values of a node are its contributions to the sum
-    and to the variance of the sum. ``link`` is "identity", "log" (the exponential of the sum is predicted), or, with
-    ``classes``, "logit" or "softmax".
+    and to the variance of the sum. ``link`` is "identity", "log" (the exponential of the sum is predicted), "expit"
+    (the logistic function), or, with ``classes``, "logit", "softmax", "sigmoid_each" or "probability".
     """
     graph = _Graph()
     leaf, values = graph.add_trees(trees)
@@ -74,12 +74,21 @@ def sum_to_onnx(
     if link == "log":
         half = graph.add("Mul", [variance, graph.constant("half", 0.5)], "half the variance")
         raw = graph.add("Exp", [graph.add("Add", [raw, half], "adjusted sum")], "prediction of one column")
-    if classes is None:
-        return graph.regression(raw)
-    if has_variance:  # else predictions use the sums as they are, and centring large ones would lose digits
+    if has_variance and link not in ("log", "identity", "probability"):
+        # else predictions use the sums as they are, and centring large ones would lose digits
         raw = _add_adjusted(graph, raw, variance, is_centred=link == "softmax")
+    if classes is None:
+        return graph.regression(graph.add("Sigmoid", [raw], "of one column") if link == "expit" else raw)
     if link == "softmax":
         return graph.classification(classes, graph.add("Softmax", [raw], "probabilities", axis=1))
+    if link == "sigmoid_each":
+        return graph.classification(classes, graph.add("Sigmoid", [raw], "probabilities"))
+    if link == "probability":
+        # those of rows that are far from all others may all be zero: then they are equal
+        least = graph.constant("smallest number", np.finfo(np.float64).tiny)
+        positive = graph.add("Max", [raw, least], "positive estimates")
+        total = graph.add("ReduceSum", [positive, graph.constant("class axis", [1])], "total", keepdims=1)
+        return graph.classification(classes, graph.add("Div", [positive, total], "probabilities"))
     second = graph.add("Sigmoid", [raw], "probability of the second class")
     first = graph.add("Sub", [graph.constant("one", [1.0]), second], "probability of the first class")
     return graph.classification(classes, graph.add("Concat", [first, second], "probabilities", axis=1))

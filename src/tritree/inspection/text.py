@@ -64,12 +64,12 @@ def summary_to_text(
         n_splits += np.bincount(column, minlength=len(names))
         n_used[np.unique(column)] += 1
     target = "regression" if summary["classes"] is None else f"{len(summary['classes'])} classes"
-    kind = "forest" if summary["aggregation"] == "mean" else "boosting"
+    kind = f"{summary['missing']} {'forest' if summary['aggregation'] == 'mean' else 'boosting'}"
     parts = [f"{summary['aggregation']} of {count(n_trees, 'tree')}", f"depth up to {depth}"]
     parts += [count(n_nodes, "node"), count(n_leaves, "leaf", "leaves")]
     if summary["n_grown"]:
         parts.append(f"{summary['n_grown']:,} grown on demand")
-    lines = [f"{summary['missing']} {kind}, {target}: {', '.join(parts)}", ""]
+    lines = [f"{summary.get('model', kind)}, {target}: {', '.join(parts)}", ""]
     order = np.argsort(-n_splits if importances is None else -importances, kind="stable")
     ranked = [j for j in order.tolist() if n_splits[j]]
     table = [["", "importance", "splits", "trees"]]

@@ -43,7 +43,7 @@ class Ensemble:
     title: str
     text: str
     classes: list[Any] | None
-    #: From the sums or means over trees to predictions: "mean", "identity", "log", "logit" or "softmax".
+    #: From the sums or means over trees to predictions: "mean", or the name of a link.
     link: str
     #: Where sums start, one per output; zeros for a mean.
     baseline: list[float]

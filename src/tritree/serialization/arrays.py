@@ -78,7 +78,7 @@ def restore_model(
 ) -> GrowingModel:
     """Return the trees of a file, with every array and every index in them checked."""
     family = description.get("estimator", str).partition(" ")[0]
-    kind: Any = family if family in ("boosting", "forest") else "tree"
+    kind: Any = {"forest": "forest", "boosting": "boosting", "graft": "boosting"}.get(family, "tree")
     importances = arrays.pop("importances", None)
     if importances is not None:
         _check_importances(importances, len(encoder.columns))
@@ -109,8 +109,6 @@ def restore_model(
         core = core_class.from_state(state)
     except _STATE_ERRORS as error:
         raise ModelFileError(f"its arrays are inconsistent: {first_line(error)}") from error
-    if kind == "boosting" and core.n_outputs != (n_classes if n_classes > 2 else 1):
-        raise ModelFileError("its classes do not match its trees")
     if kind == "tree" and core.n_trees != 1:
         raise ModelFileError("its arrays do not match its trees")
     model = GrowingModel(core, kind, importances=importances)
@@ -126,6 +124,8 @@ def check_growth_parameters(
         expected = estimator._growth_parameters(encoder, classes).to_dict()
     except _STATE_ERRORS as error:
         raise ModelFileError(f"its parameters do not match its columns: {first_line(error)}") from error
+    if model.kind == "boosting" and model.n_outputs != estimator._n_outputs(estimator._params(), classes):
+        raise ModelFileError("its classes do not match its trees")
     found = model.core.params
     for name, value in expected.items():
         if name not in _MAY_DIFFER and found[name] != value:

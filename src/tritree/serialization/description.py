@@ -32,6 +32,8 @@ _ESTIMATORS = {
     "classifier": ("tritree.estimators.tree", "TrinaryTreeClassifier"),
     "boosting regressor": ("tritree.estimators.boosting", "TrinaryBoostingRegressor"),
     "boosting classifier": ("tritree.estimators.boosting", "TrinaryBoostingClassifier"),
+    "graft regressor": ("tritree.estimators.grafted", "GraftedRegressor"),
+    "graft classifier": ("tritree.estimators.grafted", "GraftedClassifier"),
     "forest regressor": ("tritree.estimators.forest", "TrinaryForestRegressor"),
     "forest classifier": ("tritree.estimators.forest", "TrinaryForestClassifier"),
 }
@@ -75,6 +77,7 @@ def describe(estimator: TrinaryEstimator) -> dict[str, Any]:
                 "categories": _to_json(column.categories, name_column(column.name)),
                 "order": _to_json(column.order, name_column(column.name)),
                 **({} if column.time is None else {"time": asdict(column.time), "part": column.part}),
+                **({"zero_is_missing": True} if column.zero_is_missing else {}),
             }
             for column in encoder.columns
         ],
@@ -150,9 +153,9 @@ def restore_estimator(description: JsonObject) -> tuple[Any, TableEncoder, NDArr
     encoder, classes = _restore_encoder(description), _restore_classes(description)
     if (classes is None) != kind.endswith("regressor"):
         raise ModelFileError("its classes do not match its estimator")
-    if kind.startswith("boosting"):
+    if kind.startswith(("boosting", "graft")):
         try:
-            estimator._make_loss(estimator.get_params(deep=False), classes)
+            estimator._link_name(estimator.get_params(deep=False), classes)
         except ValueError as error:
             raise ModelFileError(f"its parameters do not match its classes: {first_line(error)}") from error
     return estimator, encoder, classes
@@ -235,6 +238,9 @@ def _restore_column(column: JsonObject, name: Any) -> ColumnEncoder:
             raise ModelFileError(f"the categories of {label} are not sorted")
     elif type_ is ColumnType.TEXT and order is None:
         raise ModelFileError(f"{label} holds text, but has no categories")
+    zero_is_missing = "zero_is_missing" in column.entries and column.get("zero_is_missing", bool)
+    if zero_is_missing and type_ is not ColumnType.NUMERIC:
+        raise ModelFileError(f"zeros of {label} cannot be missing: it holds no numbers")
     time, part = _restore_time(column, type_, label)
     return ColumnEncoder(
         name,
@@ -243,6 +249,7 @@ def _restore_column(column: JsonObject, name: Any) -> ColumnEncoder:
         None if order is None else tuple(order),
         time,
         part,
+        zero_is_missing,
     )
 
 

@@ -33,6 +33,11 @@ class Ensemble {
       const second = 1 / (1 + Math.exp(-this.shrunk(raw, variance)[0]));
       return [1 - second, second];
     }
+    if (this.link === "expit" || this.link === "sigmoid_each") return this.shrunk(raw, variance).map((total) => 1 / (1 + Math.exp(-total)));
+    if (this.link === "probability") {
+      const positive = raw.map((part) => Math.max(part, 0)), total = sum(positive);
+      return positive.map((part) => (total > 0 ? part / total : 1 / raw.length));
+    }
     if (this.link !== "softmax") return raw;
     const centre = this.hasVariance ? sum(raw) / raw.length : 0;
     const scores = this.shrunk(raw.map((score) => score - centre), variance);

@@ -3,7 +3,7 @@
 const page = JSON.parse(document.getElementById("data").textContent);
 const withMinus = (asText) => (number) => asText(number).replace("-", "−"); // as long as a plus sign
 const asNumber = withMinus(formatLike(page.number));
-const asValue = withMinus(page.classes && page.link === "mean" ? asPercent : formatLike(page.value_number));
+const asValue = withMinus(page.classes && ["mean", "probability"].includes(page.link) ? asPercent : formatLike(page.value_number));
 const asPrediction = page.classes ? asPercent : asNumber;
 const form = new RowForm({ ...page, unused: "not used by the trees" }, () => follow());
 const panel = new Panel(form, goTo);
@@ -74,7 +74,7 @@ function absentNotes(paths) {
 /** Show what the bars add up to, and how uncertain it is. */
 function showScale({ base, value, std }, predicted, k) {
   const text = `${page.value_names[k]}: base value ${asValue(base)}, f(x) = ${asValue(value)}${std ? ` ± ${asValue(std)}` : ""}`;
-  const meaning = page.link === "mean" || page.link === "identity" ? "" : `, prediction ${asPrediction(predicted[k])}`;
+  const meaning = ["mean", "identity", "probability"].includes(page.link) ? "" : `, prediction ${asPrediction(predicted[k])}`;
   document.getElementById("scale").textContent = text[0].toUpperCase() + text.slice(1) + meaning;
 }
 
