@@ -270,6 +270,10 @@ void bind_model(nb::module_& m) {
         .def(nb::new_(&make_boosted_model), nb::arg("binned"), nb::arg("params"), nb::arg("baseline"))
         .def("keep_background", &keep_background, nb::arg("binned"), nb::arg("weight").none(),
              nb::arg("max_rows"), nb::arg("n_threads"))
+        .def(
+            "grow_for_background",
+            [](BoostedModel& model, int n_threads) { model.grow_for_background(n_threads, &check_signals); },
+            nb::arg("n_threads"), Release())
         .def_prop_ro("baseline", &BoostedModel::baseline)
         .def("state", &boosted_state, nb::arg("with_rows"))
         .def_static("from_state", &boosted_from_state, nb::arg("state"));

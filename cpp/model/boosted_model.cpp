@@ -254,6 +254,22 @@ void BoostedModel::grow_for(const PredictionRows& rows, std::span<const std::siz
     return_sums(std::move(sums));
 }
 
+void BoostedModel::grow_for_background(int n_threads, const CheckSignals& check_signals) {
+    BackgroundSums sums = take_sums(0);
+    for (std::size_t number = 0;; ++number) {
+        if (check_signals) check_signals();
+        const WriteLock lock(mutex_);
+        if (number >= trees_.size() || background_ == nullptr) break;
+        const std::vector<std::vector<double>> previous = sums_before({&number, 1}, sums, n_threads);
+        std::vector<std::uint32_t> all(background_->rows.n_rows());
+        std::iota(all.begin(), all.end(), 0u);
+        std::vector<std::int32_t> at(all.size(), 0);
+        ThirdBranchGrower(trees_[number], *background_, mapper_, params_, n_threads, previous[0])
+            .traverse(background_->rows, all, at.data());
+    }
+    return_sums(std::move(sums));
+}
+
 // trees grow one by one, so that the limit does not depend on threads
 std::int64_t BoostedModel::grow_some(std::int64_t max_new_nodes, int n_threads) {
     std::size_t first_tree = 0;

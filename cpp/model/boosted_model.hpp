@@ -30,6 +30,9 @@ class BoostedModel : public GrowingModel {
     /// so that the unit of weights does not matter.
     void keep_background(const BinnedColumns& binned, std::span<const double> weight, std::size_t max_rows,
                          int n_threads);
+    /// Grow the branches that background rows need, tree by tree: the variance of a branch depends on what
+    /// the trees before predict for background rows. Fitting grows them as well.
+    void grow_for_background(int n_threads, const CheckSignals& check_signals);
     /// Append the trees of one or more iterations.
     void add_trees(std::vector<BinnedTree> trees);
 

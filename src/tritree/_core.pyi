@@ -286,6 +286,9 @@ class BoostedModel(GrowingModel):
     ) -> None:
         """Keep at most that many of the training rows to grow third branches from."""
 
+    def grow_for_background(self, n_threads: int) -> None:
+        """Grow the third branches that the kept rows need, tree by tree."""
+
     @property
     def baseline(self) -> list[float]: ...
     def copy(self) -> BoostedModel:

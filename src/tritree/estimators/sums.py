@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tritree.encoder import column_errors
 from tritree.estimators.base import TrinaryEstimator
 from tritree.estimators.boosting_views import BoostingViews
@@ -14,7 +16,6 @@ from tritree.estimators.tasks import TrinaryClassifier, TrinaryRegressor
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from tritree.estimators.fitted_state import FittedState
@@ -95,10 +96,12 @@ class ClassifierOfSums(TrinaryClassifier):
     def decision_function(self: Any, X: Any) -> NDArray[np.float64]:
         """Return the sums over trees: the log-odds of the second of two classes, or one column per class.
 
-        `predict_proba` also takes into account the variance of the sums due to missing values. With three classes or
+        Where two classes have trees of their own, the difference of their sums is returned. `predict_proba` also takes into account the variance of the sums due to missing values. With three classes or
         more, another class may then be the most probable one, which is what `predict` returns.
         """
         raw: NDArray[np.float64] = self._raw_predict(X)[0]
+        if raw.shape[1] == 2:
+            return np.asarray(raw[:, 1] - raw[:, 0])
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
     @on_snapshot

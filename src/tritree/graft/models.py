@@ -170,7 +170,10 @@ def _graft_core(
     plan = make_plan(source, nodes, sets, bins, keeps)
     without_rows = build_core(plan, growth)
     check_complete_rows(without_rows, core, columns, n_threads)
-    return build_core(plan, growth, rows=rows_of_nodes(plan.nodes, without_rows, columns, n_threads))
+    grown = build_core(plan, growth, rows=rows_of_nodes(plan.nodes, without_rows, columns, n_threads))
+    if growth.to_dict()["estimates_variance"]:  # it depends on what all trees predict for background rows
+        grown.grow_for_background(n_threads)
+    return grown
 
 
 def _sorted_classes(source: SourceModel) -> SourceModel:
