@@ -62,8 +62,9 @@ def make(seed: int) -> tuple[Any, Any, Any]:
     kind = catboost.CatBoostRegressor if loss in REGRESSION else catboost.CatBoostClassifier
     kind = catboost.CatBoost if loss == "YetiRank" or rng.random() < 0.2 else kind
     model = (kind(parameters) if kind is catboost.CatBoost else kind(**parameters)).fit(pool)
-    if rng.random() < 0.2 and np.ndim(model.get_scale_and_bias()[1]) == 0:
-        model.set_scale_and_bias(float(rng.uniform(0.5, 2)), float(rng.normal()))
+    if rng.random() < 0.2:
+        bias = np.atleast_1d(model.get_scale_and_bias()[1])
+        model.set_scale_and_bias(float(rng.uniform(0.5, 2)), (bias + rng.normal(size=len(bias))).tolist())
     complete = _beside_borders(rng, table, model).astype(rng.choice(["float32", "float64"]))
     return model, complete, _with_missing(rng, complete, 0.4, 1)
 

@@ -410,9 +410,11 @@ def _find_zero_columns(trees: Sequence[_Nodes], names: Sequence[str]) -> set[int
 
 def _exact(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the exact thresholds of comparisons ``value <= threshold``, in which tiny values are zeros."""
+    with np.errstate(over="ignore"):
+        cut = at_most(threshold)
     near_zero = np.abs(threshold) <= _LARGEST_ZERO
     of_zeros = np.where(threshold >= 0, at_most(_LARGEST_ZERO), -_LARGEST_ZERO)
-    return np.where(near_zero, of_zeros, at_most(threshold))
+    return np.where(near_zero, of_zeros, cut)
 
 
 def _source_tree(nodes: _Nodes, categories: dict[int, _Categories], scale: float) -> SourceTree:
@@ -436,19 +438,16 @@ def _source_tree(nodes: _Nodes, categories: dict[int, _Categories], scale: float
             if nodes.missing_type[node] == _ZERO:
                 goes_left[numbers == 0] = missing_left[node]
         left_categories[node] = frozenset(np.flatnonzero(goes_left).tolist())
-    # all observed values are below infinity: missing values against the others
-    swapped = np.isposinf(threshold) & ~np.isin(nodes.column, list(categories))
-    children = np.where(swapped[:, None], nodes.children[:, ::-1], nodes.children)
 
     def with_leaves(of_splits: NDArray[Any], of_leaves: Any, dtype: Any) -> NDArray[Any]:
         return np.concatenate([of_splits, np.broadcast_to(of_leaves, n_leaves)]).astype(dtype)
 
     return SourceTree(
         column=with_leaves(nodes.column, -1, np.int32),
-        threshold=with_leaves(np.where(swapped, -np.inf, threshold), 0, np.float64),
-        left=with_leaves(children[:, 0], -1, np.int32),
-        right=with_leaves(children[:, 1], -1, np.int32),
-        missing_left=with_leaves(missing_left ^ swapped, False, bool),
+        threshold=with_leaves(threshold, 0, np.float64),
+        left=with_leaves(nodes.children[:, 0], -1, np.int32),
+        right=with_leaves(nodes.children[:, 1], -1, np.int32),
+        missing_left=with_leaves(missing_left, False, bool),
         missing_learned=with_leaves(learned, 0, np.int8),
         value=with_leaves(np.zeros(n), scale * nodes.value, np.float64),
         left_categories=left_categories,
