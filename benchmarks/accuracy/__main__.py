@@ -151,6 +151,14 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add("--libraries", nargs="+", choices=LIBRARIES, metavar="NAME", help=_choices(LIBRARIES))
     add(
+        "--treatments",
+        nargs="+",
+        choices=[name for name in Design.treatments if name],
+        metavar="NAME",
+        help=_choices([name for name in Design.treatments if name])
+        + "; libraries as they are are always run",
+    )
+    add(
         "--seeds",
         type=integer_from(1),
         metavar="N",
@@ -214,6 +222,8 @@ def design_from(options: argparse.Namespace) -> Design:
         for name in ("datasets", "libraries", "seeds", "folds", "rows")
         if (value := getattr(options, name)) is not None
     }
+    if options.treatments:
+        changed["treatments"] = ("", *options.treatments)
     if options.data:
         changed["datasets"] = GROUPS[options.data]
     return replace(design, parameters=replace(design.parameters, **parameters), **changed)

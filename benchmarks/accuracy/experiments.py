@@ -17,7 +17,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from benchmarks.accuracy.data import GROUPS
-from benchmarks.accuracy.methods import LIBRARIES, Hyperparameters, methods
+from benchmarks.accuracy.methods import GRAFT, LIBRARIES, Hyperparameters, methods
 from benchmarks.accuracy.treatments import TREATMENTS
 from tritree.lab import Folds, Scenario, in_both, in_test, shifted
 from tritree.lab.store import Store, StoreError
@@ -83,7 +83,7 @@ class Design:
     datasets: tuple[str, ...] = GROUPS["development"]
     grids: tuple[Grid, ...] = SETTINGS
     libraries: tuple[str, ...] = tuple(LIBRARIES)
-    treatments: tuple[str, ...] = tuple(TREATMENTS)
+    treatments: tuple[str, ...] = (*TREATMENTS, GRAFT)
     folds: int = 3
     seeds: int = 2
     parameters: Hyperparameters = Hyperparameters()  # noqa: RUF009 - immutable

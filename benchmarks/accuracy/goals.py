@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from benchmarks.accuracy.experiments import AS_IT_IS
 from benchmarks.accuracy.methods import (
     CONSTANT,
+    GRAFTED_FROM,
     TRITREE,
     TRITREE_DEFAULTS,
     TRITREE_FOREST,
     family_of,
     is_rival,
+    method_name,
 )
 from benchmarks.accuracy.summary import GROUPS, on_each_dataset, over_datasets, ranked
 from tritree.lab.ranks.significance import LEVEL, format_p
@@ -31,7 +33,8 @@ __all__ = ["GOALS", "Bound", "Goal", "judge"]
 class Goal:
     """A goal of a method of tritree in a group of cases, against the methods of other libraries in its family.
 
-    Only these methods are ranked. Bounds that are not set are not part of the goal.
+    The rivals of a grafted library are the library itself, as it is and with imputation. Only the rivals and the
+    subject are ranked. Bounds that are not set are not part of the goal.
 
     Attributes
     ----------
@@ -47,6 +50,10 @@ class Goal:
         Maximum relative difference of its loss to the smallest loss of a rival on any data set.
     ahead_of_each : bool
         It wins more data sets than it loses against every rival.
+    ahead_on : float or None
+        Minimum fraction of the data sets that it wins against every rival.
+    behind_tritree : float or None
+        Maximum relative difference of its loss to that of tritree's boosting, median over data sets.
     calibrated : bool
         Its expected calibration error is at most that of every rival.
     """
@@ -59,10 +66,17 @@ class Goal:
     significant: bool = False
     most_behind: float | None = None
     ahead_of_each: bool = False
+    ahead_on: float | None = None
+    behind_tritree: float | None = None
     calibrated: bool = False
 
     def rivals(self, methods: set[str]) -> list[str]:
         """Return those of the methods that the subject is compared with."""
+        if library := GRAFTED_FROM.get(self.subject):
+            imputed = (
+                () if self.untreated_only else (method_name(library, way) for way in ("mean", "iterative"))
+            )
+            return [name for name in (library, *imputed) if name in methods]
         family = family_of(self.subject)
         return sorted(
             name
@@ -91,6 +105,14 @@ GOALS = (
     ),
     Goal("calibration, test only", "test only", calibrated=True),
     Goal("calibration, shift", "shift", calibrated=True),
+    *(
+        Goal(f"{name}, test only", "test only", name, ahead_on=0.9, behind_tritree=0.05)
+        for name in GRAFTED_FROM
+    ),
+    *(
+        Goal(f"{name}, as it is", AS_IT_IS, name, untreated_only=True, most_behind=0.001)
+        for name in GRAFTED_FROM
+    ),
 )
 
 
@@ -120,6 +142,12 @@ def judge(goal: Goal, summary: Summary) -> list[Bound]:
         found.append(_best_rank(ranks, goal.subject))
     if goal.ahead_of_each:
         found.append(_ahead_of_each(pairs))
+    if goal.ahead_on is not None:
+        found.append(_ahead_on(pairs, goal.ahead_on))
+    if goal.behind_tritree is not None:
+        pair = summary.cases[summary.cases["group"] == goal.group]
+        pair = pair[pair["method"].isin([goal.subject, TRITREE])]
+        found.append(_behind_tritree(over_datasets(pair, goal.subject), goal.behind_tritree))
     if goal.significant:
         found.append(_significant(pairs, ranks.drop(goal.subject).idxmin()))
     if goal.most_behind is not None:
@@ -142,6 +170,18 @@ def _ahead_of_each(pairs: pd.DataFrame) -> Bound:
     return Bound("more data sets won than lost", bool((pairs["won"] > pairs["lost"]).all()), numbers)
 
 
+def _ahead_on(pairs: pd.DataFrame, fraction: float) -> Bound:
+    numbers = "; ".join(f"{line.won}–{line.lost} against {line.Index}" for line in pairs.itertuples())
+    is_ahead = bool((pairs["won"] >= fraction * (pairs["won"] + pairs["lost"])).all())
+    return Bound(f"at least {fraction:.0%} of the data sets won against each rival", is_ahead, numbers)
+
+
+def _behind_tritree(pairs: pd.DataFrame, limit: float) -> Bound:
+    behind = 1 / (1 + pairs.set_index("method").loc[TRITREE, "difference"]) - 1
+    name = f"median loss at most {limit:.0%} above that of {TRITREE}"
+    return Bound(name, bool(behind <= limit), f"the median difference is {_percent(behind)}")
+
+
 def _significant(pairs: pd.DataFrame, rival: str) -> Bound:
     pair = pairs.loc[rival]
     p = f"{format_p(pair['p_holm'], prefix=True)} after Holm"
@@ -161,7 +201,7 @@ def _most_behind(per_dataset: pd.DataFrame, limit: float) -> Bound:
         for line in shown.itertuples()
     )
     start = f"{len(missed)} of {len(best)} miss it: " if len(missed) else "the largest difference is "
-    name = f"no data set more than {limit:.0%} behind its best rival"
+    name = f"no data set more than {100 * limit:g}% behind its best rival"
     return Bound(name, missed.empty, start + "; ".join(lines))
 
 

@@ -30,6 +30,8 @@ __all__ = [
     "CONSTANT",
     "DEFAULTS",
     "FORESTS",
+    "GRAFT",
+    "GRAFTED_FROM",
     "LIBRARIES",
     "REGULARISED_ALIKE",
     "TREES",
@@ -54,6 +56,8 @@ TRITREE_FOREST = f"{TRITREE} forest"
 TRITREE_TREE = f"{TRITREE} tree"
 #: Masked copies with the same regularisation as tritree's default.
 REGULARISED_ALIKE = "masked copies, regularised alike"
+#: The library's own model, with third branches from the training rows.
+GRAFT = "graft"
 
 #: The families of methods: boosting with equal settings, boosting with each library's defaults, forests, single trees.
 BOOSTING, DEFAULTS, FORESTS, TREES = "boosting", "defaults", "forests", "trees"
@@ -109,6 +113,46 @@ class TreatedEstimator(LibraryEstimator):
         return self.transform_(table)
 
 
+class GraftedEstimator(LibraryEstimator):
+    """A library's estimator, fitted as it is and then grafted; the background rows are those of training.
+
+    ``revision`` distinguishes stored results of different versions of tritree's code; the other parameters are those of
+    `LibraryEstimator`.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        table_format: TableFormat = "frame",
+        max_categories: int | None = None,
+        revision: str = "",
+    ) -> None:
+        super().__init__(estimator, table_format, max_categories)
+        self.revision = revision
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Return the grafted estimator."""
+        from tritree import graft
+
+        super().fit(X, y, sample_weight)
+        if hasattr(self, "columns_"):  # not with a single class
+            table = self.encoder_.transform(X).select(self.columns_)
+            self.model_ = graft(self.model_, self._in_format(table), random_state=0, n_jobs=1)
+        return self
+
+    # by which the cache of fitted models estimates its memory
+
+    @property
+    def n_nodes_(self) -> int:
+        """Number of nodes, which grows while a model predicts."""
+        return int(self.model_.n_nodes_)
+
+    @property
+    def background_rows(self) -> int:
+        """Maximum number of background rows."""
+        return 20_000
+
+
 class TritreeEstimator(BaseEstimator):  # type: ignore[misc]
     """A model of tritree; ``revision`` distinguishes stored results of different versions of its code."""
 
@@ -154,7 +198,8 @@ class Candidate:
     """A library with the hyperparameters that all share, and those of the same regularisation as tritree's default.
 
     ``treatments`` are the treatments of missing values that it is run with; ``with_defaults`` says whether it is also
-    run with all its defaults.
+    run with all its defaults. ``graft_format`` is the format of the tables that a grafted model takes, None if the
+    library cannot be grafted.
     """
 
     library: Library
@@ -162,6 +207,7 @@ class Candidate:
     regularisation: Mapping[str, Any] = field(default_factory=dict)
     treatments: tuple[str, ...] = tuple(TREATMENTS)
     with_defaults: bool = True
+    graft_format: TableFormat | None = None
 
     def make(self, task: str, parameters: Hyperparameters) -> Any:
         """Return the estimator of the library, which is not fitted yet."""
@@ -178,6 +224,13 @@ class Candidate:
             # separates the effect of the regularisation from that of the treatment of missing values
             estimator = self.make(task, parameters).set_params(**self.regularisation)
             found[REGULARISED_ALIKE] = self.treated(estimator, "masked copies")
+        if self.graft_format is not None:
+            found[GRAFT] = GraftedEstimator(
+                self.make(task, parameters),
+                self.graft_format,
+                self.library.max_categories,
+                digest_of_tritree(),
+            )
         return found
 
 
@@ -270,14 +323,27 @@ _FOREST = Library("sklearn.ensemble", "RandomForest", "scikit-learn", "numbers",
 #: The other libraries by name.
 LIBRARIES = {
     "LightGBM": Candidate(
-        OF_PROGRAM["lightgbm"], _lightgbm, {"reg_lambda": 10.0, "feature_fraction_bynode": 0.3}
+        OF_PROGRAM["lightgbm"],
+        _lightgbm,
+        {"reg_lambda": 10.0, "feature_fraction_bynode": 0.3},
+        graft_format="frame",
     ),
-    "XGBoost": Candidate(OF_PROGRAM["xgboost"], _xgboost, {"reg_lambda": 10.0, "colsample_bynode": 0.3}),
-    "CatBoost": Candidate(OF_PROGRAM["catboost"], _catboost, {"l2_leaf_reg": 10.0, "rsm": 0.3}),
+    "XGBoost": Candidate(
+        OF_PROGRAM["xgboost"],
+        _xgboost,
+        {"reg_lambda": 10.0, "colsample_bynode": 0.3},
+        graft_format="frame",
+    ),
+    # splits of its categorical features cannot be grafted
+    "CatBoost": Candidate(
+        OF_PROGRAM["catboost"], _catboost, {"l2_leaf_reg": 10.0, "rsm": 0.3}, graft_format="numbers"
+    ),
     "HistGB": Candidate(OF_PROGRAM["hist"], _hist, {"l2_regularization": 10.0, "max_features": 0.3}),
     "YDF": Candidate(_YDF, _ydf, treatments=("", "masked copies"), with_defaults=False),
     "Forest": Candidate(_FOREST, _forest, with_defaults=False),
 }
+#: The libraries that can be grafted by the names of the grafted methods.
+GRAFTED_FROM = {f"{name} + {GRAFT}": name for name, known in LIBRARIES.items() if known.graft_format}
 
 
 def family_of(method: str) -> str:
@@ -296,8 +362,8 @@ def family_of(method: str) -> str:
 
 
 def is_rival(method: str) -> bool:
-    """Return whether a method is that of another library."""
-    return not method.startswith((TRITREE, CONSTANT))
+    """Return whether a method is that of another library, without help of tritree."""
+    return not method.startswith((TRITREE, CONSTANT)) and method not in GRAFTED_FROM
 
 
 def installed(names: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -335,7 +401,7 @@ def methods(
     chosen = set(treatments)
     if "masked copies" in chosen:
         chosen.add(REGULARISED_ALIKE)
-    for treatment in (*TREATMENTS, REGULARISED_ALIKE):
+    for treatment in (*TREATMENTS, REGULARISED_ALIKE, GRAFT):
         for name, by_treatment in treated.items():
             if treatment in chosen and treatment in by_treatment:
                 found[method_name(name, treatment)] = by_treatment[treatment]

@@ -71,7 +71,9 @@ The name of a library is followed by the treatment of missing values around it; 
 - mean: imputation of the mean, with missing indicators;
 - iterative: imputation by regressions on the other columns;
 - masked copies: five copies of the training table, four of them with cells removed at random;
-- regularised alike: with tritree's default L2 regularisation and fraction of the columns per split.
+- regularised alike: with tritree's default L2 regularisation and fraction of the columns per split;
+- graft: the library's own model with third branches (`tritree.graft`) from the training rows; CatBoost then gets
+  categories as numbers.
 
 benchmarks/README.md has the details.
 """

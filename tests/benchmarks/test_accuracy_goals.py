@@ -7,7 +7,7 @@ from accuracy_results import page_of, simulated
 
 from benchmarks.accuracy.experiments import AS_IT_IS, SCENARIOS
 from benchmarks.accuracy.goals import GOALS, judge
-from benchmarks.accuracy.methods import CONSTANT, TRITREE, TRITREE_DEFAULTS, TRITREE_FOREST
+from benchmarks.accuracy.methods import CONSTANT, GRAFTED_FROM, TRITREE, TRITREE_DEFAULTS, TRITREE_FOREST
 from benchmarks.accuracy.summary import summarise
 
 LOSSES = {
@@ -22,6 +22,7 @@ LOSSES = {
     "Forest": 1.6,
     "Forest + mean": 1.55,
 }
+GRAFTED = dict.fromkeys(GRAFTED_FROM, 1.02) | dict.fromkeys(GRAFTED_FROM.values(), 1.2)
 GOAL = {goal.name: goal for goal in GOALS}
 
 
@@ -34,7 +35,7 @@ def judged(name: str, losses=LOSSES, *, n_datasets: int = 8, changed=None):
 
 @pytest.mark.parametrize("name", GOAL)
 def test_every_goal_is_met_if_tritree_is_ahead_everywhere(name) -> None:
-    bounds = judged(name)
+    bounds = judged(name, GRAFTED | LOSSES)
     assert bounds
     assert all(bound.met for bound in bounds)
 
@@ -116,3 +117,44 @@ def test_the_page_says_which_goals_are_met_missed_and_not_judged() -> None:
     assert f"- forests, {AS_IT_IS}: **yes**" in page
     assert "- as it is, defaults against defaults: not judged" in page
     assert "- shift: not judged" in page
+
+
+def test_the_rivals_of_a_grafted_library_are_the_library_itself_and_with_imputation() -> None:
+    names = {
+        "XGBoost",
+        "XGBoost + mean",
+        "XGBoost + iterative",
+        "XGBoost + masked copies",
+        "LightGBM",
+        TRITREE,
+    }
+    own = ["XGBoost", "XGBoost + mean", "XGBoost + iterative"]
+    assert GOAL["XGBoost + graft, test only"].rivals(names) == own
+    assert GOAL["XGBoost + graft, as it is"].rivals(names) == own[:1]
+
+
+@pytest.mark.parametrize(("n_lost", "met"), [(1, True), (2, False)])
+def test_a_grafted_library_must_win_nine_of_ten_data_sets(n_lost, met) -> None:
+    def worse_on_some(results) -> None:
+        some = results["dataset"].isin([f"d{i}" for i in range(n_lost)])
+        results.loc[some & (results["method"] == "LightGBM + mean"), "loss"] *= 0.5
+
+    name = "LightGBM + graft, test only"
+    [ahead, near] = judged(name, GRAFTED | LOSSES, n_datasets=10, changed=worse_on_some)
+    assert ahead.met == met
+    assert f"{10 - n_lost}–{n_lost} against LightGBM + mean" in ahead.numbers
+    assert near.met
+
+
+@pytest.mark.parametrize(("loss", "met"), [(0.9, True), (1.04, True), (1.06, False)])
+def test_a_grafted_library_must_be_close_to_boosting(loss, met) -> None:
+    losses = GRAFTED | LOSSES | {"LightGBM + graft": loss}
+    [_, near] = judged("LightGBM + graft, test only", losses)
+    assert near.met == met, near
+
+
+def test_a_grafted_library_must_not_be_worse_where_nothing_is_removed() -> None:
+    name = "LightGBM + graft, as it is"
+    for loss, met in ((1.19, True), (1.21, False)):
+        [behind] = judged(name, GRAFTED | LOSSES | {"LightGBM + graft": loss})
+        assert behind.met == met, behind

@@ -13,6 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.accuracy.methods import (
     CONSTANT,
+    GRAFT,
+    GRAFTED_FROM,
     LIBRARIES,
     TRITREE,
     TRITREE_DEFAULTS,
@@ -49,7 +51,11 @@ def make(task: str, library: str, treatment: str):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
-    ("library", "treatment"), [(name, way) for name in LIBRARIES for way in LIBRARIES[name].treatments]
+    ("library", "treatment"),
+    [
+        *((name, way) for name in LIBRARIES for way in LIBRARIES[name].treatments),
+        *((name, GRAFT) for name in GRAFTED_FROM.values()),
+    ],
 )
 def test_a_method_predicts_rows_with_new_missing_values_and_categories(library, treatment, task) -> None:
     train, test = mixed(missing=0.0 if treatment == "" else 0.2), mixed(30, seed=1, missing=0.4)
@@ -70,6 +76,17 @@ def test_a_method_predicts_rows_with_new_missing_values_and_categories(library, 
             assert list(method.classes_) == sorted(set(y))
             assert set(method.predict(test)) <= set(y)
     assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("library", GRAFTED_FROM.values())
+def test_a_grafted_library_predicts_complete_rows_as_the_library_does(library, task) -> None:
+    train, test = mixed(200), mixed(30, seed=1)
+    y = target(train, task)
+    train, test = (table[["number", "whole", "flag"]] for table in (train, test))  # what all take as numbers
+    grafted, own = (make(task, library, way).fit(train, y) for way in (GRAFT, ""))
+    predict = "predict" if task == "regression" else "predict_proba"
+    np.testing.assert_allclose(getattr(grafted, predict)(test), getattr(own, predict)(test), rtol=1e-5)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -140,6 +157,7 @@ def test_every_method_is_in_one_family_and_only_other_libraries_are_rivals() -> 
         families[TRITREE] == families["HistGB + masked copies"] == families[f"{TRITREE} (mia)"] == "boosting"
     )
     assert not any(map(is_rival, (CONSTANT, TRITREE, TRITREE_DEFAULTS, TRITREE_FOREST, f"{TRITREE} (mia)")))
+    assert not any(map(is_rival, GRAFTED_FROM))
     assert all(map(is_rival, ("Forest", "HistGB", "HistGB (defaults)")))
 
 
@@ -260,18 +278,20 @@ def test_regularised_alike_has_the_same_regularisation_as_tritree() -> None:
         assert alike[name] == tritree[name if name in tritree else f"estimator__{name}"]
 
 
-def test_stored_results_depend_on_the_code_of_tritree_for_its_own_models_only(monkeypatch) -> None:
+def test_stored_results_depend_on_the_code_of_tritree_for_its_own_and_grafted_models_only(
+    monkeypatch,
+) -> None:
     from tritree.lab.identity import canonical_repr
 
     def described() -> dict[str, str]:
-        found = methods("regression", ["HistGB", "Forest"], TREATMENTS, SMALL)
+        found = methods("regression", ["LightGBM", "Forest"], (*TREATMENTS, GRAFT), SMALL)
         return {name: canonical_repr(method) for name, method in found.items()}
 
     before = described()
     monkeypatch.setattr("benchmarks.accuracy.methods.digest_of_tritree", lambda: "changed")
     after = described()
     changed = {name for name in before if before[name] != after[name]}
-    assert changed == {name for name in before if name.startswith(TRITREE)}
+    assert changed == {name for name in before if name.startswith(TRITREE) or name in GRAFTED_FROM}
 
 
 def test_the_cache_of_fitted_models_knows_the_size_of_those_of_tritree() -> None:
@@ -283,3 +303,4 @@ def test_the_cache_of_fitted_models_knows_the_size_of_those_of_tritree() -> None
     for name in (TRITREE, TRITREE_FOREST, TRITREE_TREE):
         method = found[name].fit(train, y)
         assert _size(method) == _size(method.model_) > 0
+    assert _size(make("regression", "LightGBM", GRAFT).fit(train, y)) > 0
