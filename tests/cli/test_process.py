@@ -23,6 +23,7 @@ import tritree as library
 COMMANDS = (
     "demo",
     "fit",
+    "graft",
     "predict",
     "score",
     "explain",

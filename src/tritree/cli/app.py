@@ -11,6 +11,7 @@ from tritree.cli import (
     explain,
     export,
     fit,
+    graft,
     importance,
     info,
     lab,
@@ -26,6 +27,7 @@ from tritree.cli.messages import write_text
 COMMANDS: tuple[tuple[str, Callable[..., None], Iterable[tuple[str, str]]], ...] = (
     ("Start", demo.demo, demo.EXAMPLES),
     ("Models", fit.fit, fit.EXAMPLES),
+    ("Models", graft.graft, graft.EXAMPLES),
     ("Models", predict.predict, predict.EXAMPLES),
     ("Models", score.score, score.EXAMPLES),
     ("Models", explain.explain, explain.EXAMPLES),

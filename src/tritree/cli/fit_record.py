@@ -1,4 +1,4 @@
-"""What ``tritree fit`` writes into the metadata of a model: what columns were for, and how the table was read."""
+"""What ``tritree fit`` and ``tritree graft`` write into a model: roles of columns, and how the table was read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _KEY = "fit"
 class FitRecord:
     """The columns of the training table that are not features, and the options that it was read with."""
 
-    target: str
+    #: None if the model was not fitted to the table, as a grafted one.
+    target: str | None
     weights: str | None = None
     drop: list[str] = field(default_factory=list)
     categorical: list[str] = field(default_factory=list)
@@ -33,7 +34,7 @@ class FitRecord:
     @property
     def not_features(self) -> list[str]:
         """Return the columns that the model has not learned from."""
-        return [self.target, *self.drop, *([] if self.weights is None else [self.weights])]
+        return [name for name in (self.target, *self.drop, self.weights) if name is not None]
 
     def to_metadata(self) -> dict[str, Any]:
         """Return the metadata to save a model with."""
@@ -77,7 +78,7 @@ def read_record(model: Any) -> FitRecord | None:
 def _is_valid(record: FitRecord) -> bool:
     lists = (record.drop, record.categorical, record.numeric)
     return (
-        isinstance(record.target, str)
+        isinstance(record.target, str | None)
         and isinstance(record.task, str)
         and isinstance(record.weights, str | None)
         and all(map(_is_text_list, lists))

@@ -24,6 +24,11 @@ def option(metavar: str, *names: str, panel: str | None = None, **more: Any) -> 
     return typer.Option(*names, metavar=metavar, rich_help_panel=panel, **more)
 
 
+def argument(metavar: str) -> Any:
+    """Return an argument whose value is called ``metavar`` in the help."""
+    return typer.Argument(metavar=metavar)
+
+
 def flag(name: str, panel: str | None = None, **more: Any) -> Any:
     """Return an option without a value."""
     return option("", name, panel=panel, **more)

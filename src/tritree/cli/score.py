@@ -63,7 +63,8 @@ def score(
     record = read_record(opened)
     target = target or (None if record is None else record.target)
     if target is None:
-        raise UserError(f"{model!r} was saved from Python and does not name its target; name it with -y")
+        how = "was saved from Python" if record is None else "was grafted"
+        raise UserError(f"{model!r} {how} and does not name its target; name it with -y")
     source = open_table(table, table_format)
     roles = options.ColumnRoles(target, weights=weights, skip_missing_target=skip_missing_target)
     data = _read_labelled_rows(opened, source, roles, None if record is None else record.weights)

@@ -219,6 +219,10 @@ def read_source(model: Any, X: Any = None) -> SourceModel:
     if isinstance(model, (bytes, bytearray)):
         return _read_bytes(bytes(model), "the file", X)
     modules = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
+    if "tritree" in modules:
+        raise GraftError(
+            f"{type(model).__name__} has third branches already, or can have them", "use it as it is"
+        )
     library = next((name for name in _LIBRARIES if name in modules), None)
     if library is None:
         raise ParameterError(
