@@ -64,14 +64,23 @@ def read(model: Any, X: Any = None) -> SourceModel:
             "pass a Booster, or a fitted estimator of its scikit-learn interface",
         )
     document = _Entries(ubjson.decode(bytes(booster.save_raw("ubj"))))
-    source = _read_document(document, X, is_estimator=booster is not model)
-    if booster is model:
-        source.raw = lambda table: _by_output(booster.predict(_matrix(booster, table), output_margin=True))
-        return source
+    is_estimator = booster is not model
+    source = _read_document(document, X, is_estimator)
+    missing = model.missing if is_estimator else np.nan
+    best = booster.attr("best_iteration") if is_estimator else None
+    # an estimator predicts in place, where XGBoost rounds each tree of dart once more
+    source.raw = lambda table: _by_output(
+        booster.predict(
+            _matrix(booster, table, missing),
+            output_margin=True,
+            iteration_range=(0, 0 if best is None else int(best) + 1),
+        )
+    )
     if isinstance(model, xgboost.XGBClassifier) and source.classes is None:
         raise GraftError(f"an XGBClassifier with the objective {model.objective!r} has no probabilities")
-    source.raw = lambda table: _by_output(model.predict(table, output_margin=True))
-    source.columns = _with_missing(source.columns, model.missing)
+    source.columns = _with_missing(source.columns, missing)
+    if source.link in ("log", "logit"):
+        source.baseline = _baseline_of_library(document)
     return source
 
 
@@ -89,14 +98,28 @@ def _by_output(margins: Any) -> NDArray[np.float64]:
     return values.reshape(len(values), -1)
 
 
-def _matrix(booster: Any, table: Any) -> Any:
-    """Return the rows as a booster takes them; arrays get the names and types of its features."""
+def _baseline_of_library(document: _Entries) -> NDArray[np.float64]:
+    """Return what XGBoost predicts without trees: its float32 logarithms may differ from ours in the last bit."""
+    import xgboost
+
+    learner = document.object("learner")
+    parameters = {
+        "objective": learner.object("objective").text("name"),
+        "base_score": _base_score(learner.object("learner_model_param"), 1)[0],
+        "nthread": 1,
+    }
+    row = xgboost.DMatrix(np.zeros((1, 1)))
+    return np.asarray(xgboost.Booster(parameters, [row]).predict(row, output_margin=True), np.float64)
+
+
+def _matrix(booster: Any, table: Any, missing: Any) -> Any:
+    """Return rows as a booster takes them; arrays get the names and types of its features."""
     import xgboost
 
     if hasattr(table, "columns"):
-        return xgboost.DMatrix(table, enable_categorical=True)
+        return xgboost.DMatrix(table, missing=missing, enable_categorical=True)
     features = {"feature_names": booster.feature_names, "feature_types": booster.feature_types}
-    return xgboost.DMatrix(np.asarray(table), **features)
+    return xgboost.DMatrix(np.asarray(table), missing=missing, **features)
 
 
 def _with_missing(columns: list[SourceColumn], missing: Any) -> list[SourceColumn]:
@@ -238,7 +261,7 @@ def _read_document(document: _Entries, X: Any, is_estimator: bool = False) -> So
         library="XGBoost",
         columns=columns,
         trees=_by_iteration(trees, model.integers("tree_info"), columns, n_outputs),
-        baseline=_baseline(parameters.text("base_score"), objective, n_outputs),
+        baseline=_baseline(_base_score(parameters, n_outputs), objective),
         link=link,
         classes=np.arange(max(n_outputs, 2)) if objective.startswith(("binary:", "multi:")) else None,
         float32_sums=True,
@@ -264,25 +287,30 @@ def _outputs(objective: str, parameters: _Entries) -> tuple[Link, int]:
     return "softmax", n_classes
 
 
-def _baseline(text: str, objective: str, n_outputs: int) -> NDArray[np.float64]:
-    """Return the raw scores of `base_score`: of one number or one per output, on the scale of predictions."""
+def _base_score(parameters: _Entries, n_outputs: int) -> NDArray[np.float32]:
+    """Return `base_score`, one number or one per output, on the scale of predictions."""
+    text = parameters.text("base_score")
     try:
         score = np.array([float(number) for number in text.strip("[]").split(",")], np.float32)
     except ValueError:
         raise GraftError(f"base_score must be numbers, not {shortened(text)}") from None
     if len(score) not in (1, n_outputs):
         raise GraftError(f"base_score has {len(score):,} numbers, but there are {n_outputs:,} outputs")
+    return np.broadcast_to(score, n_outputs)
+
+
+def _baseline(score: NDArray[np.float32], objective: str) -> NDArray[np.float64]:
+    """Return the raw scores of `base_score`."""
     one, smallest = np.float32(1), np.float32(1e-6)
-    # logarithms as double: those of float32 differ between machines
     with np.errstate(all="ignore"):
         if objective in ("binary:logistic", "reg:logistic"):
             odds = one / np.clip(score, smallest, one - smallest) - one
-            score = -np.log(odds.astype(np.float64)).astype(np.float32)
-        elif _LINKS[objective] == "log":
-            score = np.log(score.astype(np.float64)).astype(np.float32)
-    if not np.isfinite(score).all():
-        raise GraftError(f"the base_score {shortened(text)} means no finite raw score")
-    return np.broadcast_to(score.astype(np.float64), n_outputs).copy()
+            margin = -np.log(odds.astype(np.float64))
+        else:
+            margin = np.log(score.astype(np.float64)) if _LINKS[objective] == "log" else score
+    if not np.isfinite(margin).all():
+        raise GraftError(f"the base_score {score.tolist()} means no finite raw score")
+    return margin.astype(np.float32).astype(np.float64)
 
 
 def _n_best(attributes: _Entries, model: _Entries, n_outputs: int) -> int | None:
@@ -429,11 +457,8 @@ def _columns(
         name = names[j] if names else None
         categories = None
         if j in n_needed:
-            of_table = _pandas_categories(X, j, name)
-            categories = (
-                _stored_categories(_Entries(stored[j], f"cats.enc[{j}]"), of_table) if stored else None
-            )
-            categories = categories or of_table or tuple(range(n_needed[j]))
+            entry = _Entries(stored[j], f"cats.enc[{j}]") if stored else None
+            categories = _categories(entry, n_needed[j], X, j, name)
             if not n_needed[j] <= len(set(categories)) == len(categories) <= MAX_CATEGORIES:
                 raise GraftError(
                     f"{name_column(j if name is None else name)} has {len(set(categories)):,} different categories of "
@@ -441,6 +466,20 @@ def _columns(
                 )
         columns.append(SourceColumn(name, categories))
     return columns
+
+
+def _categories(
+    entry: _Entries | None, n_needed: int, X: Any, position: int, name: str | None
+) -> tuple[Any, ...]:
+    """Return the categories of a column: their codes if `X` is an array or nothing else is known."""
+    n_codes = max(n_needed, 1)
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf" and position < X.shape[1]:
+        codes = X[:, position]
+        largest = np.max(codes, initial=-1, where=np.isfinite(codes))
+        return tuple(range(max(n_codes, int(min(largest, MAX_CATEGORIES - 1)) + 1)))
+    of_table = _pandas_categories(X, position, name)
+    stored = None if entry is None else _stored_categories(entry, of_table)
+    return stored or of_table or tuple(range(n_codes))
 
 
 def _stored_categories(entry: _Entries, of_table: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
@@ -452,6 +491,12 @@ def _stored_categories(entry: _Entries, of_table: tuple[Any, ...] | None) -> tup
     if offsets != sorted(offsets) or offsets[-1] > len(text):
         raise GraftError(f"{entry.path('offsets')} are out of bounds")
     found = [text[begin:end] for begin, end in pairwise(offsets[1:])]
+    if len(set(found)) < len(found):
+        raise GraftError(
+            f"two categories in {entry.name} have the same name, and XGBoost predicts one for the other: it cuts off "
+            "those of pandas that are not ASCII",
+            "rename the categories to ASCII, and train the model again",
+        )
     if of_table is not None and found == _as_recorded(of_table):
         return of_table
     try:
