@@ -429,6 +429,16 @@ def test_damaged_sets_of_categories_are_refused() -> None:
             reader.read_file(edited(model, pattern, replacement), "m.txt")
 
 
+def test_too_many_categories_at_all_splits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, table = train_on_pandas(ordered=True)
+    n_left = sum(
+        len(left) for tree in reader.read(model, table).trees for left in tree.left_categories.values()
+    )
+    monkeypatch.setattr(reader, "MAX_SPLIT_CATEGORIES", n_left - 1)
+    with pytest.raises(GraftError, match="all splits together have more than"):
+        reader.read(model, table)
+
+
 def _damaged_models() -> list[bytes]:
     X = np.where(random_rows() > 1, np.nan, random_rows())
     three = np.digitize(random_rows()[:, 0], [-0.5, 0.5])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from tritree.errors import GraftError, shortened
+from tritree.graft.limits import MAX_FILE_SIZE
 from tritree.graft.order import in_order
 from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree
 from tritree.graft.thresholds import at_most_float32
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "read_file"]
 
-MAX_FILE_SIZE = 2**30
 #: CatBoost itself allows 16.
 MAX_SYMMETRIC_DEPTH = 20
 

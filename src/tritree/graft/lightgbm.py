@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tritree.errors import GraftError, name_column, shortened
+from tritree.graft.limits import MAX_CATEGORIES, MAX_FILE_SIZE, MAX_SPLIT_CATEGORIES
 from tritree.graft.order import in_order
 from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree
 from tritree.graft.thresholds import at_most
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["read", "read_file"]
-
-MAX_FILE_SIZE = 2**30
-MAX_CATEGORIES = 65_534
 
 #: What the raw scores of an objective are; "custom" stands for a function of the user.
 _LINKS: dict[str, Link] = {
@@ -190,6 +187,8 @@ def _read_text(text: str, X: Any) -> tuple[SourceModel, float]:
     labels = _labels(names, X)
     categories = _find_categories(nodes, infos, names)
     categories.update(_pandas_categories(lists, categories, names, labels, X))
+    if sum(one.n_left_categories(categories) for one in nodes) > MAX_SPLIT_CATEGORIES:
+        raise GraftError(f"all splits together have more than {MAX_SPLIT_CATEGORIES:,} categories")
     zero_columns = _find_zero_columns(nodes, names) - set(categories)
     source = SourceModel(
         library="LightGBM",
@@ -256,6 +255,12 @@ class _Nodes:
         found = np.zeros(len(self.column), bool)
         found[list(self.left_numbers)] = True
         return found
+
+    def n_left_categories(self, categories: dict[int, _Categories]) -> int:
+        """Return an upper bound of how many categories go left at all splits."""
+        numeric = self.column[~self.is_categorical].tolist()
+        of_numeric = sum(len(categories[column].labels) for column in numeric if column in categories)
+        return of_numeric + sum(map(len, self.left_numbers.values()))
 
 
 def _read_nodes(lines: _Lines, n_columns: int) -> _Nodes:
@@ -349,10 +354,11 @@ def _pandas_categories(
     As in LightGBM, they are the categorical columns of the table to predict, which `X` stands for. Without it, they are
     the columns that LightGBM treats as categorical, if there are as many; ordered categories are numbers to LightGBM.
     """
-    of_pandas = (
-        [] if labels is None else [type(X[label].dtype).__name__ == "CategoricalDtype" for label in labels]
-    )
-    columns = list(compress(range(len(names)), of_pandas))
+    columns = [
+        column
+        for column, label in enumerate(labels or ())
+        if type(X[label].dtype).__name__ == "CategoricalDtype"
+    ]
     if len(columns) != len(lists):
         columns = sorted(categories) if lists else []
     if len(columns) != len(lists):
