@@ -315,6 +315,20 @@ def test_splits_of_ordered_categories_are_sets() -> None:
     np.testing.assert_allclose(sums(model, table)[:, 0], model.predict(table), rtol=1e-14)
 
 
+def test_first_of_ordered_categories_is_a_zero_of_lightgbm() -> None:
+    table, _ = table_of_pandas(ordered=True)
+    y = (table["level"] == "low") + (table["level"] == "high") / 2
+    model = train(table[["level"]], y, zero_as_missing=True)
+    assert "decision_type=4" in model.model_to_string() or "decision_type=6" in model.model_to_string()
+    rows = pd.DataFrame(
+        {"level": pd.Categorical(["low", "middle", "high", None], table["level"].dtype.categories)}
+    )
+    rows["level"] = rows["level"].cat.as_ordered()
+    expected = model.predict(rows)
+    assert len(set(expected)) == 3
+    np.testing.assert_allclose(sums(model, rows)[:, 0], expected, rtol=1e-14)
+
+
 def test_categories_whose_column_is_not_recorded_are_refused_without_a_table() -> None:
     model, _ = train_on_pandas(ordered=True)
     with pytest.raises(
