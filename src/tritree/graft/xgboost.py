@@ -11,6 +11,7 @@ import numpy as np
 
 from tritree.errors import GraftError, name_column, shortened
 from tritree.graft import ubjson
+from tritree.graft.limits import MAX_CATEGORIES, MAX_FILE_SIZE, MAX_SPLIT_CATEGORIES
 from tritree.graft.order import in_order
 from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree
 from tritree.graft.thresholds import below_float32
@@ -22,11 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "read_file"]
 
-MAX_FILE_SIZE = 2**30
-#: Maximum numbers of columns and classes, and of categories per column.
-MAX_COLUMNS = MAX_CLASSES = MAX_CATEGORIES = 65_534
-#: Maximum number of categories of all splits together.
-MAX_SPLIT_CATEGORIES = 50_000_000
+#: Maximum number of columns, and of classes.
+MAX_COLUMNS = 65_534
 #: The newest version whose files are known.
 _NEWEST = 3
 
@@ -282,8 +280,8 @@ def _outputs(objective: str, parameters: _Entries) -> tuple[Link, int]:
         raise GraftError(f"the model predicts {n_targets:,} targets", "graft a model of one target")
     if _LINKS[objective] != "softmax":
         return _LINKS[objective], 1
-    if not 2 <= n_classes <= MAX_CLASSES:
-        raise GraftError(f"the model has {n_classes:,} classes, which must be 2 to {MAX_CLASSES:,}")
+    if not 2 <= n_classes <= MAX_COLUMNS:
+        raise GraftError(f"the model has {n_classes:,} classes, which must be 2 to {MAX_COLUMNS:,}")
     return "softmax", n_classes
 
 
