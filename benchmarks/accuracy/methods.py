@@ -338,9 +338,11 @@ LIBRARIES = {
     "CatBoost": Candidate(
         OF_PROGRAM["catboost"], _catboost, {"l2_leaf_reg": 10.0, "rsm": 0.3}, graft_format="numbers"
     ),
-    "HistGB": Candidate(OF_PROGRAM["hist"], _hist, {"l2_regularization": 10.0, "max_features": 0.3}),
+    "HistGB": Candidate(
+        OF_PROGRAM["hist"], _hist, {"l2_regularization": 10.0, "max_features": 0.3}, graft_format="frame"
+    ),
     "YDF": Candidate(_YDF, _ydf, treatments=("", "masked copies"), with_defaults=False),
-    "Forest": Candidate(_FOREST, _forest, with_defaults=False),
+    "Forest": Candidate(_FOREST, _forest, with_defaults=False, graft_format="numbers"),
 }
 #: The libraries that can be grafted by the names of the grafted methods.
 GRAFTED_FROM = {f"{name} + {GRAFT}": name for name, known in LIBRARIES.items() if known.graft_format}
