@@ -374,11 +374,25 @@ def test_custom_objective_is_read_but_not_of_a_classifier() -> None:
     model = lightgbm.LGBMClassifier(n_estimators=2, objective=squared, verbose=-1, n_jobs=1).fit(
         X, X[:, 0] > 0
     )
-    with pytest.raises(GraftError, match=r"custom objective .*; graft its booster_"):
+    with pytest.raises(GraftError, match="mean no probabilities; graft its booster_"):
         reader.read(model)
     source = reader.read(model.booster_)
     assert (source.link, source.classes) == ("identity", None)
     np.testing.assert_allclose(sums(model.booster_, X)[:, 0], model.booster_.predict(X), rtol=1e-14)
+
+
+def test_classifier_with_cross_entropy_has_its_labels() -> None:
+    X = random_rows()
+    model = lightgbm.LGBMClassifier(n_estimators=2, objective="cross_entropy", verbose=-1, n_jobs=1)
+    source = reader.read(model.fit(X, np.where(X[:, 0] > 0, "yes", "no")))
+    assert source.classes is not None
+    assert source.classes.tolist() == ["no", "yes"]
+
+
+def test_model_without_trees_is_refused() -> None:
+    text = edited(train(random_rows(), random_rows()[:, 0]), r"^Tree=0[\s\S]*?(?=^end of trees)", "")
+    with pytest.raises(GraftError, match=r"m\.txt: the model has no trees"):
+        reader.read_file(text, "m.txt")
 
 
 def test_classifier_of_one_class_is_refused() -> None:

@@ -80,12 +80,12 @@ def _by_output(raw: Any) -> NDArray[np.float64]:
 
 def _class_labels(model: Any, source: SourceModel) -> NDArray[Any]:
     labels = np.asarray(model.classes_)
-    if source.classes is None:
+    if source.link in ("identity", "log"):
         raise GraftError(
-            "an LGBMClassifier with a custom objective has raw scores of unknown meaning",
-            "graft its booster_, which predicts the raw scores",
+            "the LGBMClassifier has an objective whose raw scores mean no probabilities",
+            "graft its booster_ to predict what the raw scores mean",
         )
-    if len(labels) != len(source.classes):
+    if len(labels) != max(2, source.n_outputs):
         raise GraftError(f"the LGBMClassifier was fitted to {len(labels)} class", "fit it to two or more")
     return labels
 
@@ -178,7 +178,9 @@ def _read_text(text: str, X: Any) -> tuple[SourceModel, float]:
             f"the header has {len(names):,} names and {len(infos):,} ranges of {n_columns:,} columns"
         )
     n_outputs = header.integer("num_tree_per_iteration", 1)
-    if not trees or len(trees) % n_outputs:
+    if not trees:
+        raise GraftError("the model has no trees")
+    if len(trees) % n_outputs:
         raise GraftError(f"{len(trees):,} trees are no multiple of the {n_outputs:,} per iteration")
     link, scale, classes = _read_objective(header.values.get("objective", "custom"), n_outputs)
     if "average_output" in header.values:  # random forests
