@@ -65,14 +65,11 @@ def _check_supported(model: Any) -> None:
             "graft pipeline[-1], with the rows that pipeline[:-1].transform returns",
         )
     if not isinstance(model, (*_HIST_GRADIENT_BOOSTING, *_GRADIENT_BOOSTING, *_FORESTS, *_TREES)):
-        inner = next(
-            (part for part in ("best_estimator_", "estimator_", "regressor_") if hasattr(model, part)), None
-        )
         raise GraftError(
-            f"a {name} of scikit-learn cannot be grafted",
-            "pass gradient boosting, a random forest, extremely randomized trees or a decision tree"
-            if inner is None
-            else f"graft its {inner}, if that is a model of trees whose predictions serve",
+            f"{name} is no model of scikit-learn that can be grafted",
+            "graft its best_estimator_"
+            if hasattr(model, "best_estimator_")
+            else "pass gradient boosting, a random forest, extremely randomized trees or a decision tree",
         )
     try:
         check_is_fitted(model)
