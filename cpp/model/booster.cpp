@@ -1,6 +1,7 @@
 #include "model/booster.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -17,7 +18,7 @@ namespace {
 
 /// Larger tables are kept as rows only, and fitted in 1.45 x the time.
 constexpr std::size_t kMaxCellsKeptTwice = std::size_t{1} << 30;
-constexpr std::size_t kRowsPerBlock = std::size_t{1} << 14;
+constexpr std::size_t kRowsPerBlock = std::size_t{1} << 12;
 constexpr std::uint64_t kRowSeed = 0x517cc1b727220a95u;  // distinguishes row sampling from paths
 
 void scale_values(BinnedTree& tree, double factor) {
@@ -203,9 +204,9 @@ void Booster::finish(BinnedTree& tree) const {
 /// Return the sum of `increase_of(0) ... increase_of(n - 1)` in fixed point: it does not depend on their
 /// order, and is 0 where rounding errors may have made it.
 template <class Increase>
-double Booster::total_increase(std::size_t n, Increase&& increase_of) const {
+double Booster::total_increase(std::size_t n, Increase&& increase_of) {
     constexpr std::size_t kBlock = std::size_t{1} << 13;
-    UninitializedVector<double> increases(n);
+    const std::span increases = std::span(gradients_).first(n);  // gradients are in fixed point by now
     std::vector<double> largest((n + kBlock - 1) / kBlock, 0);
     std::vector<std::int64_t> sums(largest.size(), 0), magnitudes(largest.size(), 0);
     const int n_threads = threads_for(20 * n, n_threads_);
@@ -240,7 +241,7 @@ double Booster::total_increase(std::size_t n, Increase&& increase_of) const {
 /// convex: one that rises over the smallest step rises over all of them. This is so for many trees without
 /// splits, whose value is a rounding error.
 template <class Increase>
-double Booster::largest_safe_step(Increase&& increase) const {
+double Booster::largest_safe_step(Increase&& increase) {
     constexpr double kSmallest = 0x1p-63;
     if (increase(1.0) <= 0) return 1;
     // quantile losses and several outputs: differences of losses, which are rounding errors for tiny steps
@@ -253,7 +254,7 @@ double Booster::largest_safe_step(Increase&& increase) const {
 
 /// Halve the values of leaves that would raise the loss of their rows.
 void Booster::limit_steps(BinnedTree& tree, const RowPartitioner& samples,
-                          std::span<const std::uint32_t> rows) const {
+                          std::span<const std::uint32_t> rows) {
     // derivatives of this many units per row are rounded by less than one part in a hundred
     constexpr double kMinUnitsPerRow = 64;
     const double max_safe_step = loss_.max_safe_step(boosting_.learning_rate);
@@ -281,7 +282,7 @@ void Booster::limit_steps(BinnedTree& tree, const RowPartitioner& samples,
 /// that of `others`, which end at the nodes `at`, may.
 void Booster::limit_tree(BinnedTree& tree, const std::vector<RowRange>& ranges,
                          std::span<const std::uint32_t> rows, std::span<const std::uint32_t> others,
-                         std::span<const std::int32_t> at) const {
+                         std::span<const std::int32_t> at) {
     const std::vector<double>& values = tree.arrays.value;
     const auto increase_of_others = [&](double step) {
         return total_increase(others.size(), [&](std::size_t i) {
@@ -308,7 +309,7 @@ void Booster::limit_tree(BinnedTree& tree, const std::vector<RowRange>& ranges,
 }
 
 /// Halve the trees of an iteration, one per output, while they would raise the loss of the training rows.
-void Booster::limit_iteration(std::vector<BinnedTree>& trees, std::vector<double>& updated) const {
+void Booster::limit_iteration(std::vector<BinnedTree>& trees, std::vector<double>& updated) {
     const std::size_t n = loss_.n_rows();
     const double max_safe_step = loss_.max_safe_step(boosting_.learning_rate);
     double largest = 0;
@@ -350,31 +351,34 @@ Booster::PlacedRows Booster::rows_outside_leaves(const BinnedTree& tree, const s
             is_leaf ? ranges[i].begin : ranges[static_cast<std::size_t>(tree.arrays.right[i])].end;
         for (std::size_t k = begin; k < ranges[i].end; ++k) node_of[rows[k]] = is_leaf ? kNone : node;
     });
-    // each block is moved to its beginning, without a branch to mispredict
-    UninitializedVector<std::uint32_t> row_of(n);
     std::vector<std::size_t> end_of((n + kRowsPerBlock - 1) / kRowsPerBlock);
     parallel_blocks(n, kRowsPerBlock, n_threads_, [&](std::size_t begin, std::size_t end) {
-        std::size_t to = begin;
-        for (std::size_t row = begin; row < end; ++row) {
-            row_of[to] = static_cast<std::uint32_t>(row);
-            node_of[to] = node_of[row];
-            to += node_of[row] != kNone;
-        }
-        end_of[begin / kRowsPerBlock] = to - begin;
+        std::size_t n_others = 0;
+        for (std::size_t row = begin; row < end; ++row) n_others += node_of[row] != kNone;
+        end_of[begin / kRowsPerBlock] = n_others;
     });
     std::inclusive_scan(end_of.begin(), end_of.end(), end_of.begin());
     others.rows.resize(n - n_in_leaves);
     others.nodes.resize(n - n_in_leaves);
-    parallel_blocks(n, kRowsPerBlock, n_threads_, [&](std::size_t begin, std::size_t) {
-        const std::size_t block = begin / kRowsPerBlock, to = block > 0 ? end_of[block - 1] : 0;
-        std::copy_n(row_of.begin() + begin, end_of[block] - to, others.rows.begin() + to);
-        std::copy_n(node_of.begin() + begin, end_of[block] - to, others.nodes.begin() + to);
+    parallel_blocks(n, kRowsPerBlock, n_threads_, [&](std::size_t begin, std::size_t end) {
+        // without a branch to mispredict: each row is written, and the next one over it if it is in a leaf
+        std::array<std::uint32_t, kRowsPerBlock> own_rows;
+        std::array<std::int32_t, kRowsPerBlock> own_nodes;
+        std::size_t n_own = 0;
+        for (std::size_t row = begin; row < end; ++row) {
+            own_rows[n_own] = static_cast<std::uint32_t>(row);
+            own_nodes[n_own] = node_of[row];
+            n_own += node_of[row] != kNone;
+        }
+        const std::size_t to = end_of[begin / kRowsPerBlock] - n_own;
+        std::copy_n(own_rows.begin(), n_own, others.rows.begin() + static_cast<std::ptrdiff_t>(to));
+        std::copy_n(own_nodes.begin(), n_own, others.nodes.begin() + static_cast<std::ptrdiff_t>(to));
     });
     return others;
 }
 
 void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
-                              std::span<const std::uint32_t> rows, std::span<double> raw) const {
+                              std::span<const std::uint32_t> rows, std::span<double> raw) {
     PlacedRows others = rows_outside_leaves(tree, ranges, rows);
     const GrowthParameters& params = model_->params();
     if (const auto background = model_->background(); background && params.has_third())
@@ -396,7 +400,7 @@ void Booster::add_predictions(BinnedTree& tree, const std::vector<RowRange>& ran
     });
 }
 
-void Booster::add_fractional_predictions(BinnedTree& tree, std::span<double> raw) const {
+void Booster::add_fractional_predictions(BinnedTree& tree, std::span<double> raw) {
     constexpr std::size_t kBlock = std::size_t{1} << 12;
     UninitializedVector<double> predictions(raw.size());
     parallel_blocks(raw.size(), kBlock, n_threads_, [&](std::size_t begin, std::size_t end) {

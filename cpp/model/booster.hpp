@@ -48,11 +48,10 @@ class Booster {
     template <class LeafValue>
     void update_leaves(BinnedTree& tree, LeafValue&& value_of) const;
     void shrink(BinnedTree& tree) const;
-    void limit_steps(BinnedTree& tree, const RowPartitioner& samples,
-                     std::span<const std::uint32_t> rows) const;
+    void limit_steps(BinnedTree& tree, const RowPartitioner& samples, std::span<const std::uint32_t> rows);
     void limit_tree(BinnedTree& tree, const std::vector<RowRange>& ranges,
                     std::span<const std::uint32_t> rows, std::span<const std::uint32_t> others,
-                    std::span<const std::int32_t> at) const;
+                    std::span<const std::int32_t> at);
     void finish(BinnedTree& tree) const;
     /// Rows with the nodes that they are at.
     struct PlacedRows {
@@ -62,13 +61,13 @@ class Booster {
     PlacedRows rows_outside_leaves(const BinnedTree& tree, const std::vector<RowRange>& ranges,
                                    std::span<const std::uint32_t> rows) const;
     void add_predictions(BinnedTree& tree, const std::vector<RowRange>& ranges,
-                         std::span<const std::uint32_t> rows, std::span<double> raw) const;
-    void add_fractional_predictions(BinnedTree& tree, std::span<double> raw) const;
-    void limit_iteration(std::vector<BinnedTree>& trees, std::vector<double>& updated) const;
+                         std::span<const std::uint32_t> rows, std::span<double> raw);
+    void add_fractional_predictions(BinnedTree& tree, std::span<double> raw);
+    void limit_iteration(std::vector<BinnedTree>& trees, std::vector<double>& updated);
     template <class Increase>
-    double total_increase(std::size_t n, Increase&& increase_of) const;
+    double total_increase(std::size_t n, Increase&& increase_of);
     template <class Increase>
-    double largest_safe_step(Increase&& increase) const;
+    double largest_safe_step(Increase&& increase);
 
     std::shared_ptr<const BinnedColumns>
         columns_;  // the same table as rows_, for faster partitioning, unless it is very large; or null
