@@ -93,6 +93,7 @@ PAGES = {
     "explaining.md": ["pandas"],
     "forests.md": ["pandas"],
     "graft.md": ["pandas"],
+    "graft-tutorial.md": ["lightgbm", "pandas"],
     "lab-bias.md": ["pandas", "matplotlib"],
     "lab.md": ["pandas", "matplotlib"],
     "large-tables.md": ["pandas", "pyarrow"],
