@@ -74,7 +74,6 @@ _LATER = {
     "TrinaryForestRegressor": "tritree.estimators.forest",
     "TrinaryTreeClassifier": "tritree.estimators.tree",
     "TrinaryTreeRegressor": "tritree.estimators.tree",
-    "graft": "tritree.graft",
     "load": "tritree.serialization",
     "plot_missing": "tritree.inspection.missing_patterns",
 }
@@ -85,6 +84,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value: Any = version("tritree")
+    elif name == "graft":  # a package that is a function as well
+        value = import_module("tritree.graft")
     elif name in _LATER:
         value = getattr(import_module(_LATER[name]), name)
     else:

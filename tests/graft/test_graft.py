@@ -201,10 +201,13 @@ def test_import_of_tritree_imports_neither_grafts_nor_other_libraries() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_graft_is_a_function_whatever_was_imported_before() -> None:
-    code = (
-        "import tritree.graft.source, tritree; from tritree import graft; sys = callable(graft); assert sys"
-    )
+@pytest.mark.parametrize(
+    "before", ["", "import tritree.graft.source", "import tritree.graft.models as models"]
+)
+@pytest.mark.parametrize("after", ["", "import tritree.graft.source as source"])
+def test_graft_is_a_function_whatever_is_imported(before: str, after: str) -> None:
+    code = f"{before}\nfrom tritree import graft\nimport tritree\n{after}\nassert graft is tritree.graft\n"
+    code += "import inspect; assert 'max_background' in inspect.signature(graft).parameters"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
