@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -14,20 +13,15 @@ from graft.reference import raw_predictions
 treelite = pytest.importorskip("treelite")
 
 #: Seeds whose models treelite reads, and predicts as their libraries do.
-SEEDS = {"xgboost": range(40), "lightgbm": range(40), "sklearn": range(40)}
+SEEDS = {"xgboost": range(40), "sklearn": range(40)}
 
 
 def import_model(library: str, model: Any) -> Any:
-    """Return the model as treelite has it; None if it does not support it, or scales its raw scores otherwise."""
+    """Return the model as treelite has it; None if it does not support it."""
     try:
         if library == "sklearn":
             return treelite.sklearn.import_model(model)
-        if library == "xgboost":
-            booster = getattr(model, "get_booster", lambda: model)()
-            return treelite.frontend.from_xgboost(booster)
-        booster = getattr(model, "booster_", model)
-        has_scale = re.search(r"^objective=.*sigmoid:(?!1$)", booster.model_to_string(), re.MULTILINE)
-        return None if has_scale else treelite.frontend.from_lightgbm(booster)
+        return treelite.frontend.from_xgboost(getattr(model, "get_booster", lambda: model)())
     except (treelite.TreeliteError, NotImplementedError, AssertionError):
         return None
 
@@ -37,8 +31,7 @@ def test_trees_predict_as_treelite_does(library: str) -> None:
     n_compared = 0
     for seed in SEEDS[library]:
         model, complete, missing = make(library, seed)
-        # treelite does not turn missing values into zeros where LightGBM does
-        rows = complete if missing is None or library == "lightgbm" else missing
+        rows = complete if missing is None else missing
         other = None if isinstance(rows, pd.DataFrame) else import_model(library, model)
         source = read(library, model, complete)
         # treelite predicts with all iterations
