@@ -304,6 +304,31 @@ def test_several_numbers_for_a_row_are_refused() -> None:
         grafted(model, as_table(model, random_codes(model, 0, 10)))
 
 
+def test_model_without_trees_is_refused() -> None:
+    model = one_split()
+    model.trees = []
+    with pytest.raises(GraftError, match="the model of Test has no trees"):
+        grafted(model, TWICE)
+
+
+def test_sums_beyond_all_floats_are_refused() -> None:
+    with pytest.raises(
+        GraftError, match="the trees of Test cannot be grafted: sums of values are not finite"
+    ):
+        grafted(one_split(value=np.array([0.0, 1e308, 1e308]), baseline=np.array([1e308])), TWICE)
+
+
+def test_one_background_row_is_enough() -> None:
+    robust = grafted(one_split(), TWICE[:1])
+    assert robust.predict([[-1.0, 0.0], [1.0, 0.0], [NAN, 0.0]]).tolist() == [1, 2, 1]
+
+
+def test_graft_without_third_branches_keeps_no_rows() -> None:
+    with pytest.raises(ValueError, match="this model has none"):
+        grafted(one_split(), TWICE, missing="keep").save("model.tritree", training_rows=True)
+    assert not grafted(one_split(), TWICE)._model.is_detached
+
+
 # ---- the check
 
 

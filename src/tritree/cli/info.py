@@ -45,7 +45,7 @@ def _describe(model: Any, path: str) -> dict[str, Any]:
         "format": format_version,
         "tritree": version,
         "training_rows": not model._model.is_detached,
-        "kind": model_kind(model),
+        "kind": "graft" if hasattr(model, "library") else model_kind(model),
         "strategy": model.missing,
         "task": "regression" if classes is None else "classification",
         "target": None if record is None else record.target,

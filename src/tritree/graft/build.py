@@ -64,17 +64,14 @@ def make_bins(source: SourceModel, nodes: Nodes, columns: GraftColumns) -> Bins:
     edges: list[NDArray[np.float64] | None] = []
     rows = np.empty((columns.n_rows, len(columns.values)), np.uint16)
     n_bins = np.zeros(len(columns.values), np.uint32)
-    order = np.argsort(nodes.column, kind="stable")
-    begin = np.searchsorted(nodes.column[order], np.arange(len(n_bins) + 1))
-    for j, (values, n_categories) in enumerate(
-        zip(columns.values, columns.encoder.n_categories, strict=True)
-    ):
+    described = zip(nodes.by_column(len(n_bins)), columns.values, columns.encoder.n_categories, strict=True)
+    for j, (splits, values, n_categories) in enumerate(described):
         if n_categories >= 0:
             edges.append(None)
             n_bins[j] = n_categories
             rows[:, j] = np.where(values < 0, n_categories, values)
             continue
-        own = _edges(nodes.threshold[order[begin[j] : begin[j + 1]]], values)
+        own = _edges(nodes.threshold[splits], values)
         if len(own) >= _MAX_BINS:
             raise GraftError(
                 f"{source.library} splits {name_column(columns.encoder.columns[j].name)} at {len(own):,} thresholds, "
@@ -145,6 +142,8 @@ def _only_useful(
 class GraftPlan:
     """What the trees of the core are made of."""
 
+    #: The name of the library of the source.
+    library: str
     nodes: Nodes
     #: Splits that keep the direction of missing values; all others have a third branch.
     keeps: NDArray[np.bool_]
@@ -163,52 +162,65 @@ def make_plan(
     for node, number in zip(categorical, nodes.category_set[categorical].tolist(), strict=True):
         n_left[node], n_categories[node] = np.count_nonzero(sets[number]), len(sets[number])
     nodes, keeps = _only_useful(nodes, keeps, n_left, n_categories)
-    return GraftPlan(nodes, keeps, sets, source.baseline.tolist(), bins)
+    return GraftPlan(source.library, nodes, keeps, sets, source.baseline.tolist(), bins)
 
 
 def build_core(
     plan: GraftPlan, parameters: _core.GrowthParameters, *, rows: NDArray[np.int64] | None = None
 ) -> _core.BoostedModel:
     """Return the model of the core; without ``rows``, the number of background rows of each node, it cannot grow."""
-    with_rows = rows is not None
+    has_third = bool((plan.nodes.is_split & ~plan.keeps).any())
+    trees = _tree_arrays(plan, np.zeros(len(plan.nodes), np.int64) if rows is None else rows)
+    if parameters.to_dict()["estimates_variance"]:
+        trees["variance"] = np.zeros(len(plan.nodes))
+    state = {
+        "params": parameters.to_dict(),
+        "baseline": plan.baseline,
+        "trees": trees,
+        "bins": plan.bins.state(with_rows=rows is not None and has_third),
+    }
+    try:
+        return _core.BoostedModel.from_state(state)
+    except ValueError as error:  # such as sums beyond all floats
+        raise GraftError(f"the trees of {plan.library} cannot be grafted: {error}") from error
+
+
+def _tree_arrays(plan: GraftPlan, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """Return the trees as the core reads them; an array has the nodes of one tree after those of another."""
     nodes = plan.nodes
-    if rows is None:
-        rows = np.zeros(len(nodes), np.int64)
-    is_split, is_categorical = nodes.is_split, nodes.category_set >= 0
-    first = nodes.first
-    sizes = np.diff(np.append(first, len(nodes)))
+    is_split, first = nodes.is_split, nodes.first
+    sizes = np.diff(np.append(first, len(nodes))).astype(np.int32)
     depth = np.zeros(len(nodes), np.int32)
     for number, level in enumerate(nodes.levels()):
         depth[level] = number
     value = _mean_values(nodes, rows)
     gain = nodes.gain if nodes.gain.any() else _gains(nodes, value, rows)
     missing_to = np.where(plan.keeps, np.where(nodes.missing_left, _LEFT, _RIGHT), _THIRD)
-    more_left = rows[nodes.left] >= rows[nodes.right]
-    larger = np.where(np.where(is_categorical, nodes.unknown_left, more_left), _LEFT, _RIGHT)
+    # where unknown categories go; of numbers it means nothing
+    is_larger_left = np.where(
+        nodes.category_set >= 0, nodes.unknown_left, rows[nodes.left] >= rows[nodes.right]
+    )
     first_right_bin = np.zeros(len(nodes), np.uint16)
-    for j, edges in enumerate(plan.bins.edges):
+    for own, edges in zip(nodes.by_column(len(plan.bins.edges)), plan.bins.edges, strict=True):
         if edges is not None:
-            own = np.flatnonzero((nodes.column == j) & np.isfinite(nodes.threshold))
-            first_right_bin[own] = np.searchsorted(edges, nodes.threshold[own]) + 1
+            finite = own[np.isfinite(nodes.threshold[own])]
+            first_right_bin[finite] = np.searchsorted(edges, nodes.threshold[finite]) + 1
 
-    def child(of: NDArray[np.int64]) -> NDArray[np.int32]:
-        return np.where(is_split, of - first[nodes.tree], -1).astype(np.int32)
-
-    def if_split(values: Any, otherwise: int, dtype: str) -> NDArray[Any]:
+    def of_splits(values: Any, otherwise: int, dtype: str) -> NDArray[Any]:
         return np.where(is_split, values, otherwise).astype(dtype)
 
-    trees = {
-        "n_nodes": sizes.astype(np.int32),
-        "n_fitted": sizes.astype(np.int32),
+    return {
+        "n_nodes": sizes,
+        "n_fitted": sizes,
         "n_surrogates": np.zeros(len(sizes), np.int32),
         "seed": np.zeros(len(sizes), np.uint64),
         "column": nodes.column,
         "threshold": nodes.threshold,
-        "left": child(nodes.left),
-        "right": child(nodes.right),
-        "third": if_split(np.where(plan.keeps, -1, _UNGROWN), -1, "int32"),
-        "missing_to": if_split(missing_to, _NONE, "int8"),
-        "larger_side": if_split(larger, _NONE, "int8"),
+        "left": of_splits(nodes.left - first[nodes.tree], _NONE, "int32"),
+        "right": of_splits(nodes.right - first[nodes.tree], _NONE, "int32"),
+        "third": of_splits(np.where(plan.keeps, _NONE, _UNGROWN), _NONE, "int32"),
+        "missing_to": of_splits(missing_to, _NONE, "int8"),
+        "larger_side": of_splits(np.where(is_larger_left, _LEFT, _RIGHT), _NONE, "int8"),
         "depth": depth,
         "rows": rows,
         "value": value,
@@ -216,15 +228,6 @@ def build_core(
         "gain": np.where(is_split, gain, 0.0),
         **_category_sets(plan),
     }
-    if parameters.to_dict()["estimates_variance"]:
-        trees["variance"] = np.zeros(len(nodes))
-    state = {
-        "params": parameters.to_dict(),
-        "baseline": plan.baseline,
-        "trees": trees,
-        "bins": plan.bins.state(with_rows=with_rows),
-    }
-    return _core.BoostedModel.from_state(state)
 
 
 def _category_sets(plan: GraftPlan) -> dict[str, NDArray[Any]]:

@@ -84,8 +84,8 @@ def _raw(source: SourceModel, X: Any, numbers: NDArray[np.int64]) -> NDArray[np.
     """Return the source's own raw predictions of some rows, whose columns are put into its order."""
     assert source.raw is not None
     names = [column.name for column in source.columns]
-    frame_names = getattr(X, "columns", None)
-    if frame_names is not None and None not in names and set(names) <= set(frame_names):
+    of_frame = list(getattr(X, "columns", ()))
+    if all(isinstance(name, str) for name in of_frame) and None not in names and set(names) <= set(of_frame):
         X = X[names]
     found = np.asarray(source.raw(_safe_indexing(X, numbers)), np.float64)
     return found.reshape(len(numbers), -1)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["GraftColumns", "read_background"]
 
 #: Numbers of leaves that are in memory at once.
-_MAX_LEAVES = 1 << 23
+_MAX_LEAVES = 1 << 21
 #: How libraries name columns that have no names.
 _DEFAULT_NAMES = ("f{}", "x{}", "Column_{}", "{}")
 

@@ -131,6 +131,8 @@ def graft_source(
     n_threads = count_threads(parameters["n_jobs"])
     generator = as_random_state(parameters["random_state"])
     seed = int(generator.randint(2**31 - 1))
+    if not source.trees:
+        raise GraftError(f"the model of {source.library} has no trees")
     source = _sorted_classes(source)
     columns = read_background(source, X, max_background, generator)
     nodes, left_categories = Nodes.join(source.trees)

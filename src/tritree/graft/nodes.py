@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,6 +94,12 @@ class Nodes:
     def first(self) -> NDArray[np.int64]:
         """The first node of each tree, its root."""
         return np.flatnonzero(np.diff(self.tree, prepend=-1))
+
+    def by_column(self, n_columns: int) -> list[NDArray[np.int64]]:
+        """Return the splits on each column."""
+        order = np.argsort(self.column, kind="stable")
+        bounds = np.searchsorted(self.column[order], np.arange(n_columns + 1))
+        return [order[begin:end] for begin, end in pairwise(bounds.tolist())]
 
     def levels(self) -> Iterator[NDArray[np.int64]]:
         """Yield the nodes of each level of all trees, the roots first."""
