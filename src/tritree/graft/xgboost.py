@@ -30,10 +30,8 @@ _NEWEST = 3
 
 #: What the raw scores of an objective are.
 _LINKS: dict[str, Link] = {
-    **dict.fromkeys(
-        ("reg:squarederror", "reg:linear", "reg:squaredlogerror", "reg:absoluteerror"), "identity"
-    ),
-    **dict.fromkeys(("reg:pseudohubererror", "reg:quantileerror"), "identity"),
+    **dict.fromkeys(("reg:squarederror", "reg:linear", "reg:squaredlogerror"), "identity"),
+    **dict.fromkeys(("reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror"), "identity"),
     **dict.fromkeys(("rank:pairwise", "rank:ndcg", "rank:map"), "identity"),
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), "log"),
     **dict.fromkeys(("binary:logistic", "binary:logitraw", "reg:logistic"), "logit"),
@@ -103,7 +101,8 @@ def _baseline_of_library(document: _Entries) -> NDArray[np.float64]:
     learner = document.object("learner")
     parameters = {
         "objective": learner.object("objective").text("name"),
-        "base_score": _base_score(learner.object("learner_model_param"), 1)[0],
+        # all digits of a double, as older versions round the shortest ones wrongly
+        "base_score": float(_base_score(learner.object("learner_model_param"), 1)[0]),
         "nthread": 1,
     }
     row = xgboost.DMatrix(np.zeros((1, 1)))
@@ -269,11 +268,8 @@ def _read_document(document: _Entries, X: Any, is_estimator: bool = False) -> So
 def _outputs(objective: str, parameters: _Entries) -> tuple[Link, int]:
     """Return the link of the raw scores and their number per row."""
     if objective not in _LINKS:
-        reason = (
-            "predicts labels without probabilities"
-            if objective == "binary:hinge"
-            else "is unknown to tritree"
-        )
+        is_hinge = objective == "binary:hinge"
+        reason = "predicts labels without probabilities" if is_hinge else "is unknown to tritree"
         raise GraftError(f"the objective {shortened(objective)} {reason}")
     n_targets, n_classes = parameters.integer("num_target", 1), parameters.integer("num_class")
     if n_targets > 1:
@@ -355,7 +351,8 @@ class _Tree:
 
     def __init__(self, entries: _Entries, n_columns: int) -> None:
         self.name = entries.name
-        left, n = entries.integers("left_children"), len(entries.integers("left_children"))
+        left = entries.integers("left_children")
+        n = len(left)
         right = entries.integers("right_children", n)
         column = entries.integers("split_indices", n)
         # what is out of bounds stays so
@@ -364,9 +361,8 @@ class _Tree:
         self.left, self.right = (np.clip(child, -1, n).astype(np.int32) for child in (left, right))
         self.threshold = entries.floats("split_conditions", n)
         self.default_left = entries.integers("default_left", n) != 0
-        self.gain = (
-            entries.floats("loss_changes", n) if "loss_changes" in entries else np.zeros(n, np.float32)
-        )
+        has_gain = "loss_changes" in entries  # trees with vectors of values have none before XGBoost 3.2
+        self.gain = np.nan_to_num(entries.floats("loss_changes", n)) if has_gain else np.zeros(n, np.float32)
         self.value = self._values(entries)
         self.right_categories = dict(self._categories(entries, n_columns))
 
@@ -418,9 +414,7 @@ class _Tree:
             left=self.left,
             right=self.right,
             missing_left=self.default_left,
-            missing_learned=np.full(
-                n, -1, np.int8
-            ),  # XGBoost learns a direction, but does not record whether from rows
+            missing_learned=np.full(n, -1, np.int8),  # nothing tells whether rows had missing values
             value=self.value[:, output].astype(np.float64),
             left_categories={
                 node: codes[self.column[node]] - right for node, right in self.right_categories.items()
