@@ -92,8 +92,9 @@ std::vector<std::size_t> bin_ends_of(const std::vector<Item>& sorted, std::size_
 
 /// Buffers that a thread reuses for all its columns: allocating them for each would take longer than sorting.
 struct Buffers {
-    UninitializedVector<double> values;  // of a group of columns, column by column
-    std::vector<std::uint64_t> keys, sorted, sorted_buffer;
+    UninitializedVector<double> values;       // of a group of columns, column by column
+    UninitializedVector<std::uint64_t> keys;  // of a column
+    std::vector<std::uint64_t> sorted, sorted_buffer;
     std::vector<std::uint32_t> halves, halves_buffer;
     std::vector<HalfKeyedRow> half_rows, half_rows_buffer;
     std::vector<KeyedRow> rows, rows_buffer;
@@ -136,7 +137,7 @@ BinnedColumn bin_by_sorting(Buffers& buffers, std::uint32_t max_bins) {
 }
 
 /// Bin a column given the largest key of each bin.
-BinnedColumn bin_by_search(const std::vector<std::uint64_t>& keys, const std::vector<std::uint64_t>& bounds) {
+BinnedColumn bin_by_search(std::span<const std::uint64_t> keys, const std::vector<std::uint64_t>& bounds) {
     SearchBinner binner(bounds, keys.size());
     binner.write(keys, 0);
     return std::move(binner).finish();
@@ -467,9 +468,12 @@ BinnedColumns bin_columns(const TableView& table, const std::vector<std::int64_t
     std::atomic<std::size_t> next{0};
     const std::size_t n_workers = std::min<std::size_t>(n_groups, std::max(n_threads, 1));
     std::vector<std::exception_ptr> errors(columns.size());
-    parallel_for(n_workers, n_threads, [&](std::size_t) {
-        Buffers buffers;
-        buffers.keys.resize(table.n_rows);
+    // Memory that a worker frees may stay with it, so this thread, which goes on, allocates the large
+    // buffers.
+    std::vector<Buffers> buffers_of(n_workers);
+    for (Buffers& buffers : buffers_of) buffers.keys.resize(table.n_rows);
+    parallel_for(n_workers, n_threads, [&](std::size_t worker) {
+        Buffers& buffers = buffers_of[worker];
         const auto bin_column = [&](std::size_t j, const ColumnView& view) {
             try {
                 if (n_categories[j] > kMaxBins) throw std::length_error("too many categories");
