@@ -96,8 +96,9 @@ class ClassifierOfSums(TrinaryClassifier):
     def decision_function(self: Any, X: Any) -> NDArray[np.float64]:
         """Return the sums over trees: the log-odds of the second of two classes, or one column per class.
 
-        Where two classes have trees of their own, the difference of their sums is returned. `predict_proba` also takes into account the variance of the sums due to missing values. With three classes or
-        more, another class may then be the most probable one, which is what `predict` returns.
+        Where two classes have trees of their own, the difference of their sums is returned. `predict_proba` also takes
+        into account the variance of the sums due to missing values. With three classes or more, another class may then
+        be the most probable one, which is what `predict` returns.
         """
         raw: NDArray[np.float64] = self._raw_predict(X)[0]
         if raw.shape[1] == 2:
