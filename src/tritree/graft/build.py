@@ -125,14 +125,11 @@ def _only_useful(
     no_right &= ~no_left
     observed = np.where(no_left, nodes.right, np.where(no_right, nodes.left, -1))
     goes_apart = keeps & (nodes.missing_left == no_left)
-    nodes = nodes.with_sides_exchanged(no_right & goes_apart)
     is_useless = (no_left | no_right) & ~goes_apart
     threshold = np.where((no_left | no_right) & ~is_categorical, -np.inf, nodes.threshold)
-    nodes = replace(nodes, threshold=threshold)
-    # where a node goes is known by its number, which changes: the marks travel as a field
-    marked = replace(nodes, missing_learned=keeps.astype(np.int8))
-    found = marked.replaced_by(np.where(is_useless, observed, -1))
-    return found, found.missing_learned == 1
+    nodes = replace(nodes.with_sides_exchanged(no_right & goes_apart), threshold=threshold)
+    found, numbers = nodes.replaced_by(np.where(is_useless, observed, -1))
+    return found, keeps[numbers]
 
 
 # ---- the core's model

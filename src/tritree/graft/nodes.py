@@ -109,30 +109,28 @@ class Nodes:
             splits = level[self.is_split[level]]
             level = np.concatenate([self.left[splits], self.right[splits]])
 
-    def replaced_by(self, child: NDArray[np.int64]) -> Nodes:
-        """Return the nodes with some splits replaced by one of their children, which is -1 for those that stay."""
-        if (child < 0).all():
-            return self
+    def replaced_by(self, child: NDArray[np.int64]) -> tuple[Nodes, NDArray[np.int64]]:
+        """Return the nodes with some splits replaced by one of their children, and the numbers that they had.
+
+        ``child`` is -1 for splits that stay.
+        """
         to = np.arange(len(self))
         for node in np.flatnonzero(child >= 0)[::-1]:  # a child comes after its parent
             to[node] = to[child[node]]
-        joined = replace(
-            self,
-            left=np.where(self.is_split, to[self.left], _LEAF),
-            right=np.where(self.is_split, to[self.right], _LEAF),
-        )
+        left, right = (np.where(self.is_split, to[of], _LEAF) for of in (self.left, self.right))
         reached = np.zeros(len(self), bool)
         level = to[self.first]
         while len(level):
             reached[level] = True
             splits = level[self.is_split[level]]
-            level = np.concatenate([joined.left[splits], joined.right[splits]])
+            level = np.concatenate([left[splits], right[splits]])
         number = np.append(np.cumsum(reached) - 1, _LEAF)  # the last one is that of no child
-        chosen = {field.name: getattr(joined, field.name)[reached] for field in fields(self)}
-        return Nodes(**chosen | {"left": number[chosen["left"]], "right": number[chosen["right"]]})
+        chosen = {field.name: getattr(self, field.name)[reached] for field in fields(self)}
+        children = {"left": number[left[reached]], "right": number[right[reached]]}
+        return Nodes(**chosen | children), np.flatnonzero(reached)
 
     def with_sides_exchanged(self, nodes: NDArray[np.bool_]) -> Nodes:
-        """Return the nodes with the children of some of them exchanged, whose thresholds become -inf."""
+        """Return the nodes with the sides of some splits exchanged, whose thresholds and sets no longer hold."""
         return replace(
             self,
             left=np.where(nodes, self.right, self.left),
