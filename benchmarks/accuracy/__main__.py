@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.accuracy.data import DATASETS, GROUPS, load_datasets
 from benchmarks.accuracy.experiments import MECHANISMS, SCENARIOS, Design, Grid, quick, run
-from benchmarks.accuracy.methods import LIBRARIES, installed
+from benchmarks.accuracy.methods import GRAFTS, LIBRARIES, installed
 from benchmarks.accuracy.plots import draw
 from benchmarks.accuracy.report import as_markdown
 from benchmarks.accuracy.summary import summarise
 from benchmarks.accuracy.tables import TABLES, role_of
+from benchmarks.accuracy.treatments import TREATMENTS
 from benchmarks.arguments import integer_from
 from tritree.lab.store import StoreError
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 DOCS = RESULTS.parents[1] / "docs"
+_TREATMENTS = [*filter(None, TREATMENTS), *GRAFTS]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -153,10 +155,9 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--treatments",
         nargs="+",
-        choices=[name for name in Design.treatments if name],
+        choices=_TREATMENTS,
         metavar="NAME",
-        help=_choices([name for name in Design.treatments if name])
-        + "; libraries as they are are always run",
+        help=f"any of {', '.join(_TREATMENTS)} (default: all but the last); libraries as they are are always run",
     )
     add(
         "--seeds",

@@ -32,6 +32,7 @@ __all__ = [
     "FORESTS",
     "GRAFT",
     "GRAFTED_FROM",
+    "GRAFTS",
     "LIBRARIES",
     "REGULARISED_ALIKE",
     "TREES",
@@ -58,6 +59,8 @@ TRITREE_TREE = f"{TRITREE} tree"
 REGULARISED_ALIKE = "masked copies, regularised alike"
 #: The library's own model, with third branches from the training rows.
 GRAFT = "graft"
+#: The parameter `missing` by the names of treatments that graft; the first is the default.
+GRAFTS = {GRAFT: "auto", "graft third": "third"}
 
 #: The families of methods: boosting with equal settings, boosting with each library's defaults, forests, single trees.
 BOOSTING, DEFAULTS, FORESTS, TREES = "boosting", "defaults", "forests", "trees"
@@ -116,8 +119,8 @@ class TreatedEstimator(LibraryEstimator):
 class GraftedEstimator(LibraryEstimator):
     """A library's estimator, fitted as it is and then grafted; the background rows are those of training.
 
-    ``revision`` distinguishes stored results of different versions of tritree's code; the other parameters are those of
-    `LibraryEstimator`.
+    ``missing`` is the parameter of `tritree.graft`, and ``revision`` distinguishes stored results of different versions
+    of tritree's code; the other parameters are those of `LibraryEstimator`.
     """
 
     def __init__(
@@ -125,9 +128,11 @@ class GraftedEstimator(LibraryEstimator):
         estimator: Any,
         table_format: TableFormat = "frame",
         max_categories: int | None = None,
+        missing: str = "auto",
         revision: str = "",
     ) -> None:
         super().__init__(estimator, table_format, max_categories)
+        self.missing = missing
         self.revision = revision
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -137,7 +142,9 @@ class GraftedEstimator(LibraryEstimator):
         super().fit(X, y, sample_weight)
         if hasattr(self, "columns_"):  # not with a single class
             table = self.encoder_.transform(X).select(self.columns_)
-            self.model_ = graft(self.model_, self._in_format(table), random_state=0, n_jobs=1)
+            self.model_ = graft(
+                self.model_, self._in_format(table), missing=self.missing, random_state=0, n_jobs=1
+            )
         return self
 
     # by which the cache of fitted models estimates its memory
@@ -225,12 +232,9 @@ class Candidate:
             estimator = self.make(task, parameters).set_params(**self.regularisation)
             found[REGULARISED_ALIKE] = self.treated(estimator, "masked copies")
         if self.graft_format is not None:
-            found[GRAFT] = GraftedEstimator(
-                self.make(task, parameters),
-                self.graft_format,
-                self.library.max_categories,
-                digest_of_tritree(),
-            )
+            model, most = self.make(task, parameters), self.library.max_categories
+            for name, missing in GRAFTS.items():
+                found[name] = GraftedEstimator(model, self.graft_format, most, missing, digest_of_tritree())
         return found
 
 
@@ -345,7 +349,9 @@ LIBRARIES = {
     "Forest": Candidate(_FOREST, _forest, with_defaults=False, graft_format="numbers"),
 }
 #: The libraries that can be grafted by the names of the grafted methods.
-GRAFTED_FROM = {f"{name} + {GRAFT}": name for name, known in LIBRARIES.items() if known.graft_format}
+GRAFTED_FROM = {
+    f"{name} + {graft}": name for graft in GRAFTS for name, known in LIBRARIES.items() if known.graft_format
+}
 
 
 def family_of(method: str) -> str:
@@ -403,7 +409,7 @@ def methods(
     chosen = set(treatments)
     if "masked copies" in chosen:
         chosen.add(REGULARISED_ALIKE)
-    for treatment in (*TREATMENTS, REGULARISED_ALIKE, GRAFT):
+    for treatment in (*TREATMENTS, REGULARISED_ALIKE, *GRAFTS):
         for name, by_treatment in treated.items():
             if treatment in chosen and treatment in by_treatment:
                 found[method_name(name, treatment)] = by_treatment[treatment]
