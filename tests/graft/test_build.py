@@ -341,6 +341,13 @@ def test_graft_that_predicts_as_its_source_passes() -> None:
     grafted(with_raw(one_split(), lambda raw: raw.astype(np.float32)), TWICE)
 
 
+def test_sums_beyond_float32_are_compared_as_well() -> None:
+    model = one_split(value=np.array([0.0, 1e140, 3e140]))
+    grafted(with_raw(model, lambda raw: raw * (1 + 1e-15)), TWICE)
+    with pytest.raises(GraftError, match=r"add up to 1e\+140|add up to 3e\+140"):
+        grafted(with_raw(model, lambda raw: raw * (1 + 1e-6)), TWICE)
+
+
 def test_graft_that_differs_names_the_row_and_both_numbers() -> None:
     def change(raw: np.ndarray) -> np.ndarray:
         return np.where(raw == 2, 2.001, raw)

@@ -106,7 +106,8 @@ def _differ(
         candidates.append(np.cumsum(single, axis=1, dtype=np.float32)[:, -1].astype(np.float64))
         last = np.cumsum(single[:, 1:], axis=1, dtype=np.float32)[:, -1] + single[:, 0]
         candidates.append(last.astype(np.float64))
-    ulp = np.spacing(np.maximum(largest, np.finfo(np.float32).tiny).astype(np.float32))
+    # one of float32, if its exponent had no upper limit
+    ulp = np.ldexp(1.0, np.frexp(np.maximum(largest, np.finfo(np.float32).tiny))[1] - 24)
     error = np.min([np.abs(candidate - expected) for candidate in candidates], axis=0)
     return np.asarray(np.isfinite(expected) & ~(error <= ulp))
 
