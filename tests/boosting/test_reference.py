@@ -99,6 +99,16 @@ def test_predictions_are_those_of_the_reference(missing: str, missing_fraction: 
         compare(X, y, Z, [False] * 4, missing=missing, max_depth=3, min_samples_leaf=5)
 
 
+@pytest.mark.parametrize("missing", ["trinary_mia", "fractional"])
+def test_wide_tables_are_fitted_as_by_the_reference(missing: str) -> None:
+    random = np.random.default_rng(0)  # histograms are built 64 columns at a time
+    X = random.integers(0, 3, size=(60, 130)).astype(float)
+    y = np.round(X[:, 0] - X[:, 63] * X[:, 64] + X[:, 129] + random.normal(size=60), 2)
+    X[random.random(X.shape) < 0.2] = np.nan
+    X[:3] = np.arange(3)[:, None]  # every bin occurs
+    compare(X, y, X[:20], [False] * 130, n_iterations=2, missing=missing, max_depth=3, min_samples_leaf=5)
+
+
 @pytest.mark.parametrize("threshold", [None, 0.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_trees_without_splits_have_the_values_of_the_reference(seed: int, threshold: float | None) -> None:

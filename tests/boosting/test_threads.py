@@ -88,3 +88,17 @@ def test_copies_predict_and_grow_alike(again: Any) -> None:
     other = again(model)
     assert other.n_grown_ == model.n_grown_
     np.testing.assert_array_equal(other.predict(Z), model.predict(Z))
+
+
+def test_wide_rows_give_the_same_predictions_with_one_two_and_three_threads() -> None:
+    # 64 columns are a task of their own; three threads share the rows of two such tasks as well
+    random = np.random.default_rng(0)
+    X = random.normal(size=(9_000, 100)).astype(np.float32)
+    y = X[:, 0] + X[:, 50] * X[:, 99] + random.normal(size=len(X))
+
+    def predictions(n_jobs: int) -> np.ndarray:
+        return TrinaryBoostingRegressor(max_iter=3, random_state=0, n_jobs=n_jobs).fit(X, y).predict(X)
+
+    one, two, three = (predictions(n_jobs) for n_jobs in (1, 2, 3))
+    np.testing.assert_array_equal(two, one)
+    np.testing.assert_array_equal(three, one)
