@@ -92,12 +92,23 @@ def test_learned_directions_are_kept_and_others_are_not() -> None:
     assert grafted(one_split(), TWICE).predict(rows).tolist() == [1, 2]  # by the other column
 
 
-def test_unknown_whether_learned_is_decided_by_the_background() -> None:
-    model = one_split(missing_learned=np.full(3, -1, np.int8))
-    with_missing = TWICE.copy()
-    with_missing[0, 0] = NAN
-    assert grafted(model, TWICE).n_third_splits_ == 1
-    assert grafted(model, with_missing).n_kept_splits_ == 1
+@pytest.mark.parametrize(
+    ("learned", "n_missing", "is_kept"),
+    [
+        (1, 0, True),
+        (1, 11, False),
+        (1, 12, True),
+        (-1, 0, False),
+        (-1, 11, False),
+        (-1, 12, True),
+        (0, 60, False),
+    ],
+)
+def test_directions_learned_from_few_rows_are_not_kept(learned: int, n_missing: int, is_kept: bool) -> None:
+    background = TWICE.copy()  # 120 rows
+    background[:n_missing, 0] = NAN
+    robust = grafted(one_split(missing_learned=np.full(3, learned, np.int8)), background)
+    assert (robust.n_kept_splits_, robust.n_third_splits_) == ((1, 0) if is_kept else (0, 1))
 
 
 def test_third_branch_is_the_mean_of_the_predictions_given_the_other_columns() -> None:

@@ -55,9 +55,8 @@ def graft(
         Model file. By default it is named after the source, with the extension .tritree, in the current folder. An
         existing file is replaced.
     missing
-        auto: splits keep the direction of missing values that the source has learned from training rows with missing
-        values, or, where it does not say so, if the table has missing values in their column; all others get a third
-        branch. third: all splits get one. keep: none.
+        auto: splits keep the direction of missing values that the source has learned, or may have learned, if at least
+        a tenth of the rows lack their column; all others get a third branch. third: all splits get one. keep: none.
     max_background
         Maximum number of rows that are kept to grow third branches from.
     third_depth_extra

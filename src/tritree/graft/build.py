@@ -25,6 +25,8 @@ __all__ = ["Bins", "GraftPlan", "build_core", "kept_splits", "make_bins", "make_
 _MIN_BINS = 64
 #: Maximum number of bins of a column of the core.
 _MAX_BINS = 65_534
+#: Fraction of the background rows that must lack a column for a learned direction to be kept.
+_MIN_MISSING = 0.1
 _LEFT, _RIGHT, _THIRD, _NONE = 0, 1, 2, -1
 _UNGROWN = -2
 
@@ -99,15 +101,18 @@ def _edges(thresholds: NDArray[np.float64], values: NDArray[Any]) -> NDArray[np.
 # ---- which splits get third branches
 
 
-def kept_splits(nodes: Nodes, missing: str, has_missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def kept_splits(nodes: Nodes, missing: str, missing_shares: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return the splits that keep the source's direction of missing values.
 
-    ``has_missing`` says which columns lack values in the background rows.
+    ``missing_shares`` has the fraction of the background rows that lack each column. A direction that follows from few
+    rows says less than the other columns do. Where no row lacks the column, the source's word counts.
     """
     if missing != "auto":
         return np.full(len(nodes), missing == "keep")
-    is_learned = nodes.missing_learned
-    return np.asarray((is_learned == 1) | ((is_learned == -1) & has_missing[nodes.column]))
+    shares = missing_shares[nodes.column]
+    is_often = shares >= _MIN_MISSING
+    is_learned = (nodes.missing_learned == 1) & (is_often | (shares == 0))
+    return np.asarray(is_learned | ((nodes.missing_learned == -1) & is_often))
 
 
 def _only_useful(

@@ -52,9 +52,9 @@ class GraftColumns:
         of_columns = [np.isnan(v) if v.dtype.kind == "f" else v < 0 for v in self.values]
         return np.stack(of_columns, axis=1)
 
-    def has_missing(self) -> NDArray[np.bool_]:
-        """Return which columns have missing cells."""
-        return np.array([column.any() for column in self.is_missing().T])
+    def missing_shares(self) -> NDArray[np.float64]:
+        """Return the fraction of the cells of each column that is missing."""
+        return np.asarray(self.is_missing().mean(axis=0))
 
     def sets(self, nodes: Nodes, left_categories: Sequence[frozenset[int]]) -> list[NDArray[np.bool_]]:
         """Return whether each category goes left, of each set: those that the source does not have as it says."""

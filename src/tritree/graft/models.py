@@ -72,8 +72,9 @@ def graft(
     missing : {"auto", "third", "keep"}, default="auto"
         Which splits have third branches.
 
-        - "auto": those whose direction for missing values the source has not learned from training rows with missing
-          values. Where it does not record that, as XGBoost, those on columns without missing values in ``X``.
+        - "auto": all but those whose direction for missing values the source has learned from many training rows with
+          missing values: it records that it has learned it, or does not record it, as XGBoost, and at least a tenth of
+          the rows of ``X`` lack the column. Where ``X`` lacks no value of the column, a record alone counts.
         - "third": all of them.
         - "keep": none; the model predicts as the source does.
     max_background : int, default=20_000
@@ -168,7 +169,7 @@ def _graft_core(
     as_is = make_plan(source, nodes, sets, bins, np.ones(len(nodes), bool))
     core = build_core(as_is, growth)
     check_predictions(source, as_is.nodes, core, columns, X, n_threads)
-    keeps = kept_splits(nodes, estimator.missing, columns.has_missing())
+    keeps = kept_splits(nodes, estimator.missing, columns.missing_shares())
     plan = make_plan(source, nodes, sets, bins, keeps)
     without_rows = build_core(plan, growth)
     check_complete_rows(without_rows, core, columns, n_threads)
