@@ -230,10 +230,14 @@ def test_background_is_a_sample_of_the_rows() -> None:
     assert robust.estimators_[0, 0].tree_.rows.tolist()[0] == 50
 
 
-def test_column_without_any_value_in_the_background_is_used_as_the_source_uses_it() -> None:
+def test_column_without_any_value_in_the_background() -> None:
     X = TWICE.copy()
     X[:, 0] = NAN
-    robust = grafted(one_split(), X)
+    with pytest.raises(
+        GraftError, match="has no value in X, and the model splits by it; pass rows that have"
+    ):
+        grafted(one_split(), X)
+    robust = grafted(one_split(), X, missing="keep")
     assert robust.predict([[-1.0, 0], [1.0, 0]]).tolist() == [1, 2]
     assert np.isfinite(robust.predict([[NAN, 0.0]])).all()
 

@@ -11,13 +11,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 import tritree
-from tritree import GraftedClassifier, GraftedRegressor, GraftError, TrinaryTreeRegressor, graft
+from tritree import (
+    ColumnMatchWarning,
+    GraftedClassifier,
+    GraftedRegressor,
+    GraftError,
+    TrinaryTreeRegressor,
+    graft,
+)
 
 NAN = np.nan
 
@@ -374,3 +384,63 @@ def test_absent_file_is_named(tmp_path: Path) -> None:
 def test_rows_with_other_columns_are_refused() -> None:
     with pytest.raises(ValueError, match="X has 5 features, but the model of LightGBM is expecting 6"):
         graft(fitted("LightGBM", "regression"), X[:, :5])
+
+
+# ---- background rows that do not suit the model
+
+
+def xgboost_model(table: Any) -> Any:
+    xgboost = pytest.importorskip("xgboost")
+    return xgboost.XGBRegressor(n_estimators=10, max_depth=3, n_jobs=1).fit(table, Y)
+
+
+def test_columns_are_matched_by_names_that_look_made_up(tmp_path: Path) -> None:
+    table = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    model = xgboost_model(table)
+    model.save_model(tmp_path / "model.json")
+    reordered = table[table.columns[::-1]]
+    for source in (model, tmp_path / "model.json"):
+        robust = graft(source, reordered, random_state=0, n_jobs=1)
+        np.testing.assert_allclose(robust.predict(reordered), model.predict(table), rtol=1e-5)
+
+
+def test_spaces_in_names_of_lightgbm(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    table = pd.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
+    model = lightgbm.LGBMRegressor(n_estimators=5, n_jobs=1, verbose=-1).fit(table, Y)
+    model.booster_.save_model(tmp_path / "model.txt")
+    robust = graft(tmp_path / "model.txt", pl.from_pandas(table), random_state=0, n_jobs=1)
+    np.testing.assert_allclose(robust.predict(table), model.predict(table), rtol=1e-12)
+
+
+def test_a_column_that_the_model_splits_by_must_have_values(tmp_path: Path) -> None:
+    table = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    xgboost_model(table).save_model(tmp_path / "model.json")
+    with (
+        pytest.warns(ColumnMatchWarning),
+        pytest.raises(GraftError, match="column 'c0' has no value in X, and"),
+    ):
+        graft(tmp_path / "model.json", table.drop(columns="c0"), n_jobs=1)
+
+
+def test_directions_of_a_model_trained_without_missing_values_are_not_kept() -> None:
+    table = np.where(np.random.default_rng(0).random(X.shape) < 0.3, NAN, X)
+    hist = HistGradientBoostingRegressor(max_iter=10, random_state=0).fit(X, Y)
+    for model in (xgboost_model(X), hist):
+        assert graft(model, table, random_state=0, n_jobs=1).n_kept_splits_ == 0
+    assert graft(xgboost_model(table), table, random_state=0, n_jobs=1).n_kept_splits_ > 0
+
+
+def test_a_graft_without_third_branches_is_warned_of() -> None:
+    table = np.where(np.random.default_rng(0).random(X.shape) < 0.3, NAN, X)
+    with pytest.warns(
+        UserWarning, match="no split gets a third branch: where missing values go was learned, or may"
+    ):
+        graft(xgboost_model(table), table, random_state=0, n_jobs=1)
+
+
+def test_few_rows_are_warned_of() -> None:
+    with pytest.warns(
+        UserWarning, match="fitted to the rows of X, which are only 3; pass some hundred or more"
+    ):
+        graft(xgboost_model(X), X[:3], n_jobs=1)

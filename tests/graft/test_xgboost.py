@@ -102,10 +102,13 @@ def test_nodes_that_were_pruned_are_left_out() -> None:
     assert error_in_ulps(source, X).max() <= 1
 
 
-def test_directions_of_missing_values_are_not_known_to_be_learned() -> None:
+@pytest.mark.parametrize(("share", "learned"), [(0.0, {0}), (0.3, {-1})])
+def test_directions_are_not_learned_if_all_are_the_same(share: float, learned: set[int]) -> None:
     X = random_rows()
-    for tree in reader.read(train(X, X[:, 0])).trees:
-        assert set(tree.missing_learned[tree.column >= 0].tolist()) == {-1}
+    y = X[:, 0].copy()
+    X[np.random.default_rng(0).random(X.shape) < share] = np.nan
+    trees = reader.read(train(X, y)).trees
+    assert {int(one) for tree in trees for one in tree.missing_learned[tree.is_split]} == learned
 
 
 # ---- raw scores

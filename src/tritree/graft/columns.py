@@ -56,6 +56,16 @@ class GraftColumns:
         """Return the fraction of the cells of each column that is missing."""
         return np.asarray(self.is_missing().mean(axis=0))
 
+    def check_values(self, nodes: Nodes) -> None:
+        """Raise a GraftError if no row has a value of a column that the source splits by."""
+        is_empty = np.all(self.is_missing(), axis=0).tolist()
+        empty = next((j for j in np.unique(nodes.column[nodes.is_split]).tolist() if is_empty[j]), None)
+        if empty is not None:
+            raise GraftError(
+                f"{name_column(self.encoder.columns[empty].name)} has no value in X, and the model splits by it",
+                "pass rows that have the columns of training, by the same names",
+            )
+
     def sets(self, nodes: Nodes, left_categories: Sequence[frozenset[int]]) -> list[NDArray[np.bool_]]:
         """Return whether each category goes left, of each set: those that the source does not have as it says."""
         found: list[Any] = [None] * len(left_categories)
@@ -115,8 +125,18 @@ def read_background(
 
 
 def _names(source: SourceModel, table: Table) -> tuple[Any, ...] | None:
-    """Return the names of the columns: those of the source, else of the table; None if neither has names."""
+    """Return the names of the columns: those of the source, else of the table; None if neither has names.
+
+    Names such as f0 are made up by the source, unless the table has them all. LightGBM writes _ for spaces.
+    """
     names = tuple(column.name for column in source.columns)
+    in_table = tuple(table.column_names or ())
+    if source.library == "LightGBM" and in_table and not set(names) <= set(in_table):
+        written = {"_".join(str(name).split()): name for name in in_table}
+        if len(written) == len(in_table):
+            names = tuple(written.get(str(name), name) for name in names)
+    if None not in names and len(set(names)) == len(names) and set(names) <= set(in_table):
+        return names
     is_default = any(
         all(name in (None, pattern.format(j)) for j, name in enumerate(names)) for pattern in _DEFAULT_NAMES
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.encoder import column_errors
-from tritree.errors import GraftError, ParameterError
+from tritree.errors import GraftError, ParameterError, warn_caller
 from tritree.estimators.grafted import GraftedClassifier, GraftedRegressor
 from tritree.estimators.growing_model import GrowingModel
 from tritree.graft.build import build_core, kept_splits, make_bins, make_plan, rows_of_nodes
@@ -31,6 +31,8 @@ __all__ = ["graft", "graft_source", "read_source"]
 
 #: The libraries whose models can be grafted, in the order in which their classes are recognised.
 _LIBRARIES = ("xgboost", "lightgbm", "catboost", "sklearn")
+#: Fewer background rows than this are warned of.
+_FEW_ROWS = 50
 #: Largest file of a model.
 _MAX_FILE = 1 << 31
 #: What files begin with that are no models, or of no use, and what to do about it.
@@ -136,7 +138,13 @@ def graft_source(
         raise GraftError(f"the model of {source.library} has no trees")
     source = _sorted_classes(source)
     columns = read_background(source, X, max_background, generator)
+    if columns.n_rows < _FEW_ROWS:
+        warn_caller(
+            f"third branches are fitted to the rows of X, which are only {columns.n_rows:,}; pass some hundred or more"
+        )
     nodes, left_categories = Nodes.join(source.trees)
+    if parameters["missing"] != "keep":
+        columns.check_values(nodes)
     parameters |= {
         "library": source.library,
         "link": source.link,
@@ -170,6 +178,11 @@ def _graft_core(
     core = build_core(as_is, growth)
     check_predictions(source, as_is.nodes, core, columns, X, n_threads)
     keeps = kept_splits(nodes, estimator.missing, columns.missing_shares())
+    if estimator.missing == "auto" and keeps[nodes.is_split].all():
+        warn_caller(
+            "no split gets a third branch: where missing values go was learned, or may have been, for all columns that "
+            "the model splits by, so that it predicts as before; missing='third' gives all splits a third branch"
+        )
     plan = make_plan(source, nodes, sets, bins, keeps)
     without_rows = build_core(plan, growth)
     check_complete_rows(without_rows, core, columns, n_threads)

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree.errors import GraftError, shortened
 from tritree.graft.order import in_order
-from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree
+from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree, mark_as_not_learned
 from tritree.graft.thresholds import at_most, at_most_float32
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ def _source_model(
             found = model.predict_proba(X) if link == "probability" else model.decision_function(X)
         return scale * np.asarray(found, np.float64).reshape(len(found), -1)
 
+    if not any((tree.missing_learned[tree.is_split] == 1).any() for tree in trees):  # all to the larger child
+        mark_as_not_learned(trees)
     return SourceModel(
         library="scikit-learn",
         columns=columns,

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LINKS", "Link", "SourceColumn", "SourceModel", "SourceTree"]
+__all__ = ["LINKS", "Link", "SourceColumn", "SourceModel", "SourceTree", "mark_as_not_learned"]
+
+#: Splits from which on a model's directions of missing values show that it was trained without missing values.
+_MIN_SPLITS = 10
 
 #: How the sums over trees become predictions; "probability": they are class probabilities already, as those of forests.
 Link = Literal["identity", "log", "logit", "softmax", "probability", "sigmoid_each"]
@@ -58,6 +61,11 @@ class SourceTree:
     def __len__(self) -> int:
         return len(self.column)
 
+    @property
+    def is_split(self) -> NDArray[np.bool_]:
+        """Return which nodes are splits."""
+        return self.column >= 0
+
 
 @dataclass
 class SourceModel:
@@ -82,3 +90,13 @@ class SourceModel:
     def n_outputs(self) -> int:
         """Number of trees per iteration."""
         return len(self.baseline)
+
+
+def mark_as_not_learned(trees: list[SourceTree]) -> None:
+    """Say of directions that nothing is known of that they were not learned, if there are enough splits to tell.
+
+    A reader calls it if all directions are those of a model that was trained without missing values.
+    """
+    if sum(int(np.count_nonzero(tree.is_split)) for tree in trees) >= _MIN_SPLITS:
+        for tree in trees:
+            tree.missing_learned[tree.missing_learned == -1] = 0

@@ -13,7 +13,7 @@ from tritree.errors import GraftError, name_column, shortened
 from tritree.graft import ubjson
 from tritree.graft.limits import MAX_CATEGORIES, MAX_FILE_SIZE, MAX_SPLIT_CATEGORIES
 from tritree.graft.order import in_order
-from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree
+from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree, mark_as_not_learned
 from tritree.graft.thresholds import below_float32
 
 if TYPE_CHECKING:
@@ -254,10 +254,14 @@ def _read_document(document: _Entries, X: Any, is_estimator: bool = False) -> So
     attributes = learner.object("attributes") if "attributes" in learner else _Entries({})
     if is_estimator or "scikit_learn" in attributes:
         trees = trees[: _n_best(attributes, model, n_outputs)]
+    source_trees = _by_iteration(trees, model.integers("tree_info"), columns, n_outputs)
+    sides = {side for tree in source_trees for side in tree.missing_left[tree.is_split].tolist()}
+    if len(sides) == 1:  # the same everywhere, which side depends on tree_method
+        mark_as_not_learned(source_trees)
     return SourceModel(
         library="XGBoost",
         columns=columns,
-        trees=_by_iteration(trees, model.integers("tree_info"), columns, n_outputs),
+        trees=source_trees,
         baseline=_baseline(_base_score(parameters, n_outputs), objective),
         link=link,
         classes=np.arange(max(n_outputs, 2)) if objective.startswith(("binary:", "multi:")) else None,
