@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LINKS", "Link", "Loss", "classification_loss", "exact_sum", "regression_loss"]
 
+_MAX_LOGARITHM = 709.0  # of a finite number
 _MIN_PROBABILITY = 1e-15  # of a class whose rows all have weight 0
 
 
@@ -149,7 +150,7 @@ def _identity(raw: Numbers) -> Numbers:
 
 
 def _exponential(raw: Numbers) -> Numbers:
-    found: Numbers = np.exp(raw)
+    found: Numbers = np.exp(np.minimum(raw, _MAX_LOGARITHM))
     return found
 
 
