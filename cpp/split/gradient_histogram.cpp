@@ -13,14 +13,16 @@ constexpr std::size_t kMaxColumns =
     64;  // of a block: the histograms of 255 bins take a quarter of a megabyte
 
 #if defined(__GNUC__)
-/// Adds both sums of a cell in one instruction.
+/// Both sums of a cell in one register. It is made from the two halves: read from a cell that was just
+/// written by halves, it would have to wait for memory.
 using Pair = std::int64_t __attribute__((vector_size(16), may_alias));
-inline void add(GradientCell& cell, const GradientCell& more) {
-    reinterpret_cast<Pair&>(cell) += reinterpret_cast<const Pair&>(more);
-}
+inline Pair pair_of(const GradientCell& cell) { return Pair{cell.gradient, cell.packed}; }
+inline void add(GradientCell& cell, const Pair& more) { reinterpret_cast<Pair&>(cell) += more; }
 inline void prefetch(const void* address) { __builtin_prefetch(address); }
 #else
-inline void add(GradientCell& cell, const GradientCell& more) { cell += more; }
+using Pair = GradientCell;
+inline Pair pair_of(const GradientCell& cell) { return cell; }
+inline void add(GradientCell& cell, const Pair& more) { cell += more; }
 inline void prefetch(const void*) {}
 #endif
 
@@ -42,7 +44,7 @@ void accumulate(const ColumnBlock<Bin>& block, std::span<const std::uint32_t> ro
         prefetch(bins + std::size_t{ahead} * stride);
         prefetch(&gradients.pairs[ahead]);
         const std::uint32_t row = rows[i];
-        const GradientCell more = gradients.scale.cell(gradients.pairs[row]);
+        const Pair more = pair_of(gradients.scale.cell(gradients.pairs[row]));
         const Bin* const bin = bins + std::size_t{row} * stride;
         std::size_t j = 0;
         for (; j + 4 <= n_columns; j += 4) {
