@@ -130,7 +130,7 @@ void grow_branches(LadderModel& model, std::size_t tree, const Vector<std::int32
     if (nodes.shape(0) != branches.shape(0)) throw nb::value_error("nodes and branches of different lengths");
     std::vector<BranchRef> refs(nodes.shape(0));
     for (std::size_t i = 0; i < refs.size(); ++i) {
-        if (branches.data()[i] < 0 || branches.data()[i] > 2) throw nb::index_error("unknown branch");
+        if (branches.data()[i] < 0 || branches.data()[i] > 3) throw nb::index_error("unknown branch");
         refs[i] = {nodes.data()[i], static_cast<Branch>(branches.data()[i])};
     }
     nb::gil_scoped_release release;
@@ -263,6 +263,7 @@ void bind_model(nb::module_& m) {
         .def("target_distribution", &target_distribution, nb::arg("tree"), nb::arg("nodes"))
         .def("copy_with_rows", &copy_with_rows, nb::arg("binned"), nb::arg("y"), nb::arg("weight").none())
         .def_prop_ro("seeds", &LadderModel::seeds, Release())
+        .def("with_third_branches", &LadderModel::with_third_branches, Release())
         .def("copy_of_tree", &LadderModel::copy_of_tree, nb::arg("number"), Release())
         .def("state", &ladder_state, nb::arg("with_rows"))
         .def_static("from_state", &ladder_from_state, nb::arg("state"));

@@ -28,8 +28,8 @@ struct ToDict {
 };
 
 /// Parameters that files of earlier versions do not have: they take their default. Add new ones here.
-constexpr std::array<std::string_view, 4> kAbsentInEarlierFiles{"as_in_paper_runs", "split_penalty",
-                                                                "category_penalty", "surrogate_rows"};
+constexpr std::array<std::string_view, 5> kAbsentInEarlierFiles{
+    "as_in_paper_runs", "split_penalty", "category_penalty", "surrogate_rows", "min_missing_third"};
 
 /// Reads the entries of a dict; absent ones keep their default, if that is allowed.
 struct FromDict {

@@ -20,6 +20,9 @@ nb::dict decision_paths_of(const Tree& tree, const nb::object& columns, std::siz
         if (column >= static_cast<std::int32_t>(table.columns.size()))
             throw nb::value_error("too few columns");
     const std::span<const std::int64_t> numbers(rows.data(), rows.shape(0));
+    for (const std::int32_t column : tree.evidence.column)
+        if (column >= static_cast<std::int32_t>(table.columns.size()))
+            throw nb::value_error("too few columns");
     for (const std::int64_t row : numbers)
         if (row < 0 || static_cast<std::size_t>(row) >= n_rows)
             throw nb::index_error("row index out of range");
@@ -68,6 +71,7 @@ void bind_tree(nb::module_& m) {
     };
     for_each_node_array(add, example);
     for_each_surrogate_array(add, example);
+    for_each_evidence_array(add, example);
     add("sets", example.sets);
     add("surrogate_begin", example.surrogate_begin);
 }

@@ -54,6 +54,10 @@ struct GrowthParameters {
     /// Forests: maximum number of rows of a node that its surrogates are found on; 0 finds them as R's rpart
     /// does.
     std::int64_t surrogate_rows = 0;
+    /// Forests: minimum fraction of the rows of a node that lack the value of its split, for the split to have
+    /// a third branch. At other splits rows that lack it go both ways, as their other values suggest. 0: all
+    /// splits have third branches.
+    double min_missing_third = 0;
     /// Forests: keep the best split of a node only. The rest of its ladder, one split per column, would more
     /// than double the memory, and most of it is never needed.
     bool keep_best_split_only = false;
@@ -86,6 +90,7 @@ struct GrowthParameters {
     }
     int n_outputs() const { return n_classes > 0 ? n_classes : 1; }
     bool has_third() const { return missing == Strategy::Trinary || missing == Strategy::TrinaryMia; }
+    bool weighs_evidence() const { return has_third() && min_missing_third > 0; }
     bool is_constrained(std::size_t column) const { return !monotonic.empty() && monotonic[column] != 0; }
     bool may_split_on_missing() const {
         return split_on_missing && (missing == Strategy::Mia || missing == Strategy::TrinaryMia);
@@ -93,9 +98,10 @@ struct GrowthParameters {
     bool may_send_missing(Branch to) const {
         switch (missing) {
             case Strategy::Trinary:
-                return to == Branch::Third;
+                return to == Branch::Third || (to == Branch::Both && weighs_evidence());
             case Strategy::TrinaryMia:
-                return to == Branch::Left || to == Branch::Right || to == Branch::Third;
+                return to == Branch::Left || to == Branch::Right || to == Branch::Third ||
+                       (to == Branch::Both && weighs_evidence());
             case Strategy::Mia:
             case Strategy::Majority:
                 return to == Branch::Left || to == Branch::Right;
@@ -118,6 +124,7 @@ struct GrowthParameters {
             third_depth_extra > kMaxDepth || third_rows < 1)
             return "growth parameters out of range";
         if (!(max_features > 0) || max_features > 1) return "max_features out of range";
+        if (!(min_missing_third >= 0) || min_missing_third > 1) return "min_missing_third out of range";
         if (!(l2 >= 0) || !std::isfinite(l2)) return "l2 out of range";
         if (!(split_penalty >= 0) || !std::isfinite(split_penalty)) return "split_penalty out of range";
         if (!(category_penalty >= 0) || !std::isfinite(category_penalty))
@@ -149,6 +156,7 @@ void for_each_parameter(F&& f, Parameters& p) {
     f("n_classes", p.n_classes);
     f("max_surrogates", p.max_surrogates);
     f("surrogate_rows", p.surrogate_rows);
+    f("min_missing_third", p.min_missing_third);
     f("keep_best_split_only", p.keep_best_split_only);
     f("as_in_paper_runs", p.as_in_paper_runs);
     f("l2", p.l2);

@@ -22,6 +22,7 @@ struct BinnedColumn {
     std::uint32_t missing_bin() const { return n_bins; }
     bool fits_uint8() const { return n_bins <= 255; }
 
+    std::uint32_t bin(std::size_t row) const { return fits_uint8() ? bins8[row] : bins16[row]; }
     /// Call `f` with a pointer to the bins, which may be of either type.
     template <class F>
     decltype(auto) visit(F&& f) const {

@@ -27,6 +27,7 @@ LadderGrower::LadderGrower(std::shared_ptr<const TrainingData> data, const Growt
       finder_(binned_, data_->target, params_, false),
       complete_finder_(binned_, data_->target, params_, true) {
     tree.n_outputs = params.n_outputs();
+    tree.weighs_evidence = params.weighs_evidence();
 }
 
 std::vector<std::uint32_t> LadderGrower::sampled_rows() const {

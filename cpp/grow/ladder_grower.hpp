@@ -40,7 +40,7 @@ class LadderGrower {
     /// number of leaves is limited; `check_signals` may throw to interrupt.
     void grow_binary_tree(int n_threads, const std::function<void()>& check_signals = {});
     /// Grow those of the given branches that have not been grown, as long as there are fewer than
-    /// `max_new_nodes` new nodes. If the number of leaves is limited, a third branch is grown as a whole, and
+    /// `max_new_nodes` new nodes; of Branch::Both, find the evidence. If the number of leaves is limited, a third branch is grown as a whole, and
     /// the last one may exceed the limit.
     void grow(std::vector<BranchRef> branches, int n_threads, std::int64_t max_new_nodes = kNoLimit);
     /// The same for any branches that have not been grown: repeated calls grow them all.
@@ -103,6 +103,8 @@ class LadderGrower {
 
     // growth on demand
     void grow_branches(std::vector<BranchRef> branches, int n_threads, std::int64_t max_new_nodes);
+    void find_evidence_of(std::span<const BranchRef> nodes, int n_threads);
+    std::vector<Evidence> evidence_of(std::int32_t node) const;
     std::vector<BranchRef> find_ungrown(std::int64_t max_branches);
     void complete_ladders(std::span<const BranchRef> branches, int n_threads);
     std::int32_t add_third(std::int32_t node);

@@ -32,6 +32,11 @@ void LadderGrower::grow(std::vector<BranchRef> branches, int n_threads, std::int
 }
 
 void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads, std::int64_t max_new_nodes) {
+    const auto first_both = std::partition(branches.begin(), branches.end(), [](const BranchRef& ref) {
+        return ref.branch != Branch::Both;
+    });
+    find_evidence_of(std::span(first_both, branches.end()), n_threads);
+    branches.erase(first_both, branches.end());
     std::sort(branches.begin(), branches.end());
     branches.erase(std::unique(branches.begin(), branches.end()), branches.end());
     std::erase_if(branches,
@@ -82,6 +87,41 @@ void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads,
     }
     drop_old_rows();
     finder().free_buffers();
+}
+
+/// Find the evidence of nodes that lack it.
+void LadderGrower::find_evidence_of(std::span<const BranchRef> nodes, int n_threads) {
+    std::vector<std::int32_t> lacking;
+    for (const BranchRef& ref : nodes)
+        if (tree.lacks_evidence(ref.node)) lacking.push_back(ref.node);
+    std::sort(lacking.begin(), lacking.end());
+    lacking.erase(std::unique(lacking.begin(), lacking.end()), lacking.end());
+    const std::size_t batch_rows = std::max(binned_.n_rows, kBatchRows);
+    std::vector<std::vector<Evidence>> found;
+    for (std::size_t begin = 0, end = 0; begin < lacking.size(); begin = end) {
+        drop_old_rows();
+        for (std::size_t rows = 0; end < lacking.size() && rows < batch_rows; ++end)
+            rows += rows_of(positions[lacking[end]].ladder).size();
+        found.assign(end - begin, {});
+        parallel_for(found.size(), n_threads, [&](std::size_t i) { found[i] = evidence_of(lacking[begin + i]); });
+        for (std::size_t i = 0; i < found.size(); ++i) tree.evidence.add(lacking[begin + i], found[i]);
+    }
+}
+
+/// Return the evidence of a node, whose rows are there.
+std::vector<Evidence> LadderGrower::evidence_of(std::int32_t node) const {
+    constexpr std::uint64_t kSampleOfEvidence = ~std::uint64_t{0};  // differs from the branches of a path
+    const auto& [number, rank] = positions[node];
+    const Ladder& ladder = ladders[number];
+    std::span<const std::uint32_t> rows = ladder.rows;
+    thread_local std::vector<std::uint32_t> sorted;
+    if (ladder.own_rows.empty() && static_cast<std::int64_t>(rows.size()) > params_.surrogate_rows) {
+        sorted.assign(rows.begin(), rows.end());
+        std::sort(sorted.begin(), sorted.end());
+        rows = sorted;
+    }
+    const std::uint64_t seed = hash_seed(ladder.path, kSampleOfEvidence - static_cast<std::uint64_t>(rank));
+    return find_evidence(params_, binned_, data_->target, rows, ladder.splits[rank], seed);
 }
 
 /// Find the remaining splits of ladders that have only the first, before their third branches are grown.
@@ -339,12 +379,16 @@ std::vector<BranchRef> LadderGrower::find_ungrown(std::int64_t max_branches) {
     while (at > 0 && room()) {
         --at;
         bool finished = true;
-        for (std::int32_t node = ladders[unfinished_[at]].node; node >= 0; node = tree.third[node])
+        for (std::int32_t node = ladders[unfinished_[at]].node; node >= 0; node = tree.third[node]) {
             for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
                 if (tree.child(node, branch) != kUngrown) continue;
                 finished = false;
                 if (room()) branches.push_back({node, branch});
             }
+            if (!tree.lacks_evidence(node)) continue;
+            finished = false;
+            if (room()) branches.push_back({node, Branch::Both});
+        }
         if (finished) unfinished_.erase(unfinished_.begin() + static_cast<std::ptrdiff_t>(at));
     }
     return branches;

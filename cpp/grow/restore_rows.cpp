@@ -140,7 +140,8 @@ void LadderGrower::place_rows(std::int32_t node, std::span<std::uint32_t> rows,
     std::vector<std::uint8_t> is_third(rows.size(), 0);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (leaves_at[i] == end) continue;
-        is_third[i] = branch_of(rows[i], *path[leaves_at[i]].split, binned_) == Branch::Third;
+        const Branch branch = branch_of(rows[i], *path[leaves_at[i]].split, binned_);
+        is_third[i] = branch != Branch::Left && branch != Branch::Right;
         ++(is_third[i] ? n_third : n_beside)[leaves_at[i]];
     }
 

@@ -1,16 +1,23 @@
 #include "model/importance.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 namespace tritree {
 namespace {
 
-using Rows = std::vector<std::uint32_t>;
+/// A training row, and the fraction of it that has reached a node.
+struct Row {
+    std::uint32_t number;
+    double fraction;
+};
+using Rows = std::vector<Row>;
 
 /// Return the power of two that scales the values of a regression tree to about 1, so that squares are
 /// finite.
@@ -63,12 +70,47 @@ double total_improvement(const LadderGrower& grower, const Rows& rows, std::int3
     const Target& target = grower.target();
     const Improvement improvement(grower.tree, grower.params());
     double sum = 0;
-    for (const std::uint32_t row : rows) {
-        const double weight = target.weighted() ? target.weight[row] : 1.0;
+    for (const auto& [row, fraction] : rows) {
+        const double weight = fraction * (target.weighted() ? target.weight[row] : 1.0);
         sum += weight * (target.n_classes > 0 ? improvement.of_class(target.labels[row], from, to)
                                               : improvement.of_number(target.y[row], from, to));
     }
     return sum;
+}
+
+/// Return the fraction of a training row that goes left, where it goes both ways.
+double left_fraction_of(const LadderGrower& grower, std::int32_t node, const Row& row) {
+    return left_fraction_by_evidence(grower.tree, static_cast<std::size_t>(node), row.fraction,
+                                     [&](std::int32_t number) {
+                                         const BinnedColumn& column = grower.binned().columns[number];
+                                         const std::uint32_t bin = column.bin(row.number);
+                                         if (bin == column.missing_bin())
+                                             return std::numeric_limits<double>::quiet_NaN();
+                                         return column.categorical ? bin : column.bin_max[bin];
+                                     });
+}
+
+/// Return the rows of a node by the branch they take.
+std::array<Rows, 3> rows_by_branch(LadderGrower& grower, std::int32_t node, const Rows& rows) {
+    const auto [ladder, rank] = grower.positions[node];
+    const SplitInfo& split = grower.ladders[ladder].splits[rank];
+    const BinnedColumn& column = grower.binned().columns[split.column];
+    std::array<Rows, 3> by_branch;
+    const auto add = [&](Branch branch, const Row& row) {
+        by_branch[static_cast<std::size_t>(branch)].push_back(row);
+    };
+    for (const Row& row : rows) {
+        const Branch branch = split.branch(column.bin(row.number), column.missing_bin());
+        if (branch != Branch::Both) {
+            add(branch, row);
+            continue;
+        }
+        if (grower.tree.lacks_evidence(static_cast<std::size_t>(node))) grower.grow({{node, Branch::Both}}, 1);
+        const double left = left_fraction_of(grower, node, row);
+        if (left > 0) add(Branch::Left, {row.number, row.fraction * left});
+        if (left < 1) add(Branch::Right, {row.number, row.fraction * (1 - left)});
+    }
+    return by_branch;
 }
 
 }  // namespace
@@ -85,27 +127,18 @@ std::vector<double> importances(const Tree& tree, const GrowthParameters& params
 }
 
 std::vector<double> importances_on_demand(LadderGrower& grower, int n_threads) {
-    const BinnedColumns& binned = grower.binned();
     const Tree& tree = grower.tree;
-    std::vector<double> reduction(binned.columns.size(), 0.0);
-    std::vector<std::pair<std::int32_t, Rows>> pending;  // rows that have reached a node
-    pending.emplace_back(0, grower.sampled_rows());
+    std::vector<double> reduction(grower.binned().columns.size(), 0.0);
+    std::vector<std::pair<std::int32_t, Rows>> pending(1);  // rows that have reached a node: first the root
+    for (const std::uint32_t row : grower.sampled_rows()) pending[0].second.push_back({row, 1.0});
     while (!pending.empty()) {
         std::vector<std::pair<BranchRef, Rows>> branch_rows;
         std::vector<BranchRef> branches;
         for (const auto& [node, rows] : pending) {
             if (tree.is_leaf(node)) continue;
-            const auto [ladder, rank] = grower.positions[node];
-            const SplitInfo& split = grower.ladders[ladder].splits[rank];
-            const BinnedColumn& column = binned.columns[split.column];
-            Rows rows_by_branch[3];
-            column.visit([&](const auto* bins) {
-                for (const std::uint32_t row : rows)
-                    rows_by_branch[static_cast<int>(split.branch(bins[row], column.missing_bin()))].push_back(
-                        row);
-            });
+            auto by_branch = rows_by_branch(grower, node, rows);
             for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
-                auto& rows_of_branch = rows_by_branch[static_cast<int>(branch)];
+                auto& rows_of_branch = by_branch[static_cast<std::size_t>(branch)];
                 if (rows_of_branch.empty()) continue;
                 branches.push_back({node, branch});
                 branch_rows.emplace_back(branches.back(), std::move(rows_of_branch));

@@ -82,7 +82,8 @@ std::int64_t LadderModel::traverse_tree(const LadderTree& ladder_tree, const Tab
             std::vector<double> value(k);
             for (std::size_t row = begin; row < end; ++row) {
                 std::fill(value.begin(), value.end(), 0.0);
-                const std::int32_t leaf = traverse_fractional(tree, table, row, value.data());
+                std::int32_t leaf = 0;
+                traverse_fractional(tree, table, row, leaf, value.data());
                 if (nodes != nullptr) nodes[row] = leaf;
                 if (values != nullptr) std::copy(value.begin(), value.end(), &values[row * k]);
             }
@@ -102,8 +103,16 @@ std::int64_t LadderModel::traverse_tree(const LadderTree& ladder_tree, const Tab
             for (std::size_t row = begin; row < end; ++row)
                 tritree::traverse(tree, table, row, at[row - begin], branch);
         std::int64_t ungrown = 0;
+        std::vector<double> value(k);
         for (std::size_t row = begin; row < end; ++row) {
             const auto node = static_cast<std::size_t>(at[row - begin]);
+            if (tree.weighs_evidence && !tree.is_leaf(node)) {
+                std::fill(value.begin(), value.end(), 0.0);
+                ungrown += !traverse_fractional(tree, table, row, at[row - begin], value.data());
+                if (nodes != nullptr) nodes[row] = at[row - begin];
+                if (values != nullptr) std::copy(value.begin(), value.end(), &values[row * k]);
+                continue;
+            }
             ungrown += params_.has_third() && !tree.is_leaf(node);
             if (nodes != nullptr) nodes[row] = at[row - begin];
             for (std::size_t output = 0; values != nullptr && output < k; ++output)
@@ -168,39 +177,43 @@ GrowingModel::TraversalResult LadderModel::traverse(const PredictionRows& rows, 
 /// Traverse the pending rows as far as the tree is grown, then grow the branches that they need next; return
 /// whether there were any.
 bool LadderModel::grow_next_branches(LadderTree& ladder_tree, const TableView& table,
-                                     std::vector<PendingRow>& pending, int n_threads) const {
+                                     std::vector<RowPart>& pending, int n_threads) const {
     if (!can_grow(ladder_tree)) return false;
     const Tree& tree = ladder_tree.tree;
-    // a flag per branch: several rows may need it
-    std::vector<std::atomic<std::uint8_t>> needed(3 * tree.size());
+    // a flag per branch, and one for the evidence: several rows may need it
+    std::vector<std::atomic<std::uint8_t>> needed(4 * tree.size());
+    std::vector<std::vector<RowPart>> parts((pending.size() + kBlock - 1) / kBlock);
     parallel_blocks(pending.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-            auto& [row, node] = pending[i];
-            Branch branch = Branch::None;
-            if (!tritree::traverse(tree, table, row, node, branch))
-                needed[3 * static_cast<std::size_t>(node) + static_cast<std::size_t>(branch)].store(
-                    1, std::memory_order_relaxed);
-        }
+        std::vector<BranchRef> branches;
+        for (std::size_t i = begin; i < end; ++i)
+            find_needed(tree, table, pending[i], parts[begin / kBlock], branches);
+        for (const auto& [node, branch] : branches)
+            needed[4 * static_cast<std::size_t>(node) + static_cast<std::size_t>(branch)].store(
+                1, std::memory_order_relaxed);
     });
-    std::erase_if(pending, [&](const PendingRow& row) { return tree.is_leaf(row.node); });
+    pending.clear();
+    for (const auto& of_block : parts) pending.insert(pending.end(), of_block.begin(), of_block.end());
     std::vector<BranchRef> branches;
     for (std::size_t i = 0; i < needed.size(); ++i)
         if (needed[i].load(std::memory_order_relaxed) != 0)
-            branches.push_back({static_cast<std::int32_t>(i / 3), static_cast<Branch>(i % 3)});
+            branches.push_back({static_cast<std::int32_t>(i / 4), static_cast<Branch>(i % 4)});
+    const std::int64_t room = params_.max_third_nodes - tree.n_grown();
+    if (room <= 0)  // evidence has no nodes
+        std::erase_if(branches, [](const BranchRef& branch) { return branch.branch != Branch::Both; });
     if (branches.empty()) return false;
     // Third branches cost almost nothing. Rows that need one continue before other branches are grown, so
     // that all branches of a ladder that rows need are grown together.
     const auto is_third = [](const BranchRef& branch) { return branch.branch == Branch::Third; };
     if (std::any_of(branches.begin(), branches.end(), is_third))
         std::erase_if(branches, std::not_fn(is_third));
-    ladder_tree.grower->grow(std::move(branches), n_threads, params_.max_third_nodes - tree.n_grown());
+    ladder_tree.grower->grow(std::move(branches), n_threads, std::max<std::int64_t>(room, 0));
     return true;
 }
 
 void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,
                            const CheckSignals& check_signals) {
-    std::vector<PendingRow> all(rows.n_rows());
-    for (std::size_t row = 0; row < all.size(); ++row) all[row] = {static_cast<std::uint32_t>(row), 0};
+    std::vector<RowPart> all(rows.n_rows());
+    for (std::size_t row = 0; row < all.size(); ++row) all[row] = {static_cast<std::uint32_t>(row), 0, 1.0};
     if (trees.size() == 1) {  // on all threads, and interruptible in between
         for (bool more = true; more;) {
             if (check_signals) check_signals();
@@ -216,7 +229,7 @@ void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size
         const WriteLock lock(mutex_);
         parallel_for(std::min(batch, trees.size() - begin), n_threads, [&](std::size_t i) {
             const std::size_t number = trees[begin + i];
-            std::vector<PendingRow> pending = all;
+            std::vector<RowPart> pending = all;
             while (number < trees_.size() && grow_next_branches(*trees_[number], rows.table, pending, 1)) {
             }
         });
@@ -245,7 +258,7 @@ void LadderModel::grow_branches(std::size_t tree_number, std::vector<BranchRef> 
     if (ladder_tree.grower == nullptr) return;
     for (const auto& [node, branch] : branches)
         if (node < 0 || static_cast<std::size_t>(node) >= ladder_tree.tree.size() || branch < Branch::Left ||
-            branch > Branch::Third)
+            branch > Branch::Both)
             throw std::out_of_range("branch out of range");
     ladder_tree.grower->grow(std::move(branches), n_threads, max_new_nodes);
 }
@@ -280,19 +293,39 @@ void LadderModel::keep_iterations(std::size_t n) {
     trees_.resize(std::min(trees_.size(), n));
 }
 
-std::unique_ptr<LadderTree> LadderModel::copy_tree(const LadderTree& from) {
+namespace {
+
+/// Give third branches to the splits of a tree that send rows both ways.
+void add_third_branches(Tree& tree) {
+    tree.weighs_evidence = false;
+    tree.evidence = {};
+    for (std::size_t node = 0; node < tree.size(); ++node) {
+        if (tree.missing_to[node] != static_cast<std::int8_t>(Branch::Both)) continue;
+        tree.missing_to[node] = static_cast<std::int8_t>(Branch::Third);
+        tree.third[node] = kUngrown;
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<LadderTree> LadderModel::copy_tree(const LadderTree& from, bool with_third_branches) {
     auto tree = std::make_unique<LadderTree>();
     tree->tree = from.tree;
+    if (with_third_branches) add_third_branches(tree->tree);
     tree->distribution = from.distribution;
     tree->seed = from.seed;
     if (from.grower == nullptr) return tree;
-    tree->grower = std::make_unique<LadderGrower>(from.grower->data(), from.grower->params(),
-                                                  from.grower->in_bag(), tree->tree);
+    GrowthParameters params = from.grower->params();
+    if (with_third_branches) params.min_missing_third = 0;
+    tree->grower =
+        std::make_unique<LadderGrower>(from.grower->data(), params, from.grower->in_bag(), tree->tree);
     tree->grower->positions = from.grower->positions;
     tree->grower->ladders = from.grower->ladders;
     for (Ladder& ladder : tree->grower->ladders) {
         ladder.rows = {};
         ladder.own_rows = {};
+        for (SplitInfo& split : ladder.splits)
+            if (with_third_branches && split.missing_to == Branch::Both) split.missing_to = Branch::Third;
     }
     tree->grower->restore_rows();
     return tree;
@@ -312,6 +345,15 @@ std::shared_ptr<LadderModel> LadderModel::copy_with_rows(std::shared_ptr<const T
     auto model =
         std::make_shared<LadderModel>(params_, n_columns_, data_ != nullptr ? data_ : std::move(data));
     for (const auto& tree : trees_) model->add_tree(copy_tree(*tree));
+    return model;
+}
+
+std::shared_ptr<LadderModel> LadderModel::with_third_branches() const {
+    const ReadLock lock(mutex_);
+    GrowthParameters params = params_;
+    params.min_missing_third = 0;
+    auto model = std::make_shared<LadderModel>(params, n_columns_, data_);
+    for (const auto& tree : trees_) model->add_tree(copy_tree(*tree, params_.weighs_evidence()));
     return model;
 }
 

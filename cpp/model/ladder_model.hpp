@@ -49,6 +49,8 @@ class LadderModel : public GrowingModel {
     /// Return a copy to which trees can be added; throws std::invalid_argument if the model grows from other
     /// rows than `data`.
     std::shared_ptr<LadderModel> copy_with_rows(std::shared_ptr<const TrainingData> data) const;
+    /// Return a copy in which all splits that send rows both ways have third branches.
+    std::shared_ptr<LadderModel> with_third_branches() const;
     std::vector<std::uint64_t> seeds() const;
     /// Return a model of one tree that grows independently.
     std::shared_ptr<GrowingModel> copy_of_tree(std::size_t number) const;
@@ -74,22 +76,17 @@ class LadderModel : public GrowingModel {
                   const CheckSignals& check_signals) override;
 
   private:
-    /// A row and the node it has reached.
-    struct PendingRow {
-        std::uint32_t row;
-        std::int32_t node;
-    };
-
     GrowthParameters params_of(std::uint64_t seed) const;
     bool can_grow(const LadderTree& tree) const {
-        return tree.grower != nullptr && tree.tree.n_grown() < params_.max_third_nodes;
+        return tree.grower != nullptr &&
+               (tree.tree.n_grown() < params_.max_third_nodes || tree.tree.n_without_evidence() > 0);
     }
     std::int64_t traverse_tree(const LadderTree& tree, const TableView& table, double* values,
                                std::int32_t* nodes, int n_threads, bool checks) const;
-    bool grow_next_branches(LadderTree& tree, const TableView& table, std::vector<PendingRow>& pending,
+    bool grow_next_branches(LadderTree& tree, const TableView& table, std::vector<RowPart>& pending,
                             int n_threads) const;
     std::vector<TargetDistribution> kept_distributions() const;
-    static std::unique_ptr<LadderTree> copy_tree(const LadderTree& tree);
+    static std::unique_ptr<LadderTree> copy_tree(const LadderTree& tree, bool with_third_branches = false);
 
     std::vector<std::unique_ptr<LadderTree>> trees_;
     std::shared_ptr<const TrainingData> data_;

@@ -81,7 +81,7 @@ SplitInfo load_split(const LaddersState& state, std::size_t i, const BinnedColum
     split.column = state.column[i];
     require(split.column >= 0 && static_cast<std::size_t>(split.column) < binned.columns.size(),
             "column index out of range");
-    require(state.missing_to[i] >= 0 && state.missing_to[i] <= 2 && state.larger_side[i] >= 0 &&
+    require(state.missing_to[i] >= 0 && state.missing_to[i] <= 3 && state.larger_side[i] >= 0 &&
                 state.larger_side[i] <= 1,
             "unknown branch");
     const BinnedColumn& column = binned.columns[split.column];

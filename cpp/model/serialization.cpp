@@ -13,6 +13,62 @@
 
 namespace tritree {
 
+namespace {
+
+void save_evidence(const Tree& tree, TreesState& state) {
+    if (!tree.weighs_evidence) return;
+    EvidenceArrays& all = state.all.evidence;
+    state.n_evidence.push_back(static_cast<std::int64_t>(tree.evidence.column.size()));
+    state.n_groups.push_back(static_cast<std::int64_t>(tree.evidence.key.size()));
+    for_each_evidence_array([](const char*, auto& joined, const auto& own) { append(joined, own); }, state.all,
+                            tree);
+    std::size_t n_nodes = 0;
+    for (const std::int32_t n : state.n_nodes) n_nodes += static_cast<std::size_t>(n);
+    all.begin.resize(n_nodes, kUngrown);
+    all.end.resize(n_nodes, kUngrown);
+}
+
+/// Takes the evidence of one tree after the other.
+class EvidenceLoader {
+  public:
+    EvidenceLoader(const TreesState& state, bool weighs_evidence) : state_(state) {
+        const std::size_t n_trees = weighs_evidence ? state.n_nodes.size() : 0;
+        require(state.n_evidence.size() == n_trees && state.n_groups.size() == n_trees,
+                "evidence does not match the trees");
+    }
+    void take_next(Tree& tree) {
+        const EvidenceArrays& all = state_.all.evidence;
+        EvidenceArrays& own = tree.evidence;
+        const std::size_t n = to_size(state_.n_evidence[number_]), n_groups = to_size(state_.n_groups[number_]);
+        ++number_;
+        std::size_t end_at = node_, left_at = entry_, rows_at = entry_, group_end_at = entry_;
+        std::size_t group_rows_at = group_, group_left_at = group_;
+        own.begin = take(all.begin, node_, tree.left.size());
+        own.end = take(all.end, end_at, tree.left.size());
+        own.column = take(all.column, entry_, n);
+        own.rows = take(all.rows, rows_at, n);
+        own.left = take(all.left, left_at, n);
+        own.group_end = take(all.group_end, group_end_at, n);
+        own.key = take(all.key, group_, n_groups);
+        own.group_rows = take(all.group_rows, group_rows_at, n_groups);
+        own.group_left = take(all.group_left, group_left_at, n_groups);
+    }
+    void check_end() const {
+        const EvidenceArrays& all = state_.all.evidence;
+        const auto n_nodes = {all.begin.size(), all.end.size()};
+        const auto n_entries = {all.column.size(), all.rows.size(), all.left.size(), all.group_end.size()};
+        const auto n_groups = {all.key.size(), all.group_rows.size(), all.group_left.size()};
+        for (const auto& [sizes, n] : {std::pair(n_nodes, node_), {n_entries, entry_}, {n_groups, group_}})
+            for (const std::size_t size : sizes) require(size == n, "more entries than the trees have");
+    }
+
+  private:
+    const TreesState& state_;
+    std::size_t number_ = 0, node_ = 0, entry_ = 0, group_ = 0;
+};
+
+}  // namespace
+
 TreesState save_trees(std::span<const Tree* const> trees) {
     TreesState state;
     const bool has_sets = std::any_of(trees.begin(), trees.end(),
@@ -28,6 +84,7 @@ TreesState save_trees(std::span<const Tree* const> trees) {
                                  *tree);
         append(state.all.sets, tree->sets);
         append(state.all.surrogate_begin, tree->surrogate_begin);
+        save_evidence(*tree, state);
         if (has_sets && tree->split.set_begin.empty()) {
             state.all.split.set_begin.resize(state.all.split.set_begin.size() + tree->size(), -1);
             state.all.split.set_words.resize(state.all.split.set_words.size() + tree->size(), 0);
@@ -45,6 +102,7 @@ std::vector<Tree> load_trees(const TreesState& state, const GrowthParameters& pa
     std::size_t n_nodes = 0;
     for (const std::int32_t n : state.n_nodes) n_nodes += to_size(n);
     std::vector<Tree> trees(n_trees);
+    EvidenceLoader evidence(state, params.weighs_evidence());
     std::size_t node = 0, word = 0, surrogate = 0, begin = 0;
     for (std::size_t i = 0; i < n_trees; ++i) {
         Tree& tree = trees[i];
@@ -66,6 +124,8 @@ std::vector<Tree> load_trees(const TreesState& state, const GrowthParameters& pa
                 own = take(all, at, n_surrogates);
             },
             tree, state.all);
+        tree.weighs_evidence = params.weighs_evidence();
+        if (tree.weighs_evidence) evidence.take_next(tree);
         tree.sets = take(state.all.sets, word, to_size(state.n_words[i]));
         if (!state.all.surrogate_begin.empty())
             tree.surrogate_begin = take(state.all.surrogate_begin, begin, n + 1);
@@ -75,6 +135,7 @@ std::vector<Tree> load_trees(const TreesState& state, const GrowthParameters& pa
         // files of format 1 have it for every strategy; a tree that grows does not
         if (params.missing != Strategy::Surrogate) tree.surrogate_begin.clear();
     }
+    evidence.check_end();
     require(word == state.all.sets.size() && begin == state.all.surrogate_begin.size(),
             "more entries than the trees have");
     for_each_surrogate_array(

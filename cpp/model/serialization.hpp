@@ -13,6 +13,7 @@ namespace tritree {
 /// The trees of a model, the arrays of one tree after those of another.
 struct TreesState {
     std::vector<std::int32_t> n_nodes, n_fitted, n_surrogates;  ///< per tree
+    std::vector<std::int64_t> n_evidence, n_groups;             ///< per tree, if there is evidence
     std::vector<std::int64_t> n_words;                          ///< of category sets, per tree
     std::vector<std::uint64_t> seed;                            ///< per tree
     Tree all;
@@ -25,10 +26,13 @@ void for_each_tree_array(F&& f, State& s) {
     f("n_surrogates", s.n_surrogates);
     f("n_words", s.n_words);
     f("seed", s.seed);
+    f("n_evidence", s.n_evidence);
+    f("n_groups", s.n_groups);
     for_each_node_array(f, s.all);
     f("sets", s.all.sets);
     f("surrogate_begin", s.all.surrogate_begin);
     for_each_surrogate_array(f, s.all);
+    for_each_evidence_array(f, s.all);
 }
 
 /// The training table of single trees and forests.

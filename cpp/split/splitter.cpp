@@ -126,8 +126,15 @@ class SplitSearch {
         }
     }
 
-    /// Return the best split, which ends the search.
-    SplitInfo take_best() { return std::move(best_); }
+    /// Return the best split, which ends the search. Third branches are for nodes in which many rows lack the
+    /// value; where few do, rows go both ways.
+    SplitInfo take_best() {
+        const auto n_missing = static_cast<double>(missing_[0]), n_observed = static_cast<double>(observed_[0]);
+        if (best_.missing_to == Branch::Third &&
+            n_missing < params_.min_missing_third * (n_missing + n_observed))
+            best_.missing_to = Branch::Both;
+        return std::move(best_);
+    }
 
   private:
     /// Try a split whose missing rows join one side.
@@ -400,7 +407,9 @@ void sort_ladder(std::vector<SplitInfo>& splits, const GrowthParameters& params,
     }
     if (params.missing != Strategy::TrinaryMia) return;
     const auto end = std::find_if(splits.begin(), splits.end(),
-                                  [](const SplitInfo& split) { return split.missing_to != Branch::Third; });
+                                  [](const SplitInfo& split) {
+        return split.missing_to == Branch::Left || split.missing_to == Branch::Right;
+    });
     if (end != splits.end()) splits.erase(std::next(end), splits.end());
 }
 

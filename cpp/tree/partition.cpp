@@ -23,6 +23,12 @@ Branch surrogate_branch(std::uint32_t row, const BinnedColumns& binned, const Sp
     return split.larger_side == Branch::None ? Branch::Third : split.larger_side;
 }
 
+/// Return the part of the partition for a bin: rows that go both ways are in neither child.
+Branch part_of(const SplitInfo& split, std::uint32_t bin, std::uint32_t missing_bin) {
+    const Branch branch = split.branch(bin, missing_bin);
+    return branch == Branch::Both ? Branch::Third : branch;
+}
+
 /// Sort row numbers. The order of the rows of a node has no meaning, but reading bins in the order of memory
 /// is several times as fast.
 void sort_rows(std::vector<std::uint32_t>& rows, std::size_t n_rows) {
@@ -61,21 +67,22 @@ std::span<Branch> branches_of(std::span<const std::uint32_t> rows, const BinnedC
     Branch* to = branches.data();
     const std::uint32_t missing = column.missing_bin();
     if (column.fits_uint8() && rows.size() < missing / 4) {
-        for (const std::uint32_t row : rows) *to++ = split.branch(column.bins8[row], missing);
+        for (const std::uint32_t row : rows) *to++ = part_of(split, column.bins8[row], missing);
     } else if (column.fits_uint8()) {  // a table lookup instead of several comparisons
         std::array<Branch, 256> branch;
-        for (std::uint32_t bin = 0; bin <= missing; ++bin) branch[bin] = split.branch(bin, missing);
+        for (std::uint32_t bin = 0; bin <= missing; ++bin) branch[bin] = part_of(split, bin, missing);
         const std::uint8_t* binned = column.bins8.data();
         for (const std::uint32_t row : rows) *to++ = branch[binned[row]];
     } else if (!split.categorical && !split.missing_vs_observed) {
         const std::uint16_t* binned = column.bins16.data();
+        const Branch of_missing = part_of(split, missing, missing);
         for (const std::uint32_t row : rows) {
             const std::uint32_t bin = binned[row];
             const Branch side = bin <= split.threshold_bin ? Branch::Left : Branch::Right;
-            *to++ = bin == missing ? split.missing_to : side;
+            *to++ = bin == missing ? of_missing : side;
         }
     } else {
-        for (const std::uint32_t row : rows) *to++ = split.branch(column.bins16[row], missing);
+        for (const std::uint32_t row : rows) *to++ = part_of(split, column.bins16[row], missing);
     }
     return std::span(branches).first(rows.size());
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace tritree {
 namespace {
@@ -58,15 +59,62 @@ Branch branch_of(const Tree& tree, std::size_t node, const TableView& table, std
     return branch == Branch::Surrogates ? surrogate_branch(tree, node, table, row, column) : branch;
 }
 
+double left_fraction_of(const Tree& tree, std::size_t node, const TableView& table, std::size_t row,
+                        double fraction) {
+    if (!tree.weighs_evidence) return tree.left_fraction[node];
+    return left_fraction_by_evidence(tree, node, fraction, [&](std::int32_t number) {
+        const ColumnView& column = table.columns[number];
+        switch (column.type) {
+            case ColumnView::Type::Float64:
+                return column.at<double>(row);
+            case ColumnView::Type::Float32:
+                return static_cast<double>(column.at<float>(row));
+            case ColumnView::Type::Category:
+                return static_cast<double>(column.at<std::int32_t>(row));  // negative if missing or unknown
+            default:
+                return std::numeric_limits<double>::quiet_NaN();
+        }
+    });
+}
+
 bool traverse(const Tree& tree, const TableView& table, std::size_t row, std::int32_t& node, Branch& branch) {
     while (!tree.is_leaf(node)) {
         branch = branch_of(tree, node, table, row);
         if (branch == Branch::None) return true;
+        if (branch == Branch::Both) return false;
         const std::int32_t child = tree.child(static_cast<std::size_t>(node), branch);
         if (child == kUngrown) return false;
         node = child;
     }
     return true;
+}
+
+void find_needed(const Tree& tree, const TableView& table, const RowPart& part, std::vector<RowPart>& parts,
+                 std::vector<BranchRef>& branches) {
+    thread_local std::vector<RowPart> open;
+    open.assign(1, part);
+    while (!open.empty()) {
+        auto [row, node, fraction] = open.back();
+        open.pop_back();
+        Branch branch = Branch::None;
+        if (traverse(tree, table, row, node, branch)) continue;
+        if (branch != Branch::Both || tree.lacks_evidence(static_cast<std::size_t>(node))) {
+            parts.push_back({row, node, fraction});
+            branches.push_back({node, branch});
+            continue;
+        }
+        const double left = left_fraction_of(tree, static_cast<std::size_t>(node), table, row, fraction);
+        const bool needs_left = left > 0 && tree.left[node] == kUngrown;
+        const bool needs_right = left < 1 && tree.right[node] == kUngrown;
+        if (needs_left || needs_right) {
+            parts.push_back({row, node, fraction});
+            if (needs_left) branches.push_back({node, Branch::Left});
+            if (needs_right) branches.push_back({node, Branch::Right});
+            continue;
+        }
+        if (left < 1) open.push_back({row, tree.right[node], fraction * (1 - left)});
+        if (left > 0) open.push_back({row, tree.left[node], fraction * left});
+    }
 }
 
 bool BatchPredictor::supports(const Tree& tree, const TableView& table) {
@@ -78,7 +126,8 @@ bool BatchPredictor::supports(const Tree& tree, const TableView& table) {
         if (column.type != first->type || column.stride != first->stride) return false;
     }
     const auto missing_to = static_cast<Branch>(tree.missing_to[0]);
-    const bool one_branch = missing_to != Branch::Surrogates && missing_to != Branch::Both;
+    const bool one_branch =
+        missing_to != Branch::Surrogates && (missing_to != Branch::Both || tree.weighs_evidence);
     return first != nullptr && one_branch &&
            4 * table.n_rows >= tree.size();  // compiling the nodes does not pay off for few rows
 }
@@ -98,7 +147,7 @@ BatchPredictor::BatchPredictor(const Tree& tree, const TableView& table) : nodes
         auto next = [&](Side side) {
             const Branch branch = route(side, static_cast<Branch>(tree.missing_to[number]),
                                         static_cast<Branch>(tree.larger_side[number]));
-            const std::int32_t child = tree.child(number, branch);
+            const std::int32_t child = branch == Branch::Both ? kUngrown : tree.child(number, branch);
             return child == kUngrown ? number : child;
         };
         const ColumnView& column = table.columns[tree.split.column[number]];
@@ -144,33 +193,50 @@ void BatchPredictor::traverse_rows(std::size_t begin, std::size_t end, std::int3
     }
 }
 
-std::int32_t traverse_fractional(const Tree& tree, const TableView& table, std::size_t row, double* value) {
+bool traverse_fractional(const Tree& tree, const TableView& table, std::size_t row, std::int32_t& from,
+                         double* value) {
     struct Visit {
         std::int32_t node;
         double fraction;
     };
     thread_local std::vector<Visit> open;
-    open.assign(1, {0, 1.0});
-    Visit largest{0, -1};
+    open.assign(1, {from, 1.0});
+    Visit largest{from, -1};
+    bool is_complete = true;
+    const auto end = [&](std::size_t node, double fraction) {
+        if (fraction > largest.fraction) largest = {static_cast<std::int32_t>(node), fraction};
+        for (int k = 0; k < tree.n_outputs; ++k) value[k] += fraction * tree.value[node * tree.n_outputs + k];
+    };
+    const auto follow = [&](std::size_t node, Branch branch, double fraction) {
+        const std::int32_t child = tree.child(node, branch);
+        if (child >= 0) return open.push_back({child, fraction});
+        is_complete = false;
+        end(node, fraction);
+    };
     while (!open.empty()) {
-        const Visit visit = open.back();
+        const auto [number, fraction] = open.back();
         open.pop_back();
-        const auto node = static_cast<std::size_t>(visit.node);
+        const auto node = static_cast<std::size_t>(number);
         if (tree.is_leaf(node)) {
-            if (visit.fraction > largest.fraction) largest = visit;
-            for (int k = 0; k < tree.n_outputs; ++k)
-                value[k] += visit.fraction * tree.value[node * tree.n_outputs + k];
+            end(node, fraction);
             continue;
         }
         const Branch branch = branch_of(tree, node, table, row);
-        if (branch == Branch::Both) {
-            open.push_back({tree.right[node], visit.fraction * (1 - tree.left_fraction[node])});
-            open.push_back({tree.left[node], visit.fraction * tree.left_fraction[node]});
-        } else {
-            open.push_back({tree.child(node, branch), visit.fraction});
+        if (branch != Branch::Both) {
+            follow(node, branch, fraction);
+            continue;
         }
+        if (tree.lacks_evidence(node)) {
+            is_complete = false;
+            end(node, fraction);
+            continue;
+        }
+        const double left = left_fraction_of(tree, node, table, row, fraction);
+        if (left < 1 || !tree.weighs_evidence) follow(node, Branch::Right, fraction * (1 - left));
+        if (left > 0 || !tree.weighs_evidence) follow(node, Branch::Left, fraction * left);
     }
-    return largest.node;
+    from = largest.node;
+    return is_complete;
 }
 
 namespace {
@@ -218,15 +284,21 @@ DecisionPaths decision_paths(const Tree& tree, const TableView& table, std::span
                 side == Side::Missing || (side == Side::Unseen && !separates_missing(tree, node));
             std::int32_t decided_by = tree.split.column[node];
             const Branch branch = branch_of(tree, node, table, row, &decided_by);
-            if (branch == Branch::Both) both.push_back(visit);
-            const bool is_both = branch == Branch::Both;
-            step(visit, is_both ? Branch::Left : branch,
-                 is_both ? visit.fraction * tree.left_fraction[node] : visit.fraction, decided_by, lacks);
+            if (branch != Branch::Both || tree.lacks_evidence(node)) {
+                step(visit, branch, visit.fraction, decided_by, lacks);
+                continue;
+            }
+            const double left = left_fraction_of(tree, node, table, row, visit.fraction);
+            if (tree.weighs_evidence && (left == 0 || left == 1)) {
+                step(visit, left == 1 ? Branch::Left : Branch::Right, visit.fraction, decided_by, lacks);
+                continue;
+            }
+            both.push_back({visit.row, visit.origin, visit.node, visit.fraction * (1 - left)});
+            step(visit, Branch::Left, visit.fraction * left, decided_by, lacks);
         }
         for (const Visit& visit : both) {
-            const auto node = static_cast<std::size_t>(visit.node);
-            step(visit, Branch::Right, visit.fraction * (1 - tree.left_fraction[node]),
-                 tree.split.column[node], true);
+            const std::int32_t column = tree.split.column[static_cast<std::size_t>(visit.node)];
+            step(visit, Branch::Right, visit.fraction, column, true);
         }
         visits.clear();
         for (std::size_t i = begin; i < paths.row.size(); ++i)

@@ -15,9 +15,26 @@ namespace tritree {
 Branch branch_of(const Tree& tree, std::size_t node, const TableView& table, std::size_t row,
                  std::int32_t* column = nullptr);
 
+/// Return the fraction of a row that goes left at a node that sends it both ways; 0 or 1 if the other part is
+/// too small to be followed. `fraction` of the row has reached the node.
+double left_fraction_of(const Tree& tree, std::size_t node, const TableView& table, std::size_t row,
+                        double fraction);
+
 /// Traverse a row from `node` down to a leaf, or the node in which it stays, and return true, or to a node
-/// whose next branch has not been grown.
+/// whose next branch has not been grown, or that sends the row both ways.
 bool traverse(const Tree& tree, const TableView& table, std::size_t row, std::int32_t& node, Branch& branch);
+
+/// A part of a row that has reached a node.
+struct RowPart {
+    std::uint32_t row;
+    std::int32_t node;
+    double fraction;
+};
+
+/// Traverse a part of a row down, and append where it cannot go on: to `parts` the part that needs a branch or
+/// evidence which is not there, and to `branches` what it needs.
+void find_needed(const Tree& tree, const TableView& table, const RowPart& part, std::vector<RowPart>& parts,
+                 std::vector<BranchRef>& branches);
 
 /// Traverses many rows at once, without mispredicted branches: six levels for a million rows take a fifth of
 /// the time of traversing them one by one. Supports numeric columns of one type and stride, such as those of
@@ -45,9 +62,11 @@ class BatchPredictor {
     bool is_float32_ = false;
 };
 
-/// Traverse all branches to which a row belongs; add the value of each leaf, times the fraction of the row in
-/// it, to `value` (n_outputs), and return the leaf with the largest fraction.
-std::int32_t traverse_fractional(const Tree& tree, const TableView& table, std::size_t row, double* value);
+/// Traverse all branches below `from` to which a row belongs; add the value of each leaf, times the fraction of
+/// the row in it, to `value` (n_outputs), and set `from` to the leaf with the largest fraction. Return whether
+/// all that the row needs is grown: where it is not, the node predicts.
+bool traverse_fractional(const Tree& tree, const TableView& table, std::size_t row, std::int32_t& from,
+                         double* value);
 
 /// The steps that rows take through a tree as far as it is grown, level by level: first the first steps of
 /// all rows, then their second steps, and so on. A row that goes both ways has two steps, the right one after

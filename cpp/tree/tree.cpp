@@ -25,7 +25,33 @@ void fill_if_empty(std::vector<T>& array, std::size_t n, T value) {
 
 }  // namespace
 
-std::int64_t Tree::n_ungrown() const {
+void EvidenceArrays::add(std::int32_t node, const std::vector<Evidence>& found) {
+    const auto place = static_cast<std::size_t>(node);
+    if (begin.size() <= place) {
+        begin.resize(place + 1, kUngrown);
+        end.resize(place + 1, kUngrown);
+    }
+    const auto first = static_cast<std::int32_t>(column.size());
+    for (const Evidence& of_column : found) {
+        column.push_back(of_column.column);
+        rows.push_back(of_column.rows);
+        left.push_back(of_column.left);
+        key.insert(key.end(), of_column.key.begin(), of_column.key.end());
+        group_rows.insert(group_rows.end(), of_column.group_rows.begin(), of_column.group_rows.end());
+        group_left.insert(group_left.end(), of_column.group_left.begin(), of_column.group_left.end());
+        group_end.push_back(static_cast<std::int64_t>(key.size()));
+    }
+    end[place] = static_cast<std::int32_t>(column.size());
+    begin[place] = first;  // last: evidence that was not added entirely is never used
+}
+
+std::int64_t Tree::n_without_evidence() const {
+    std::int64_t n = 0;
+    for (std::size_t node = 0; weighs_evidence && node < size(); ++node) n += lacks_evidence(node);
+    return n;
+}
+
+std::int64_t Tree::n_ungrown_branches() const {
     std::int64_t n = 0;
     for (const auto* children : {&left, &right, &third})
         n += std::count(children->begin(), children->end(), kUngrown);
@@ -122,6 +148,8 @@ Tree with_all_arrays(Tree tree) {
     fill_if_empty(tree.left_fraction, n, 0.0);
     fill_if_empty(tree.loss, n, kNan);
     fill_if_empty(tree.surrogate_begin, n + 1, 0);
+    tree.evidence.begin.resize(n, kUngrown);
+    tree.evidence.end.resize(n, kUngrown);
     fill_if_empty(tree.gain, n, kNan);
     fill_if_empty(tree.variance, n, 0.0);
     if (tree.weight.empty()) tree.weight.assign(tree.rows.begin(), tree.rows.end());
@@ -189,6 +217,44 @@ std::string check_surrogates(const Tree& tree, const GrowthParameters& params, s
     return "";
 }
 
+/// Return an error message if evidence is out of place, or its counts are not those of a sample.
+std::string check_evidence(const Tree& tree, std::int32_t n_columns) {
+    const EvidenceArrays& evidence = tree.evidence;
+    const std::size_t n = evidence.column.size(), n_groups = evidence.key.size();
+    const std::size_t n_nodes = tree.weighs_evidence ? tree.size() : 0;
+    if (evidence.begin.size() > n_nodes || evidence.end.size() != evidence.begin.size() ||
+        evidence.rows.size() != n || evidence.left.size() != n || evidence.group_end.size() != n ||
+        evidence.group_rows.size() != n_groups || evidence.group_left.size() != n_groups ||
+        (n == 0 ? n_groups > 0 : evidence.group_end.back() != static_cast<std::int64_t>(n_groups)))
+        return "evidence of the wrong shape";
+    for (std::size_t i = 0; i < n; ++i) {
+        if (evidence.column[i] < 0 || evidence.column[i] >= n_columns) return "column index out of range";
+        if (evidence.left[i] < 1 || evidence.left[i] >= evidence.rows[i]) return "evidence of one side only";
+        const auto begin = static_cast<std::int64_t>(evidence.group_begin(i)), end = evidence.group_end[i];
+        if (begin >= end || end > static_cast<std::int64_t>(n_groups)) return "evidence without groups";
+        const bool is_categorical = evidence.key[begin] != -kInfinity;
+        for (std::int64_t group = begin; group < end; ++group) {
+            const double key = evidence.key[group];
+            if (group > begin && !(evidence.key[group - 1] < key)) return "groups of evidence out of order";
+            if (is_categorical ? !(key >= 0 && key <= kMaxBins && key == std::floor(key))
+                               : !(group == begin || std::isfinite(key)))
+                return "group of evidence out of range";
+            if (evidence.group_left[group] > evidence.group_rows[group])
+                return "evidence with more rows on a side than it has";
+        }
+    }
+    for (std::size_t node = 0; node < evidence.begin.size(); ++node) {
+        const std::int32_t begin = evidence.begin[node], end = evidence.end[node];
+        if (begin == kUngrown && end == kUngrown) continue;
+        if (begin < 0 || end < begin || end > static_cast<std::int32_t>(n)) return "evidence out of range";
+        if (tree.missing_to[node] != static_cast<std::int8_t>(Branch::Both))
+            return "evidence of a node that does not need it";
+        for (std::int32_t i = begin; i < end; ++i)
+            if (evidence.column[i] == tree.split.column[node]) return "evidence without a column of its own";
+    }
+    return "";
+}
+
 /// Return an error message if a number of a node is not one that a node can have.
 std::string check_numbers(const Tree& tree, const GrowthParameters& params) {
     const auto all = [](const std::vector<double>& array, auto&& holds) {
@@ -239,6 +305,7 @@ std::string check_arrays(const Tree& tree, const GrowthParameters& params, std::
         return error;
     if (auto error = check_surrogates(tree, params, n_columns); !error.empty()) return error;
     if (boosted && !tree.surrogate_begin.empty()) return "surrogates in a boosted tree";
+    if (auto error = check_evidence(tree, n_columns); !error.empty()) return error;
     return check_numbers(tree, params);
 }
 

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "common/parameters.hpp"
+#include "split/evidence.hpp"
 #include "split/node_stats.hpp"
 #include "split/splitter.hpp"
 #include "split/surrogate.hpp"
@@ -28,6 +31,30 @@ struct SplitArrays {
     std::vector<double> threshold;        ///< left is value < threshold; NaN where categorical
     std::vector<std::int64_t> set_begin;  ///< index into Tree::sets; -1 where numeric
     std::vector<std::int32_t> set_words;  ///< words per side
+};
+
+/// The evidence of a tree, found on demand: that of a node is a range of entries, one per column, and that of
+/// a column a range of groups of its values.
+struct EvidenceArrays {
+    std::vector<std::int32_t> begin, end;  ///< per node; kUngrown, or beyond the end, if it was not found
+    std::vector<std::int32_t> column, rows, left;
+    std::vector<std::int64_t> group_end;
+    std::vector<double> key;
+    std::vector<std::uint16_t> group_rows, group_left;
+
+    bool is_found(std::size_t node) const { return node < begin.size() && begin[node] >= 0; }
+    std::size_t group_begin(std::size_t entry) const {
+        return entry == 0 ? 0 : static_cast<std::size_t>(group_end[entry - 1]);
+    }
+    void add(std::int32_t node, const std::vector<Evidence>& found);
+    /// Return the group of an entry in which a value lies, or -1: NaN, or a category without a group.
+    std::ptrdiff_t group_of(std::size_t entry, double value) const {
+        const auto first = key.begin() + static_cast<std::ptrdiff_t>(group_begin(entry));
+        const auto after = std::upper_bound(first, key.begin() + group_end[entry], value);
+        const bool is_categorical = *first >= 0;
+        if (std::isnan(value) || after == first || (is_categorical && after[-1] != value)) return -1;
+        return after - 1 - key.begin();
+    }
 };
 
 /// A decision tree as a structure of arrays, indexed by node; the same for single trees, forests and
@@ -55,6 +82,10 @@ struct Tree {
     SplitArrays surrogate;
     std::vector<std::int8_t> surrogate_below;
 
+    /// Whether the evidence decides in what parts a row goes both ways, and not `left_fraction` alone.
+    bool weighs_evidence = false;
+    EvidenceArrays evidence;
+
     // boosting
     std::vector<std::uint16_t> first_right_bin;  ///< numeric splits: bins below it go left
     std::vector<double> gain;
@@ -71,7 +102,15 @@ struct Tree {
     void set_child(std::size_t node, Branch branch, std::int32_t child) {
         (branch == Branch::Left ? left : branch == Branch::Right ? right : third)[node] = child;
     }
-    std::int64_t n_ungrown() const;
+    /// Return the number of branches that have not been grown, and of nodes whose evidence was not found.
+    std::int64_t n_ungrown() const { return n_ungrown_branches() + n_without_evidence(); }
+    std::int64_t n_ungrown_branches() const;
+    std::int64_t n_without_evidence() const;
+    /// Return whether a node sends rows both ways, but its evidence was not found yet.
+    bool lacks_evidence(std::size_t node) const {
+        return weighs_evidence && missing_to[node] == static_cast<std::int8_t>(Branch::Both) &&
+               !evidence.is_found(node);
+    }
     /// Return the branch of each node for values on a side; Branch::None in leaves and where rows stay in the
     /// node, Branch::Surrogates where the other values of a row decide.
     std::vector<std::int8_t> branches(Side side) const;
@@ -96,6 +135,26 @@ struct Tree {
   private:
     std::int64_t add_sets(const CategorySets& category_sets);
 };
+
+/// Return the fraction of a row that goes left at a node that sends it both ways, given what `value_of(column)`
+/// returns: a number or category, or NaN. It is 0 or 1 if the other part is too small to be followed, so that
+/// a row is in eight leaves at most. `fraction` of the row has reached the node.
+template <class F>
+double left_fraction_by_evidence(const Tree& tree, std::size_t node, double fraction, F&& value_of) {
+    constexpr double kMinPart = 0.125;
+    const EvidenceArrays& evidence = tree.evidence;
+    double odds = tree.left_fraction[node] / (1 - tree.left_fraction[node]);
+    const std::int32_t end = evidence.is_found(node) ? evidence.end[node] : 0;
+    for (std::int32_t i = end > 0 ? evidence.begin[node] : 0; i < end; ++i) {
+        const std::ptrdiff_t group = evidence.group_of(static_cast<std::size_t>(i), value_of(evidence.column[i]));
+        if (group >= 0)
+            odds = update_odds(odds, evidence.left[i], evidence.rows[i], evidence.group_left[group],
+                               evidence.group_rows[group]);
+    }
+    const double left = odds / (1 + odds);
+    if (fraction * std::min(left, 1 - left) < kMinPart) return left >= 0.5 ? 1 : 0;
+    return left;
+}
 
 /// Call `f(name, arrays...)` for every array with one entry per node, of one tree or of several side by side:
 /// the one list of them, for views, pickles and files.
@@ -131,6 +190,20 @@ void for_each_surrogate_array(F&& f, Trees&... trees) {
     f("surrogate_below", trees.surrogate_below...);
     f("surrogate_set_begin", trees.surrogate.set_begin...);
     f("surrogate_set_words", trees.surrogate.set_words...);
+}
+
+/// The same for the arrays of evidence.
+template <class F, class... Trees>
+void for_each_evidence_array(F&& f, Trees&... trees) {
+    f("evidence_begin", trees.evidence.begin...);
+    f("evidence_end", trees.evidence.end...);
+    f("evidence_column", trees.evidence.column...);
+    f("evidence_rows", trees.evidence.rows...);
+    f("evidence_left", trees.evidence.left...);
+    f("evidence_group_end", trees.evidence.group_end...);
+    f("evidence_key", trees.evidence.key...);
+    f("evidence_group_rows", trees.evidence.group_rows...);
+    f("evidence_group_left", trees.evidence.group_left...);
 }
 
 /// Return a copy for views of the tree, in which optional arrays that are empty are filled with their

@@ -88,6 +88,7 @@ class GrowthParameters:
         n_classes: int = 0,
         max_surrogates: int = 5,
         surrogate_rows: int = 0,
+        min_missing_third: float = 0.0,
         keep_best_split_only: bool = False,
         as_in_paper_runs: bool = False,
         l2: float = 0.0,
@@ -143,6 +144,15 @@ class Tree:
     sets: NDArray[np.uint64]
     surrogate_begin: NDArray[np.int32]
     surrogate_column: NDArray[np.int32]
+    evidence_begin: NDArray[np.int32]  # of the evidence of a node; UNGROWN (-2) if it was not found
+    evidence_end: NDArray[np.int32]
+    evidence_column: NDArray[np.int32]
+    evidence_rows: NDArray[np.int32]
+    evidence_left: NDArray[np.int32]
+    evidence_group_end: NDArray[np.int64]
+    evidence_key: NDArray[np.float64]
+    evidence_group_rows: NDArray[np.uint16]
+    evidence_group_left: NDArray[np.uint16]
     surrogate_threshold: NDArray[np.float64]
     surrogate_below: NDArray[np.int8]
     surrogate_set_begin: NDArray[np.int64]
@@ -247,7 +257,10 @@ class LadderModel(GrowingModel):
         max_new_nodes: int,
         n_threads: int,
     ) -> None:
-        """Grow branches of nodes (0 left, 1 right, 2 third) that are known and not grown, up to a number of nodes."""
+        """Grow branches of nodes (0 left, 1 right, 2 third) that are known and not grown, up to a number of nodes.
+
+        Of 3, both, the evidence is found.
+        """
 
     def target_distribution(self, tree: int, nodes: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the distribution of the training target in some nodes.
@@ -260,6 +273,9 @@ class LadderModel(GrowingModel):
     def seeds(self) -> list[int]: ...
     def copy(self) -> LadderModel:
         """Return a copy that grows by itself from the same rows."""
+
+    def with_third_branches(self) -> LadderModel:
+        """Return a copy in which all splits that send rows both ways have third branches."""
 
     def copy_of_tree(self, number: int) -> LadderModel:
         """Return a model of one of the trees."""

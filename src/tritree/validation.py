@@ -242,6 +242,7 @@ _PARAMETERS: tuple[tuple[str, str, Callable[[str, Any], None]], ...] = (
     ("background_rows", "boosting", Integer(1)),
     ("third_rows", "boosting graft", Integer(1)),
     ("third_depth_extra", "boosting graft", Integer(0)),
+    ("min_missing_third", "forest", Number(0, 1)),
     ("max_third_nodes", "forest boosting graft", Integer(0)),
     ("warm_start", "forest boosting", _boolean),
     ("verbose", "forest boosting", _verbosity),

@@ -274,7 +274,7 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
 }
 COMMON: dict[str, dict[str, Any]] = {
     "tree": {},
-    "forest": {"n_estimators": 4, "random_state": 7},
+    "forest": {"n_estimators": 4, "random_state": 7, "min_missing_third": 0},
     "boosting": {"max_iter": 7, "min_samples_leaf": 6, "random_state": 7},
 }
 WEIGHTS = ("unweighted", "random_weights", "integer_weights", "some_zero_weights")
@@ -353,6 +353,11 @@ def trees_and_forests() -> Iterator[Case]:
         for n in (0, 1):
             yield case(family, task, "surrogate", "missing_values", f"surrogates_{n}", max_surrogates=n)
         yield case(family, task, "trinary", "missing_values", "depth_0", max_depth=0)
+    for (missing, task), table in itertools.product(
+        (("trinary", "regressor"), ("trinary", "classifier"), ("trinary_mia", "regressor")),
+        ("complete", "missing_values", "categories", "many_categories"),
+    ):
+        yield case("forest", task, missing, table, "evidence", min_missing_third=0.3)
     for missing in ("trinary", "surrogate"):
         for class_weight in ("balanced", {0: 1.0, 1: 2.5, 2: 0.25}):
             note = "balanced" if class_weight == "balanced" else "class_weights"

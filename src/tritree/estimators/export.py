@@ -55,6 +55,8 @@ class Exporter:
 
         ``size_remedy`` says how a smaller model is fitted.
         """
+        if self.model.weighs_evidence:  # an exported model cannot send a row both ways
+            return replace(self, model=self.model.with_third_branches()).grown(rows, max_nodes, size_remedy)
         n_nodes = self.model.n_nodes if self.tree is None else len(self.model.core.tree(self.tree).column)
         if n_nodes > (limit := _MAX_NODES if max_nodes is None else max_nodes):
             raise_limit = "" if n_nodes > _MAX_NODES else f"pass max_nodes={n_nodes} or more, or "

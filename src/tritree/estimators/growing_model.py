@@ -138,6 +138,29 @@ class GrowingModel:
         return copied
 
     @property
+    def weighs_evidence(self) -> bool:
+        """Whether rows go both ways at splits that have no third branch, in parts that their other values suggest."""
+        return self.missing in STRATEGIES_WITH_THIRD_BRANCH and self.core.params["min_missing_third"] > 0
+
+    def with_third_branches(self) -> GrowingModel:
+        """Return a copy of a tree or a forest in which these splits have third branches instead."""
+        copied = GrowingModel(self.core.with_third_branches(), self.kind, position=self.position)
+        copied.is_grown_for_rows = self.is_grown_for_rows
+        return copied
+
+    def find_evidence(self, n_threads: int) -> None:
+        """Find the evidence of all nodes of a tree or a forest."""
+        if not self.weighs_evidence or self.is_detached:
+            return
+        from tritree.inspection.tree_arrays import UNGROWN, Branch
+
+        for number, tree in enumerate(self.trees()):
+            nodes = np.flatnonzero((tree.missing_to == Branch.BOTH) & (tree.evidence_begin == UNGROWN))
+            both = np.full(len(nodes), Branch.BOTH, dtype=np.int32)
+            self.core.grow_branches(number, nodes.astype(np.int32), both, 0, n_threads)
+        self._arrays = None
+
+    @property
     def is_single(self) -> bool:
         """Whether the model is one tree."""
         return self.kind in ("tree", "tree of a forest")
@@ -198,7 +221,7 @@ class GrowingModel:
 
     def arrays(self) -> _core.Tree:
         """Return the arrays of a single tree as it is now; the same ones as before if no node was added."""
-        if self._arrays is None or len(self._arrays.column) != self.n_nodes:
+        if self._arrays is None or len(self._arrays.column) != self.n_nodes or self.weighs_evidence:
             self._arrays = self.core.tree(0)
         return self._arrays
 
@@ -262,9 +285,9 @@ class GrowingModel:
                 if n_nodes >= max_nodes:
                     raise self._limit_error(max_nodes, ungrown, "max_nodes")
                 begin = time.perf_counter()
-                ungrown = self.core.grow_some(min(step, max_nodes - n_nodes), n_threads)
+                before, ungrown = ungrown, self.core.grow_some(min(step, max_nodes - n_nodes), n_threads)
                 seconds = time.perf_counter() - begin
-                if ungrown and self.n_nodes == n_nodes:
+                if ungrown == before and self.n_nodes == n_nodes:
                     raise self._limit_error(max_nodes, ungrown, "max_third_nodes")
                 if seconds < _STEP_SECONDS / 2:
                     step = min(2 * step, _MAX_STEP)
@@ -298,12 +321,14 @@ class GrowingModel:
 
     def grow_by_missing(self, max_nodes: int, n_threads: int) -> None:
         """Grow what rows with one missing value may need, then with two, and so on, up to ``max_nodes``."""
+        self.find_evidence(n_threads)
         while not self.is_detached and (room := max_nodes - self.n_nodes) > 0:
             nodes, branches = _fewest_missing(self.arrays())
             if not len(nodes):
                 return
             step = min(room, _MAX_STEP)  # Ctrl-C takes effect between two of them
             self.core.grow_branches(0, nodes[:step], branches[:step], step, n_threads)
+            self.find_evidence(n_threads)
 
 
 def _fewest_missing(tree: _core.Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

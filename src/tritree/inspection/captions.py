@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _WIDEST_SET = 40  # of a list of categories
 _WIDEST_SURROGATE_SET = 16  # of a list in a line of surrogates
 _WIDEST_SURROGATES = 100  # of that line
+_MAX_EVIDENCE = 3  # columns of evidence that are named
 _WIDEST_HEADING = 12  # of a class that heads a column of probabilities
 _MAX_CLASSES = 6  # classes up to which all probabilities are shown
 
@@ -137,7 +138,7 @@ class TreeText:
         """Return the branches of an inner node, each with its rule."""
         split = node["split"]
         left, right = (f"{name_of(split)} {side}" for side in self.sides(split))
-        if split["missing_to"] == "both" and split["rule"] != "missing":
+        if split["missing_to"] == "both" and split["rule"] != "missing" and "evidence" not in split:
             left += f", and {as_percent(split['left_fraction'])} of each missing row"
             right += f", and {as_percent(1 - split['left_fraction'])} of each missing row"
         third = f"{name_of(split)} missing{self.next_split(node)}"
@@ -155,6 +156,9 @@ class TreeText:
         """Return what the branches do not say about a missing value: that surrogates decide, or that the row stays."""
         if split["surrogates"]:
             return self._surrogates(split)
+        if "evidence" in split:
+            names = [name_of(evidence) for evidence in (split["evidence"] or ())[:_MAX_EVIDENCE]]
+            return f"{name_of(split)} missing: both ways" + (f", by {', '.join(names)}" if names else "")
         return f"{name_of(split)} missing: stays" if split["missing_branch"] == "none" else ""
 
     def _surrogates(self, split: dict[str, Any]) -> str:

@@ -47,6 +47,13 @@ def describe_tree(
       ``larger_side``: "left" or "right", where a row goes if no surrogate decides, or "none": it stays in the node,
       which predicts (so may ``missing_branch`` and ``unseen_branch`` be, if there are no surrogates);
       ``left_fraction``: the fraction of a row with a missing value that goes left under "both";
+    - ``evidence``: under "both", except with the strategy "fractional", what changes that fraction; None if it was
+      not found yet: a row that needs it stays in the node, which predicts. A list with one item per column:
+      ``column`` and ``name``; ``rows`` of a sample of the node, and how many of them go ``left``; ``groups`` of values,
+      each with ``rows``, ``left``, and ``from``, the smallest number (None for the first group), or ``category``.
+      Each column multiplies the odds of going left by (l + q) / (r - l + 1 - q) · (1 - q) / q, where r and l
+      are the rows of the group of the row and those that go left, and q is left / rows of the column. A part of a row
+      smaller than 1/8 is not followed, but joins the other one;
     - ``surrogates``: splits of the same form, best first, each with ``below``: the branch that their left side means.
 
     ``left``, ``right`` and ``third`` of a node are node numbers, None if there is no such branch and "ungrown" if it
@@ -62,7 +69,7 @@ def describe_tree(
         "weight": tree.weight.tolist(),
         "loss": tree.loss.tolist(),
         "value": (tree.value if values is None else values).tolist(),
-        "split": _describe_splits(tree, columns),
+        "split": _describe_splits(tree, columns, weighs_evidence=missing != "fractional"),
     }
     for branch in ("left", "right", "third"):
         children = getattr(tree, branch).tolist()
@@ -115,7 +122,9 @@ def _kind(learned: ColumnEncoder) -> str:
     return "numeric" if learned.categories is None else "categorical"
 
 
-def _describe_splits(tree: TreeArrays, columns: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
+def _describe_splits(
+    tree: TreeArrays, columns: list[dict[str, Any]], *, weighs_evidence: bool
+) -> list[dict[str, Any] | None]:
     """Return the split of each node, None for leaves."""
     words = {branch.value: branch.word for branch in Branch}
     fields = ("missing_to", "missing_branch", "unseen_branch", "larger_side")
@@ -128,10 +137,34 @@ def _describe_splits(tree: TreeArrays, columns: list[dict[str, Any]]) -> list[di
         split = _describe_rule(columns_of[node], thresholds[node], sets, columns)
         split |= {field: of_nodes[node] for field, of_nodes in branches.items()}
         split["left_fraction"] = fractions[node]
+        if weighs_evidence and split["missing_to"] == "both":
+            begin, end = int(tree.evidence_begin[node]), int(tree.evidence_end[node])
+            found = range(begin, end) if begin != UNGROWN else None
+            split["evidence"] = None if found is None else [_describe_evidence(tree, i, columns) for i in found]
         surrogates = range(surrogate_begin[node], surrogate_begin[node + 1])
         split["surrogates"] = [_describe_surrogate(tree, i, columns) for i in surrogates]
         splits[node] = split
     return splits
+
+
+def _describe_evidence(tree: TreeArrays, i: int, columns: list[dict[str, Any]]) -> dict[str, Any]:
+    column = int(tree.evidence_column[i])
+    known = columns[column]
+    begin, end = (int(tree.evidence_group_end[i - 1]) if i else 0), int(tree.evidence_group_end[i])
+    groups = []
+    for key, rows, left in zip(
+        tree.evidence_key[begin:end].tolist(),
+        tree.evidence_group_rows[begin:end].tolist(),
+        tree.evidence_group_left[begin:end].tolist(),
+        strict=True,
+    ):
+        if known["kind"] == "categorical":
+            group = {"category": known["categories"][int(key)]}
+        else:
+            group = {"from": None if key == -np.inf else key}
+        groups.append(group | {"rows": rows, "left": left})
+    totals = {"rows": int(tree.evidence_rows[i]), "left": int(tree.evidence_left[i])}
+    return {"column": column, "name": known["name"]} | totals | {"groups": groups}
 
 
 def _describe_surrogate(tree: TreeArrays, i: int, columns: list[dict[str, Any]]) -> dict[str, Any]:

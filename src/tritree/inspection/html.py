@@ -215,9 +215,21 @@ def _page_split(split: dict[str, Any], columns: Sequence[PageColumn]) -> dict[st
     page = {key: value for key, value in split.items() if key not in ("name", "left", "right")}
     if split["rule"] == "categories":
         page |= {side: columns[split["column"]].places(split[side]) for side in ("left", "right")}
+    if split.get("evidence") is not None:
+        page["evidence"] = [_page_evidence(evidence, columns) for evidence in split["evidence"]]
     if "surrogates" in split:
         page["surrogates"] = [_page_split(surrogate, columns) for surrogate in split["surrogates"]]
     return page
+
+
+def _page_evidence(evidence: dict[str, Any], columns: Sequence[PageColumn]) -> dict[str, Any]:
+    """Return the evidence of a column as the page reads it: categories by number, counts in lists."""
+    groups = evidence["groups"]
+    page = {key: evidence[key] for key in ("column", "rows", "left")}
+    page |= {"group_rows": [g["rows"] for g in groups], "group_left": [g["left"] for g in groups]}
+    if groups and "category" in groups[0]:
+        return page | {"categories": columns[evidence["column"]].places([g["category"] for g in groups])}
+    return page | {"from": [g["from"] for g in groups[1:]]}
 
 
 def _in_full(split: dict[str, Any], text: TreeText) -> dict[str, str]:

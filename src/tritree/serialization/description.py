@@ -162,7 +162,7 @@ def restore_estimator(description: JsonObject) -> tuple[Any, TableEncoder, NDArr
 
 
 #: Parameters that earlier versions did not have, whose default is not what they did. Others take their defaults.
-_EARLIER = {"split_penalty": 0.0, "category_penalty": 0.0}
+_EARLIER = {"split_penalty": 0.0, "category_penalty": 0.0, "min_missing_third": 0.0}
 
 
 def _restore_parameters(parameters: JsonObject, estimator_class: type[Any]) -> Any:

@@ -89,7 +89,7 @@ class BoxMaker:
         """Return the conditions of the left and right branch, in lines."""
         split = node["split"]
         sides = [self._lines(side) for side in self.text.sides(split)]
-        if split["missing_to"] == "both":
+        if split["missing_to"] == "both" and "evidence" not in split:
             for side, fraction in zip(
                 sides, (split["left_fraction"], 1 - split["left_fraction"]), strict=True
             ):
