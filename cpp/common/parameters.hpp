@@ -54,9 +54,9 @@ struct GrowthParameters {
     /// Forests: maximum number of rows of a node that its surrogates are found on; 0 finds them as R's rpart
     /// does.
     std::int64_t surrogate_rows = 0;
-    /// Forests: minimum fraction of the rows of a node that lack the value of its split, for the split to have
-    /// a third branch. At other splits rows that lack it go both ways, as their other values suggest. 0: all
-    /// splits have third branches.
+    /// Forests: minimum fraction of the rows of a node that lack the value of its split, for the split to
+    /// have a third branch. At other splits rows that lack it go both ways, as their other values suggest. 0:
+    /// all splits have third branches.
     double min_missing_third = 0;
     /// Forests: keep the best split of a node only. The rest of its ladder, one split per column, would more
     /// than double the memory, and most of it is never needed.

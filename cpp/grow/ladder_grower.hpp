@@ -40,8 +40,8 @@ class LadderGrower {
     /// number of leaves is limited; `check_signals` may throw to interrupt.
     void grow_binary_tree(int n_threads, const std::function<void()>& check_signals = {});
     /// Grow those of the given branches that have not been grown, as long as there are fewer than
-    /// `max_new_nodes` new nodes; of Branch::Both, find the evidence. If the number of leaves is limited, a third branch is grown as a whole, and
-    /// the last one may exceed the limit.
+    /// `max_new_nodes` new nodes; of Branch::Both, find the evidence. If the number of leaves is limited, a
+    /// third branch is grown as a whole, and the last one may exceed the limit.
     void grow(std::vector<BranchRef> branches, int n_threads, std::int64_t max_new_nodes = kNoLimit);
     /// The same for any branches that have not been grown: repeated calls grow them all.
     void grow_some(std::int64_t max_new_nodes, int n_threads);

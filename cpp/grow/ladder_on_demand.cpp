@@ -32,9 +32,8 @@ void LadderGrower::grow(std::vector<BranchRef> branches, int n_threads, std::int
 }
 
 void LadderGrower::grow_branches(std::vector<BranchRef> branches, int n_threads, std::int64_t max_new_nodes) {
-    const auto first_both = std::partition(branches.begin(), branches.end(), [](const BranchRef& ref) {
-        return ref.branch != Branch::Both;
-    });
+    const auto first_both = std::partition(branches.begin(), branches.end(),
+                                           [](const BranchRef& ref) { return ref.branch != Branch::Both; });
     find_evidence_of(std::span(first_both, branches.end()), n_threads);
     branches.erase(first_both, branches.end());
     std::sort(branches.begin(), branches.end());
@@ -103,7 +102,8 @@ void LadderGrower::find_evidence_of(std::span<const BranchRef> nodes, int n_thre
         for (std::size_t rows = 0; end < lacking.size() && rows < batch_rows; ++end)
             rows += rows_of(positions[lacking[end]].ladder).size();
         found.assign(end - begin, {});
-        parallel_for(found.size(), n_threads, [&](std::size_t i) { found[i] = evidence_of(lacking[begin + i]); });
+        parallel_for(found.size(), n_threads,
+                     [&](std::size_t i) { found[i] = evidence_of(lacking[begin + i]); });
         for (std::size_t i = 0; i < found.size(); ++i) tree.evidence.add(lacking[begin + i], found[i]);
     }
 }
@@ -114,8 +114,11 @@ std::vector<Evidence> LadderGrower::evidence_of(std::int32_t node) const {
     const auto& [number, rank] = positions[node];
     const Ladder& ladder = ladders[number];
     std::span<const std::uint32_t> rows = ladder.rows;
+    // The rows of a ladder grown by fit are partitioned down to the leaves, which gives them an order that
+    // depends on the tree alone, but with a limit of leaves also by splits that were not used.
     thread_local std::vector<std::uint32_t> sorted;
-    if (ladder.own_rows.empty() && static_cast<std::int64_t>(rows.size()) > params_.surrogate_rows) {
+    if (params_.max_leaf_nodes > 0 && ladder.own_rows.empty() &&
+        static_cast<std::int64_t>(rows.size()) > params_.surrogate_rows) {
         sorted.assign(rows.begin(), rows.end());
         std::sort(sorted.begin(), sorted.end());
         rows = sorted;

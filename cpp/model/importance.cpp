@@ -105,7 +105,8 @@ std::array<Rows, 3> rows_by_branch(LadderGrower& grower, std::int32_t node, cons
             add(branch, row);
             continue;
         }
-        if (grower.tree.lacks_evidence(static_cast<std::size_t>(node))) grower.grow({{node, Branch::Both}}, 1);
+        if (grower.tree.lacks_evidence(static_cast<std::size_t>(node)))
+            grower.grow({{node, Branch::Both}}, 1);
         const double left = left_fraction_of(grower, node, row);
         if (left > 0) add(Branch::Left, {row.number, row.fraction * left});
         if (left < 1) add(Branch::Right, {row.number, row.fraction * (1 - left)});

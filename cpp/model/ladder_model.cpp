@@ -180,23 +180,23 @@ bool LadderModel::grow_next_branches(LadderTree& ladder_tree, const TableView& t
                                      std::vector<RowPart>& pending, int n_threads) const {
     if (!can_grow(ladder_tree)) return false;
     const Tree& tree = ladder_tree.tree;
-    // a flag per branch, and one for the evidence: several rows may need it
-    std::vector<std::atomic<std::uint8_t>> needed(4 * tree.size());
-    std::vector<std::vector<RowPart>> parts((pending.size() + kBlock - 1) / kBlock);
-    parallel_blocks(pending.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+    struct Block {
+        std::vector<RowPart> parts;
         std::vector<BranchRef> branches;
-        for (std::size_t i = begin; i < end; ++i)
-            find_needed(tree, table, pending[i], parts[begin / kBlock], branches);
-        for (const auto& [node, branch] : branches)
-            needed[4 * static_cast<std::size_t>(node) + static_cast<std::size_t>(branch)].store(
-                1, std::memory_order_relaxed);
+    };
+    std::vector<Block> blocks((pending.size() + kBlock - 1) / kBlock);
+    parallel_blocks(pending.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        auto& [parts, branches] = blocks[begin / kBlock];
+        for (std::size_t i = begin; i < end; ++i) find_needed(tree, table, pending[i], parts, branches);
+        std::sort(branches.begin(), branches.end());  // several rows may need the same
+        branches.erase(std::unique(branches.begin(), branches.end()), branches.end());
     });
     pending.clear();
-    for (const auto& of_block : parts) pending.insert(pending.end(), of_block.begin(), of_block.end());
     std::vector<BranchRef> branches;
-    for (std::size_t i = 0; i < needed.size(); ++i)
-        if (needed[i].load(std::memory_order_relaxed) != 0)
-            branches.push_back({static_cast<std::int32_t>(i / 4), static_cast<Branch>(i % 4)});
+    for (const Block& block : blocks) {
+        pending.insert(pending.end(), block.parts.begin(), block.parts.end());
+        branches.insert(branches.end(), block.branches.begin(), block.branches.end());
+    }
     const std::int64_t room = params_.max_third_nodes - tree.n_grown();
     if (room <= 0)  // evidence has no nodes
         std::erase_if(branches, [](const BranchRef& branch) { return branch.branch != Branch::Both; });

@@ -20,8 +20,8 @@ void save_evidence(const Tree& tree, TreesState& state) {
     EvidenceArrays& all = state.all.evidence;
     state.n_evidence.push_back(static_cast<std::int64_t>(tree.evidence.column.size()));
     state.n_groups.push_back(static_cast<std::int64_t>(tree.evidence.key.size()));
-    for_each_evidence_array([](const char*, auto& joined, const auto& own) { append(joined, own); }, state.all,
-                            tree);
+    for_each_evidence_array([](const char*, auto& joined, const auto& own) { append(joined, own); },
+                            state.all, tree);
     std::size_t n_nodes = 0;
     for (const std::int32_t n : state.n_nodes) n_nodes += static_cast<std::size_t>(n);
     all.begin.resize(n_nodes, kUngrown);
@@ -39,7 +39,8 @@ class EvidenceLoader {
     void take_next(Tree& tree) {
         const EvidenceArrays& all = state_.all.evidence;
         EvidenceArrays& own = tree.evidence;
-        const std::size_t n = to_size(state_.n_evidence[number_]), n_groups = to_size(state_.n_groups[number_]);
+        const std::size_t n = to_size(state_.n_evidence[number_]),
+                          n_groups = to_size(state_.n_groups[number_]);
         ++number_;
         std::size_t end_at = node_, left_at = entry_, rows_at = entry_, group_end_at = entry_;
         std::size_t group_rows_at = group_, group_left_at = group_;

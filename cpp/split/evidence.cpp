@@ -10,7 +10,6 @@
 namespace tritree {
 namespace {
 
-constexpr std::size_t kMinRows = 12;    // of the sample: the many smaller nodes have no evidence
 constexpr std::size_t kMaxColumns = 10;
 constexpr std::int32_t kMaxGroups = 16;
 constexpr std::int32_t kGroupRows = 4;  // minimum number of rows per group of numbers, on average
@@ -41,7 +40,8 @@ void draw_sample(const GrowthParameters& params, const BinnedColumn& column, con
     column.visit([&](const auto* bins) {
         for (std::size_t part = 0; part < n; ++part) {
             const std::size_t begin = part * rows.size() / n, end = (part + 1) * rows.size() / n;
-            const std::uint32_t row = rows[begin + (end - begin > 1 ? hash_seed(seed, part) % (end - begin) : 0)];
+            const std::uint32_t row =
+                rows[begin + (end - begin > 1 ? hash_seed(seed, part) % (end - begin) : 0)];
             const Side side = split.side(bins[row], column.missing_bin());
             if (side != Side::Left && side != Side::Right) continue;
             if (target.weighted() && !(target.weight[row] > 0)) continue;
@@ -86,6 +86,9 @@ void fill_groups(Evidence& evidence, const BinnedColumn& column, std::span<const
         evidence.group_rows.push_back(static_cast<std::uint16_t>(rows));
         evidence.group_left.push_back(static_cast<std::uint16_t>(left));
     };
+    evidence.key.clear();
+    evidence.group_rows.clear();
+    evidence.group_left.clear();
     if (column.categorical) {
         for (const auto& [bin, rows, left] : cells)
             if (rows >= kCategoryRows) add(bin, rows, left);
@@ -111,7 +114,8 @@ double statistic(const Evidence& evidence) {
     const double share = static_cast<double>(evidence.left) / static_cast<double>(evidence.rows);
     double sum = 0;
     for (std::size_t group = 0; group < evidence.key.size(); ++group) {
-        const double expected = evidence.group_rows[group] * share, difference = evidence.group_left[group] - expected;
+        const double expected = evidence.group_rows[group] * share,
+                     difference = evidence.group_left[group] - expected;
         sum += difference * difference / (expected * (1 - share));
     }
     return sum - 2 * (static_cast<double>(evidence.key.size()) - 1);
@@ -124,19 +128,20 @@ std::vector<Evidence> find_evidence(const GrowthParameters& params, const Binned
                                     const SplitInfo& split, std::uint64_t seed) {
     thread_local std::vector<SampledRow> sample;
     thread_local std::vector<Cell> cells;
+    thread_local Evidence evidence;  // of one column after the other
     struct Candidate {
         double rate;
         Evidence evidence;
     };
     std::vector<Candidate> found;
     draw_sample(params, binned.columns[split.column], target, rows, split, seed, sample);
-    if (sample.size() < kMinRows) return {};
+    if (sample.size() < static_cast<std::size_t>(kMinEvidenceRows)) return {};
     for (std::size_t j = 0; j < binned.columns.size(); ++j) {
         if (static_cast<std::int32_t>(j) == split.column) continue;
         const BinnedColumn& column = binned.columns[j];
         collect_cells(column, sample, cells);
-        Evidence evidence;
         evidence.column = static_cast<std::int32_t>(j);
+        evidence.rows = evidence.left = 0;
         for (const Cell& cell : cells) {
             evidence.rows += cell.rows;
             evidence.left += cell.left;
@@ -144,7 +149,7 @@ std::vector<Evidence> find_evidence(const GrowthParameters& params, const Binned
         if (evidence.left == 0 || evidence.left == evidence.rows || evidence.rows < 2 * kGroupRows) continue;
         fill_groups(evidence, column, cells);
         const double excess = evidence.key.size() < 2 ? 0 : statistic(evidence);
-        if (excess >= kMinStatistic) found.push_back({excess / evidence.rows, std::move(evidence)});
+        if (excess >= kMinStatistic) found.push_back({excess / evidence.rows, evidence});
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const Candidate& a, const Candidate& b) { return a.rate > b.rate; });

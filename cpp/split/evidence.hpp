@@ -11,6 +11,10 @@
 
 namespace tritree {
 
+/// Minimum number of rows of a node, and of a sample whose side is known, for evidence: most nodes have
+/// fewer.
+inline constexpr std::int64_t kMinEvidenceRows = 12;
+
 /// What another column says about the side of a row whose value is missing at a split: how many rows of a
 /// sample of the node have a value in each group of its values, and how many of these go left.
 struct Evidence {
@@ -35,8 +39,8 @@ inline double update_odds(double odds, double left, double rows, double group_le
 /// most ten, whose chi-squared statistic is larger than chance explains. It is found on at most
 /// `params.surrogate_rows` rows of the node, one drawn by `seed` from each of as many equal parts.
 ///
-/// `rows` are those of the node, and must be in ascending order if they are more. Rows count regardless of
-/// their weights, but not those without weight.
+/// `rows` are those of the node, in an order that does not depend on how it was grown. They count regardless
+/// of their weights, but not those without weight.
 std::vector<Evidence> find_evidence(const GrowthParameters& params, const BinnedColumns& binned,
                                     const Target& target, std::span<const std::uint32_t> rows,
                                     const SplitInfo& split, std::uint64_t seed);

@@ -129,7 +129,8 @@ class SplitSearch {
     /// Return the best split, which ends the search. Third branches are for nodes in which many rows lack the
     /// value; where few do, rows go both ways.
     SplitInfo take_best() {
-        const auto n_missing = static_cast<double>(missing_[0]), n_observed = static_cast<double>(observed_[0]);
+        const auto n_missing = static_cast<double>(missing_[0]),
+                   n_observed = static_cast<double>(observed_[0]);
         if (best_.missing_to == Branch::Third &&
             n_missing < params_.min_missing_third * (n_missing + n_observed))
             best_.missing_to = Branch::Both;
@@ -406,8 +407,7 @@ void sort_ladder(std::vector<SplitInfo>& splits, const GrowthParameters& params,
         std::rotate(place, first, std::next(first));
     }
     if (params.missing != Strategy::TrinaryMia) return;
-    const auto end = std::find_if(splits.begin(), splits.end(),
-                                  [](const SplitInfo& split) {
+    const auto end = std::find_if(splits.begin(), splits.end(), [](const SplitInfo& split) {
         return split.missing_to == Branch::Left || split.missing_to == Branch::Right;
     });
     if (end != splits.end()) splits.erase(std::next(end), splits.end());

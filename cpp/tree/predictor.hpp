@@ -31,8 +31,8 @@ struct RowPart {
     double fraction;
 };
 
-/// Traverse a part of a row down, and append where it cannot go on: to `parts` the part that needs a branch or
-/// evidence which is not there, and to `branches` what it needs.
+/// Traverse a part of a row down, and append where it cannot go on: to `parts` the part that needs a branch
+/// or evidence which is not there, and to `branches` what it needs.
 void find_needed(const Tree& tree, const TableView& table, const RowPart& part, std::vector<RowPart>& parts,
                  std::vector<BranchRef>& branches);
 
@@ -62,9 +62,9 @@ class BatchPredictor {
     bool is_float32_ = false;
 };
 
-/// Traverse all branches below `from` to which a row belongs; add the value of each leaf, times the fraction of
-/// the row in it, to `value` (n_outputs), and set `from` to the leaf with the largest fraction. Return whether
-/// all that the row needs is grown: where it is not, the node predicts.
+/// Traverse all branches below `from` to which a row belongs; add the value of each leaf, times the fraction
+/// of the row in it, to `value` (n_outputs), and set `from` to the leaf with the largest fraction. Return
+/// whether all that the row needs is grown: where it is not, the node predicts.
 bool traverse_fractional(const Tree& tree, const TableView& table, std::size_t row, std::int32_t& from,
                          double* value);
 

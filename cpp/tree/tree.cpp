@@ -31,6 +31,12 @@ void EvidenceArrays::add(std::int32_t node, const std::vector<Evidence>& found) 
         begin.resize(place + 1, kUngrown);
         end.resize(place + 1, kUngrown);
     }
+    std::size_t n_groups = 0;
+    for (const Evidence& of_column : found) n_groups += of_column.key.size();
+    for (auto* array : {&column, &rows, &left}) tritree::reserve_more(*array, found.size());
+    tritree::reserve_more(group_end, found.size());
+    tritree::reserve_more(key, n_groups);
+    for (auto* array : {&group_rows, &group_left}) tritree::reserve_more(*array, n_groups);
     const auto first = static_cast<std::int32_t>(column.size());
     for (const Evidence& of_column : found) {
         column.push_back(of_column.column);
@@ -42,7 +48,7 @@ void EvidenceArrays::add(std::int32_t node, const std::vector<Evidence>& found) 
         group_end.push_back(static_cast<std::int64_t>(key.size()));
     }
     end[place] = static_cast<std::int32_t>(column.size());
-    begin[place] = first;  // last: evidence that was not added entirely is never used
+    begin[place] = first;
 }
 
 std::int64_t Tree::n_without_evidence() const {
@@ -150,6 +156,9 @@ Tree with_all_arrays(Tree tree) {
     fill_if_empty(tree.surrogate_begin, n + 1, 0);
     tree.evidence.begin.resize(n, kUngrown);
     tree.evidence.end.resize(n, kUngrown);
+    for (std::size_t node = 0; node < n; ++node)
+        if (!tree.lacks_evidence(node) && !tree.evidence.is_found(node))
+            tree.evidence.begin[node] = tree.evidence.end[node] = 0;
     fill_if_empty(tree.gain, n, kNan);
     fill_if_empty(tree.variance, n, 0.0);
     if (tree.weight.empty()) tree.weight.assign(tree.rows.begin(), tree.rows.end());

@@ -109,7 +109,7 @@ struct Tree {
     /// Return whether a node sends rows both ways, but its evidence was not found yet.
     bool lacks_evidence(std::size_t node) const {
         return weighs_evidence && missing_to[node] == static_cast<std::int8_t>(Branch::Both) &&
-               !evidence.is_found(node);
+               rows[node] >= kMinEvidenceRows && !evidence.is_found(node);
     }
     /// Return the branch of each node for values on a side; Branch::None in leaves and where rows stay in the
     /// node, Branch::Surrogates where the other values of a row decide.
@@ -136,9 +136,9 @@ struct Tree {
     std::int64_t add_sets(const CategorySets& category_sets);
 };
 
-/// Return the fraction of a row that goes left at a node that sends it both ways, given what `value_of(column)`
-/// returns: a number or category, or NaN. It is 0 or 1 if the other part is too small to be followed, so that
-/// a row is in eight leaves at most. `fraction` of the row has reached the node.
+/// Return the fraction of a row that goes left at a node that sends it both ways, given what
+/// `value_of(column)` returns: a number or category, or NaN. It is 0 or 1 if the other part is too small to
+/// be followed, so that a row is in eight leaves at most. `fraction` of the row has reached the node.
 template <class F>
 double left_fraction_by_evidence(const Tree& tree, std::size_t node, double fraction, F&& value_of) {
     constexpr double kMinPart = 0.125;
@@ -146,7 +146,8 @@ double left_fraction_by_evidence(const Tree& tree, std::size_t node, double frac
     double odds = tree.left_fraction[node] / (1 - tree.left_fraction[node]);
     const std::int32_t end = evidence.is_found(node) ? evidence.end[node] : 0;
     for (std::int32_t i = end > 0 ? evidence.begin[node] : 0; i < end; ++i) {
-        const std::ptrdiff_t group = evidence.group_of(static_cast<std::size_t>(i), value_of(evidence.column[i]));
+        const std::ptrdiff_t group =
+            evidence.group_of(static_cast<std::size_t>(i), value_of(evidence.column[i]));
         if (group >= 0)
             odds = update_odds(odds, evidence.left[i], evidence.rows[i], evidence.group_left[group],
                                evidence.group_rows[group]);

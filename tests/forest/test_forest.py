@@ -35,7 +35,7 @@ IRIS: Any = load_iris(return_X_y=True)
 STRATEGIES = ("trinary", "trinary_mia", "mia", "majority", "fractional", "surrogate")
 #: Surrogates of forests are found in another way, see `test_forest_surrogates`.
 AS_IN_TREES = STRATEGIES[:-1]
-QUICK: dict[str, Any] = {"n_estimators": 6, "random_state": 0}
+QUICK: dict[str, Any] = {"min_missing_third": 0, "n_estimators": 6, "random_state": 0}
 
 
 def bag_of(forest: Any, number: int, n_rows: int) -> np.ndarray:
@@ -65,7 +65,9 @@ def test_tree_of_a_forest_is_a_tree_grown_from_the_rows_drawn(missing: str) -> N
 def test_forest_of_one_tree_with_all_rows_is_that_tree(missing: str) -> None:
     X, y = with_missing(CANCER[0], 0.1, seed=0), CANCER[1]
     common: dict[str, Any] = {"missing": missing, "max_depth": 3, "max_bins": 255}
-    forest = TrinaryForestClassifier(n_estimators=1, bootstrap=False, max_features=1.0, **common).fit(X, y)
+    forest = TrinaryForestClassifier(
+        n_estimators=1, bootstrap=False, max_features=1.0, min_missing_third=0, **common
+    ).fit(X, y)
     tree = TrinaryTreeClassifier(min_samples_leaf=5, **common).fit(X, y)
     Z = with_missing(CANCER[0], 0.4, 1)
     np.testing.assert_array_equal(forest.predict_proba(Z), tree.predict_proba(Z))

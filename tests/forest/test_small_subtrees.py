@@ -22,6 +22,7 @@ from tritree import (
 WITHOUT_FRACTIONS = ("trinary", "trinary_mia", "mia", "majority")
 #: A forest of one tree with all rows and columns.
 ONE_TREE: dict[str, Any] = {
+    "min_missing_third": 0,
     "n_estimators": 1,
     "bootstrap": False,
     "max_features": 1.0,
@@ -98,12 +99,14 @@ def test_numbers_are_those_of_a_single_tree(
 
 def test_rows_of_tiny_weight_are_split_as_in_a_single_tree() -> None:
     X = np.array([[0, np.nan, 0], [0, 0, 0], [0, 1, 1], [9, 0, 0]])
-    common: dict[str, Any] = {"min_samples_leaf": 1, "max_depth": None, "max_bins": 255}
+    common: dict[str, Any] = {"min_samples_leaf": 1, "max_depth": None}
     for tiny in 1e-10 * (1 + np.arange(200) / 300):
         y, weight = np.array([0.0, 0, 2, 100]), np.array([1.0, 0.1, tiny, 1])
-        forest = TrinaryForestRegressor(n_estimators=1, bootstrap=False, max_features=1.0, **common)
+        forest = TrinaryForestRegressor(**ONE_TREE, **common)
         core = forest.fit(X, y, weight)._model.core
-        assert nodes_of(core.tree(0)) == nodes_of(TrinaryTreeRegressor(**common).fit(X, y, weight).tree_)
+        assert nodes_of(core.tree(0)) == nodes_of(
+            TrinaryTreeRegressor(max_bins=255, **common).fit(X, y, weight).tree_
+        )
 
 
 @pytest.mark.parametrize("missing", WITHOUT_FRACTIONS)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from boosting.tables import HOLED, KINDS, ROWS, TABLE
-from forest.grown import grown
+from forest import grown as forests
 
 from tritree import (
     GrowthLimitError,
@@ -25,7 +26,9 @@ from inspection.test_onnx import EXPORTED, feed, learnable, mixed_frame, rows_to
 NUMBERS = np.random.default_rng(2).normal(size=(400, 4))
 SIGNAL = NUMBERS[:, 0] + NUMBERS[:, 1] * (NUMBERS[:, 2] > 0)
 WITH_HOLES = np.where(np.random.default_rng(3).random(NUMBERS.shape) < 0.3, np.nan, NUMBERS)
-QUICK: dict[str, Any] = {"n_estimators": 7, "random_state": 0, "n_jobs": 1}
+#: Forests in which every split has a third branch, as in their ONNX models.
+QUICK: dict[str, Any] = {"n_estimators": 7, "random_state": 0, "n_jobs": 1, "min_missing_third": 0}
+grown = partial(forests.grown, min_missing_third=0)
 
 
 def assert_same(forest: Any, X: Any) -> None:
@@ -54,6 +57,18 @@ def test_numbers_are_predicted_the_same(missing: str, n_classes: int) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_tables_with_text_are_predicted_the_same(kind: str, training: Any) -> None:
     assert_same(grown(kind, training).grow_for(ROWS), ROWS)
+
+
+@pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "missing values"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_splits_that_send_rows_both_ways_have_third_branches_in_the_exported_model(
+    kind: str, training: Any
+) -> None:
+    forest = forests.grown(kind, training)
+    *_, found = run(forest.to_onnx(rows=ROWS), ROWS)
+    np.testing.assert_array_equal(
+        found.reshape(len(ROWS), -1), forests.predictions(grown(kind, training), ROWS)
+    )
 
 
 @pytest.mark.parametrize("missing", EXPORTED)

@@ -17,7 +17,7 @@ MIN_ROWS, MAX_COLUMNS, MAX_GROUPS, MIN_STATISTIC = 12, 10, 16, 4.0
 MIN_PART = 1 / 8
 
 
-def side_of(split: dict[str, Any], x: float | int | None) -> str | None:
+def side_of(split: dict[str, Any], x: float | None) -> str | None:
     """Return the side of a split on which a value lies; None if it has none."""
     if x is None:
         return None
@@ -44,27 +44,43 @@ class ReferenceEvidence:
         self.evidence: dict[int, list[dict[str, Any]]] = {}
         #: Rows, and rows that lack the value, of each split.
         self.counts: dict[int, tuple[int, int]] = {}
+        self._n_fitted = len(tree["nodes"]) - tree["n_grown"]
         self._visit(0, sorted(rows), seed, 0)
 
-    def _visit(self, number: int, rows: list[int], path: int, rank: int) -> None:
+    def _ordered(self, number: int, rows: list[int]) -> list[int]:
+        """Return the rows of a node as growth leaves them: those of fitted nodes are partitioned down to the leaves."""
+        node = self.nodes[number]
+        split = node["split"]
+        if split is None or number >= self._n_fitted:
+            return rows
+        branches = [self._branch(split, row) for row in rows]
+        parts = [
+            [row for row, to in zip(rows, branches, strict=True) if to == branch]
+            for branch in ("left", "right")
+        ]
+        rest = [row for row, to in zip(rows, branches, strict=True) if to not in ("left", "right")]
+        return self._ordered(node["left"], parts[0]) + self._ordered(node["right"], parts[1]) + rest
+
+    def _branch(self, split: dict[str, Any], row: int) -> str:
+        return side_of(split, self.X[row][split["column"]]) or split["missing_to"]
+
+    def _visit(
+        self, number: int, rows: list[int], path: int, rank: int, ordered: list[int] | None = None
+    ) -> None:
         node = self.nodes[number]
         split = node["split"]
         if split is None:
             return
+        ordered = ordered or self._ordered(number, rows)
         sides = [side_of(split, self.X[row][split["column"]]) for row in rows]
         self.counts[number] = len(rows), sides.count(None)
         if split["missing_to"] == "both":
-            self.evidence[number] = self._find(split, rows, splitmix64(path, 2**64 - 1 - rank))
+            self.evidence[number] = self._find(split, ordered, splitmix64(path, 2**64 - 1 - rank))
         for place, branch in enumerate(("left", "right")):
-            if split["missing_to"] in ("third", "both"):
-                own = [row for row, side in zip(rows, sides, strict=True) if side == branch]
-            else:
-                own = [
-                    row for row, side in zip(rows, sides, strict=True) if (side or split["missing_to"]) == branch
-                ]
+            own = [row for row in rows if self._branch(split, row) == branch]
             self._visit(node[branch], own, splitmix64(path, 1 + 2 * rank + place), 0)
         if split["missing_to"] == "third":
-            self._visit(node["third"], rows, path, rank + 1)
+            self._visit(node["third"], rows, path, rank + 1, ordered)
 
     def _find(self, split: dict[str, Any], rows: list[int], seed: int) -> list[dict[str, Any]]:
         sample = []
@@ -156,7 +172,7 @@ def intervals(values: Sequence[tuple[Any, bool]]) -> list[dict[str, Any]]:
     return groups
 
 
-def group_of(groups: Sequence[dict[str, Any]], x: float | int | None) -> dict[str, Any] | None:
+def group_of(groups: Sequence[dict[str, Any]], x: float | None) -> dict[str, Any] | None:
     """Return the group in which a value lies; None if it lies in none."""
     if x is None:
         return None

@@ -140,7 +140,9 @@ def _describe_splits(
         if weighs_evidence and split["missing_to"] == "both":
             begin, end = int(tree.evidence_begin[node]), int(tree.evidence_end[node])
             found = range(begin, end) if begin != UNGROWN else None
-            split["evidence"] = None if found is None else [_describe_evidence(tree, i, columns) for i in found]
+            split["evidence"] = (
+                None if found is None else [_describe_evidence(tree, i, columns) for i in found]
+            )
         surrogates = range(surrogate_begin[node], surrogate_begin[node + 1])
         split["surrogates"] = [_describe_surrogate(tree, i, columns) for i in surrogates]
         splits[node] = split

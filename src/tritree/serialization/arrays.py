@@ -41,7 +41,14 @@ _LARGEST_FLOAT = sys.float_info.max
 #: one by one keep the limits of their forest, trees of the paper's runs are loaded as ordinary ones, and forests of
 #: earlier versions have surrogates that were found on all rows.
 _MAY_DIFFER = frozenset(
-    {"seed", "keep_best_split_only", "max_third_nodes", "surrogate_rows", "min_missing_third", "as_in_paper_runs"}
+    {
+        "seed",
+        "keep_best_split_only",
+        "max_third_nodes",
+        "surrogate_rows",
+        "min_missing_third",
+        "as_in_paper_runs",
+    }
 )
 #: What the core raises if a state is inconsistent.
 _STATE_ERRORS = (ValueError, TypeError, RuntimeError, OverflowError, KeyError)

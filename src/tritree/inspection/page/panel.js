@@ -81,6 +81,7 @@ class Panel {
     if (step.observed) return split.rule === "missing" ? `${name} is observed` : `${name} = ${this.form.shown(split.column)}: ${node.conditions[step.branch]}`;
     const lacking = cell === null ? `${name} is missing` : cell === UNSEEN ? `${name} was not seen in training` : `${name} = ${this.form.shown(split.column)}, not seen in this node`;
     if (step.branch === "third") return `${lacking}: third branch, ${this.nextSplit(step.to)}`;
+    if (step.branch === "both") return `${lacking}: both ways, in parts that this page does not know`;
     if (split.missing_to === "both") return `${lacking}: ${step.branch} (${node.conditions[step.branch]})`;
     if (step.by !== split.column) return `${lacking}: ${step.branch} by surrogate ${columns[step.by].shown} = ${this.form.shown(step.by)}`;
     if (step.branch === "none") return `${lacking}, and no surrogate is observed: stays, as both children have as many rows`;
