@@ -117,7 +117,7 @@ def test_nodes_grown_on_demand_exceed_their_limit_by_at_most_one_third_branch(ma
     X, y = simulated(500, 6)
     rows = with_missing(X, 0.5)
     forest = TrinaryForestRegressor(
-        n_estimators=2, max_leaf_nodes=8, max_third_nodes=max_third_nodes, random_state=0
+        n_estimators=2, max_leaf_nodes=8, max_third_nodes=max_third_nodes, min_missing_third=0, random_state=0
     )
     forest.fit(X, y)
     with pytest.warns(UngrownBranchWarning):

@@ -210,6 +210,39 @@ def test_trees_of_a_forest_predict_their_part(kind: str) -> None:
     np.testing.assert_allclose(np.mean(parts, axis=0), predictions(forest, ROWS), rtol=1e-12)
 
 
+def test_text_names_the_columns_of_the_evidence() -> None:
+    X, y = correlated(missing=0)
+    forest = TrinaryForestRegressor(n_estimators=1, max_depth=1, max_features=1.0, random_state=0).fit(X, y)
+    tree = forest.estimators_[0]
+    assert "missing: both ways\n" in tree.to_text()
+    evidence = tree.grow_all().to_dict()["nodes"][0]["split"]["evidence"]
+    names = ", ".join(entry["name"] for entry in evidence)
+    assert f"missing: both ways, by {names}\n" in tree.to_text()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_contributions_add_up_to_the_prediction(kind: str) -> None:
+    forest = grown(kind, HOLED)
+    for why in forest.explain(ROWS.iloc[:20]):
+        total = why.base_value + sum(why.contributions.values()) + why.rounding
+        assert total == why.value
+
+
+def test_explanation_of_a_tree_says_that_other_values_decide() -> None:
+    tree = grown("regression", HOLED).estimators_[0]
+    text = "".join(str(why) for why in tree.explain(ROWS.iloc[:20]))
+    assert "is missing: left, as its other values suggest" in text
+
+
+def test_looking_finds_no_evidence() -> None:
+    forest = grown("regression", HOLED)
+    tree = forest.estimators_[0]
+    for view in (forest.to_text, forest.to_html, forest.to_dot, tree.to_text, tree.to_html, forest.to_dict):
+        view()
+    assert not forest._model.core.tree(0).evidence_column.size
+    assert not tree.tree_.evidence_column.size
+
+
 def test_importances_do_not_depend_on_what_was_predicted() -> None:
     forest = grown("regression", HOLED)
     other = grown("regression", HOLED)

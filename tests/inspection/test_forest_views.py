@@ -75,7 +75,7 @@ def test_trees_are_numbered_like_a_list() -> None:
 
 
 def test_tree_has_grown_as_far_as_the_tree_of_the_forest() -> None:
-    forest = grown("regression")
+    forest = grown("regression", min_missing_third=0)
     before = forest.estimators_[1]
     forest.predict(ROWS)
     after = forest.estimators_[1]
@@ -140,7 +140,7 @@ def test_tree_keeps_to_the_limit_of_the_forest_and_says_so(missing: str) -> None
 
 
 def test_tree_of_a_detached_forest_is_detached() -> None:
-    forest = grown("regression").grow_for(ROWS).detach()
+    forest = grown("regression", min_missing_third=0).grow_for(ROWS).detach()
     tree = forest.estimators_[0].to_dict()
     assert tree["detached"]
     assert tree["n_grown"] > 0
@@ -165,7 +165,7 @@ def test_every_view_says_which_tree_it_is() -> None:
 
 
 def test_words_are_those_of_a_tree() -> None:
-    text = grown("regression").estimators_[0].to_text()
+    text = grown("regression", min_missing_third=0).estimators_[0].to_text()
     assert "third branch: all rows of the node, for those whose value is missing" in text
     assert "grow_all() grows them all" in text
     assert "step" not in text

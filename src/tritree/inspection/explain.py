@@ -240,7 +240,7 @@ def _reason(step: PathStep, nodes: Sequence[dict[str, Any]], text: TreeText, cel
         if side == "both":
             return f"{lacking}: both ways"
         if "evidence" in split:
-            return f"{lacking}: {side} with {as_percent(step.fraction)} of the row ({_condition(text, split, side)})"
+            return f"{lacking}: {side}, as its other values suggest ({_condition(text, split, side)})"
         fraction = split["left_fraction"] if side == "left" else 1 - split["left_fraction"]
         return f"{lacking}: {side} with {as_percent(fraction)} ({_condition(text, split, side)})"
     if step.decided_by != split["column"]:
