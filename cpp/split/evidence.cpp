@@ -61,9 +61,15 @@ void collect_cells(const BinnedColumn& column, std::span<const SampledRow> sampl
         column.visit([&](const auto* bins) {
             for (const auto& [row, left] : sample) ++counts[bins[row]][left];
         });
-        for (std::uint32_t bin = 0; bin < missing; ++bin)
-            if (const auto [right, left] = counts[bin]; right + left > 0)
-                cells.push_back({bin, right + left, left});
+        // each bin is written, and kept if it occurs: there is no branch to mispredict
+        cells.resize(missing + 1);
+        std::size_t n = 0;
+        for (std::uint32_t bin = 0; bin < missing; ++bin) {
+            const auto [right, left] = counts[bin];
+            cells[n] = {bin, right + left, left};
+            n += right + left > 0;
+        }
+        cells.resize(n);
         return;
     }
     sorted.clear();

@@ -251,6 +251,65 @@ def test_importances_do_not_depend_on_what_was_predicted() -> None:
     assert forest.feature_importances_.sum() == pytest.approx(1)
 
 
+def set_all(name: str, value: Any) -> Any:
+    def change(trees: dict[str, Any]) -> None:
+        trees[name] = np.full_like(trees[name], value)
+
+    return change
+
+
+def drop_last(name: str) -> Any:
+    def change(trees: dict[str, Any]) -> None:
+        trees[name] = trees[name][:-1]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (set_all("evidence_begin", -1), "out of range"),
+        (set_all("evidence_begin", 0), "out of range|does not need it"),
+        (set_all("evidence_end", 2**30), "out of range"),
+        (set_all("evidence_column", 5), "column index out of range"),
+        (set_all("evidence_column", -1), "column index out of range"),
+        (set_all("evidence_left", 0), "of one side only"),
+        (set_all("evidence_rows", 1), "of one side only"),
+        (set_all("evidence_group_end", 2**60), "wrong shape"),
+        (set_all("evidence_group_end", 0), "wrong shape|without groups"),
+        (set_all("evidence_key", np.nan), "out of order|out of range"),
+        (set_all("evidence_key", 1.0), "out of order"),
+        (set_all("evidence_group_rows", 0), "more rows on a side"),
+        (set_all("n_evidence", -1), "negative"),
+        (set_all("n_groups", 2**40), "too short"),
+        *((drop_last(name), "too short|wrong shape|do not match|does not match|length") for name in (
+            "evidence_begin", "evidence_end", "evidence_column", "evidence_rows", "evidence_left",
+            "evidence_group_end", "evidence_key", "evidence_group_rows", "evidence_group_left", "n_evidence",
+        )),
+    ],
+)  # fmt: skip
+def test_inconsistent_evidence_is_refused(change: Any, message: str) -> None:
+    forest = grown("regression", HOLED).grow_for(ROWS)
+    core = forest._model.core
+    state = core.state(with_rows=True)
+    state["trees"] = dict(state["trees"])
+    change(state["trees"])
+    with pytest.raises(ValueError, match=message):
+        type(core).from_state(state)
+
+
+def test_evidence_of_categories_that_a_column_does_not_have_is_refused(tmp_path: Path) -> None:
+    forest = grown("regression", HOLED).grow_for(ROWS)
+    core = forest._model.core
+    state = core.state(with_rows=True)
+    keys = state["trees"]["evidence_key"]
+    state["trees"] = state["trees"] | {"evidence_key": np.where(np.isinf(keys), keys, keys + 50)}
+    forest._fitted.model.core = type(core).from_state(state)
+    forest.save(tmp_path / "model.tritree")
+    with pytest.raises(tritree.ModelFileError, match="evidence does not match its column"):
+        tritree.load(tmp_path / "model.tritree")
+
+
 def test_rows_without_weight_are_no_evidence() -> None:
     X, y = correlated(300, missing=0)
     weight = np.repeat([1.0, 0.0], 150)

@@ -16,7 +16,10 @@ from forest.grown import grown
 
 from tritree.errors import GrowthLimitError
 
-MODELS = {"boosting": lambda: boosted("two classes", split_penalty=0), "forest": lambda: grown("regression", min_missing_third=0)}
+MODELS = {
+    "boosting": lambda: boosted("two classes", split_penalty=0),
+    "forest": lambda: grown("regression", min_missing_third=0),
+}
 
 
 def packed(page: str) -> list[dict[str, Any]]:

@@ -160,7 +160,7 @@ class EnsembleViews(EstimatorViews):
         s5          61%       7      5
         bmi         18%       3      3
         ...
-        tree 0 of 5, trinary forest, regression: 7 nodes, 4 leaves, 3 branches not grown yet
+        tree 0 of 5, trinary forest, regression: 7 nodes, 4 leaves
         ...
         """
         from tritree.inspection.text import summary_to_text
@@ -318,14 +318,14 @@ class EnsembleViews(EstimatorViews):
         >>> forest = TrinaryForestRegressor(max_depth=1, random_state=0).fit(X, X[:, 0] >= 35)
         >>> [explanation] = forest.explain([[np.nan, 9.0]])
         >>> print(explanation)
-        predicts 0.9805
+        predicts 0.9898
         <BLANKLINE>
                        trees  contribution
         base value       100        0.6523
-        x1 = 9           100       +0.3282
-        x0 is missing     53
+        x0 is missing     53       +0.1874
+        x1 = 9            47       +0.1501
         <BLANKLINE>
-        f(x) = 0.9805, the mean over trees
+        f(x) = 0.9898, the mean over trees
         >>> total = explanation.base_value + sum(explanation.contributions.values()) + explanation.rounding
         >>> bool(total == forest.predict([[np.nan, 9.0]])[0])
         True

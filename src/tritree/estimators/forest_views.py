@@ -66,14 +66,14 @@ class ForestViews(EnsembleViews):
         >>> X = np.column_stack([np.arange(100.0), np.arange(100) // 10])
         >>> forest = TrinaryForestRegressor(max_depth=1, n_estimators=20, random_state=0).fit(X, X[:, 0] >= 35)
         >>> print(forest.estimators_[3].to_text())
-        tree 3 of 20, trinary forest, regression: 3 nodes, 2 leaves, 1 branch not grown yet
+        tree 3 of 20, trinary forest, regression: 3 nodes, 2 leaves
         ● leaf ...
         <BLANKLINE>
-                       rows  fraction    mean
-        all rows        100            0.6800
-        ├─ x1 < 2.5      31       31%  0.0000  ●
-        ├─ x1 ≥ 2.5      69       69%  0.9855  ●
-        ╰┄ x1 missing  not grown yet
+                     rows  fraction    mean
+        all rows      100            0.6800
+        ┊  x1 missing: both ways
+        ├─ x1 < 2.5    31       31%  0.0000  ●
+        ╰─ x1 ≥ 2.5    69       69%  0.9855  ●
         """
         return ForestTrees(self._snapshot())
 

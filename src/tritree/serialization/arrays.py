@@ -165,6 +165,7 @@ def _check_model(model: GrowingModel, parts: Mapping[str, Arrays], encoder: Tabl
             tree.surrogate_set_words,
             tree.sets,
         )
+        _check_evidence(encoder, tree)
     if "ladders" in parts:
         _check_candidates(parts["ladders"], encoder)
 
@@ -186,6 +187,18 @@ def _check_bins(encoder: TableEncoder, bins: Arrays) -> None:
     expected = n_categories >= 0
     if ((bins["categorical"] != 0) != expected).any() or (n_bins != n_categories)[expected].any():
         raise ModelFileError("its categories do not match its training rows")
+
+
+def _check_evidence(encoder: TableEncoder, tree: _core.Tree) -> None:
+    """Raise a ModelFileError unless the groups of evidence are intervals of numbers, or categories of the column."""
+    counts = np.diff(tree.evidence_group_end, prepend=0)
+    n_categories = np.repeat(np.array(encoder.n_categories)[tree.evidence_column], counts)
+    is_first = np.zeros(len(tree.evidence_key), dtype=bool)
+    is_first[tree.evidence_group_end - counts] = True
+    key = tree.evidence_key
+    is_interval = (key == -np.inf) == is_first
+    if not np.where(n_categories < 0, is_interval, (key >= 0) & (key < n_categories)).all():
+        raise ModelFileError("evidence does not match its column")
 
 
 def _check_candidates(ladders: Arrays, encoder: TableEncoder) -> None:
