@@ -112,7 +112,7 @@ REFUSED = {
     "no such tree": lambda: forest().tree(HUGE),
     "copy of no tree": lambda: forest().copy_of_tree(3),
     "branch of no node": lambda: tree().grow_branches(0, array(99_999), array(2), 5, 1),
-    "unknown branch": lambda: tree().grow_branches(0, array(0), array(3), 5, 1),
+    "unknown branch": lambda: tree().grow_branches(0, array(0), array(4), 5, 1),
     "negative number of nodes": lambda: tree().grow_branches(0, array(0), array(2), -5, 1),
     "no outputs": lambda: boosted_model(),
     "baseline of NaN": lambda: boosted_model(NAN),

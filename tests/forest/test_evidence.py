@@ -269,7 +269,7 @@ def drop_last(name: str) -> Any:
     ("change", "message"),
     [
         (set_all("evidence_begin", -1), "out of range"),
-        (set_all("evidence_begin", 0), "out of range|does not need it"),
+        (set_all("evidence_begin", 0), "out of range|does not need it|column of its own"),
         (set_all("evidence_end", 2**30), "out of range"),
         (set_all("evidence_column", 5), "column index out of range"),
         (set_all("evidence_column", -1), "column index out of range"),

@@ -41,7 +41,7 @@ X, Y = table(1_000, seed=0)
 TEST, TEST_Y = table(1_000, seed=1)
 MODELS = {
     "tree": TrinaryTreeRegressor(max_depth=None, min_samples_leaf=5),
-    "forest": TrinaryForestRegressor(n_estimators=5, random_state=0),
+    "forest": TrinaryForestRegressor(n_estimators=5, min_missing_third=0, random_state=0),
     "boosting": TrinaryBoostingRegressor(max_iter=10, learning_rate=0.3, max_depth=4, random_state=0),
 }
 

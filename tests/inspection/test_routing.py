@@ -56,12 +56,16 @@ def test_branches_are_those_of_decision_paths(missing: str, training: Any) -> No
         forest.predict(rows)
         read = forest._read_cells(rows)
         compared |= set().union(*(assert_core_agrees(tree, read) for tree in forest._model.trees()))
-    own = {"trinary": "third", "fractional": "both", "surrogate": "surrogates"}
+    own = {
+        "trinary": "both" if training is TABLE else "third",
+        "fractional": "both",
+        "surrogate": "surrogates",
+    }
     if missing in own:
         assert {f"missing: {own[missing]}", f"unseen: {own[missing]}"} <= compared
     else:
         assert any(word.startswith("unseen") for word in compared)
-        assert {"missing: left", "missing: right", "missing: third"} & compared
+        assert {"missing: left", "missing: right", "missing: third", "missing: both"} & compared
 
 
 @pytest.mark.parametrize("training", [TABLE, HOLED], ids=["complete", "missing values"])

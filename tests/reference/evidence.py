@@ -5,7 +5,7 @@ The structure of a tree is given, as `to_dict` returns it; everything about evid
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from reference.boosted_tree import splitmix64
@@ -120,16 +120,7 @@ class ReferenceEvidence:
         if branch != "both":
             yield from self.parts(row, self.nodes[number][branch], fraction)
             return
-        odds = split["left_fraction"] / (1 - split["left_fraction"])
-        for entry in self.evidence[number]:
-            group = group_of(entry["groups"], row[entry["column"]])
-            if group is not None:
-                share = entry["left"] / entry["rows"]
-                ratio = (group["left"] + share) / (group["rows"] - group["left"] + (1 - share))
-                odds = min(max(odds * (ratio * ((1 - share) / share)), 2.0**-60), 2.0**60)
-        left = odds / (1 + odds)
-        if fraction * min(left, 1 - left) < MIN_PART:
-            left = float(left >= 0.5)
+        left = left_fraction(split, self.evidence[number], lambda column: row[column], fraction)
         if left > 0:
             yield from self.parts(row, self.nodes[number]["left"], fraction * left)
         if left < 1:
@@ -170,6 +161,21 @@ def intervals(values: Sequence[tuple[Any, bool]]) -> list[dict[str, Any]]:
             if i + 1 < len(numbers):
                 begin = midpoint(number, numbers[i + 1])
     return groups
+
+
+def left_fraction(
+    split: dict[str, Any], evidence: Sequence[dict[str, Any]], value_of: Callable[[int], Any], fraction: float
+) -> float:
+    """Return the fraction of a row that goes left, given the value of each of its columns, None if missing."""
+    odds = split["left_fraction"] / (1 - split["left_fraction"])
+    for entry in evidence:
+        group = group_of(entry["groups"], value_of(entry["column"]))
+        if group is not None:
+            share = entry["left"] / entry["rows"]
+            ratio = (group["left"] + share) / (group["rows"] - group["left"] + (1 - share))
+            odds = min(max(odds * (ratio * ((1 - share) / share)), 2.0**-60), 2.0**60)
+    left = odds / (1 + odds)
+    return float(left >= 0.5) if fraction * min(left, 1 - left) < MIN_PART else left
 
 
 def group_of(groups: Sequence[dict[str, Any]], x: float | None) -> dict[str, Any] | None:

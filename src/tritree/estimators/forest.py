@@ -226,7 +226,7 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         How much more a split of k > 2 categories must gain; see `TrinaryTreeRegressor`.
     max_surrogates : int, default=5
         Maximum number of surrogates per split, with ``missing="surrogate"``.
-    min_missing_third : float, default=0.3
+    min_missing_third : float, default=0.35
         Minimum fraction of the training rows of a node that lack the value of its split, for the split to have a third
         branch, with "trinary" and "trinary_mia". At other splits, rows that lack the value go both ways, in parts that
         their other values suggest: first predictions are then many times as fast, and about as accurate. 0 gives
@@ -316,7 +316,7 @@ class TrinaryForestRegressor(TrinaryRegressor, BaseForest):
         split_on_missing: bool = True,
         category_penalty: float = 1.0,
         max_surrogates: int = 5,
-        min_missing_third: float = 0.3,
+        min_missing_third: float = 0.35,
         max_third_nodes: int = 100_000,
         warm_start: bool = False,
         verbose: bool = False,
@@ -418,7 +418,7 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         How much more a split of k > 2 categories must gain; see `TrinaryTreeRegressor`.
     max_surrogates : int, default=5
         Maximum number of surrogates per split, with ``missing="surrogate"``.
-    min_missing_third : float, default=0.3
+    min_missing_third : float, default=0.35
         Minimum fraction of the training rows of a node that lack the value of its split, for the split to have a third
         branch, with "trinary" and "trinary_mia". At other splits, rows that lack the value go both ways, in parts that
         their other values suggest: first predictions are then many times as fast, and about as accurate. 0 gives
@@ -508,7 +508,7 @@ class TrinaryForestClassifier(TrinaryClassifier, BaseForest):
         split_on_missing: bool = True,
         category_penalty: float = 1.0,
         max_surrogates: int = 5,
-        min_missing_third: float = 0.3,
+        min_missing_third: float = 0.35,
         max_third_nodes: int = 100_000,
         warm_start: bool = False,
         verbose: bool = False,
