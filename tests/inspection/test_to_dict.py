@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from models import STRATEGIES, TASKS, WITH_THIRD_BRANCHES, estimator, predictions
 
-from tritree import TrinaryTreeClassifier, TrinaryTreeRegressor, UngrownBranchWarning
+from tritree import (
+    TrinaryForestClassifier,
+    TrinaryForestRegressor,
+    TrinaryTreeClassifier,
+    TrinaryTreeRegressor,
+    UngrownBranchWarning,
+)
 
 pd = pytest.importorskip("pandas")
 
@@ -195,6 +201,25 @@ def test_split_of_missing_against_observed_sends_what_is_observed_to_its_larger_
     assert all(split["larger_side"] != split["missing_to"] for split in found)
 
 
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("missing_rate", [0, 0.15])
+def test_program_on_the_page_predicts_as_the_trees_of_a_forest_do(task, missing_rate):
+    table = drawn(N, missing_rate, seed=1)
+    kind = TrinaryForestRegressor if task == "regression" else TrinaryForestClassifier
+    forest = kind(n_estimators=3, max_depth=5, random_state=0).fit(table, target(table, task))
+    predict = "predict" if task == "regression" else "predict_proba"
+    for tree in forest.estimators_:
+        expected = getattr(tree, predict)(ROWS).reshape(len(ROWS), -1)
+        data = plain(tree)
+        evidence = [
+            item for node in data["nodes"] if node["split"] for item in node["split"].get("evidence") or ()
+        ]
+        assert all(list(item) == documented("An item of evidence") for item in evidence)
+        assert {"category" in item["groups"][0] for item in evidence} == {True, False}
+        found = np.array([predict_row(data, row) for row in rows_of(ROWS)])
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 # ---- the fields
 
 
@@ -231,8 +256,9 @@ def test_page_names_every_field_of_splits_and_no_others(trees):
     }
     sometimes = {"threshold_text"}.union(*by_rule.values())  # that of dates and times
     for heading, entries in {"A split": found, "A surrogate": surrogates}.items():
-        always = set(documented(heading)) - sometimes
-        assert len(documented(heading)) == len(always | sometimes)
+        fields = [name for name in documented(heading) if name != "evidence"]  # of forests
+        always = set(fields) - sometimes
+        assert len(fields) == len(always | sometimes)
         for entry in entries:
             assert set(entry) == always | by_rule[entry["rule"]]
 
