@@ -63,8 +63,8 @@ class OnnxViews:
             Path of the file; an existing file is replaced. If None, the ONNX model is returned.
         rows : table of shape (n_rows, n_features_in_), default=None
             Rows with missing values where they are expected. For these rows the ONNX model predicts as `predict` does;
-            forests need ``min_missing_third=0`` for that, since an ONNX model cannot divide a row. Branches that a sample
-            of the training rows needs with other missing values are grown, too.
+            forests need ``min_missing_third=0`` for that, since an ONNX model cannot divide a row. Branches that a
+            sample of the training rows needs with other missing values are grown, too.
         max_nodes : int or None, default=None
             Maximum number of nodes, all trees together; growth stops there (the last rows may exceed it a little). If
             None, growth adds as many nodes as the model has, at least 1,000,000; without ``rows``, half as many, at
