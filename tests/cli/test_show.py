@@ -100,7 +100,8 @@ def test_ensemble_is_shown_as_the_library_draws_it(
     summary, first = shown.split("\n\ntree 0 of ")
     assert summary in library.load(model).to_text()
     assert f"\ntree 0 of {first}" in f"\n{tritree.good('show', model, '--tree', 0, '--max-nodes', 31).out}"
-    assert "--rows TABLE grows those that rows need" in first
+    expected = "--rows TABLE grows those that rows need" if kind == "boosting" else " missing: both ways\n"
+    assert expected in first
     assert "importance  splits  trees" in summary
     tritree.good("show", model, "-o", "first.dot")
     tritree.good("show", model, "-o", "zero.dot", "--tree", 0)
@@ -166,6 +167,10 @@ def test_one_tree_of_an_ensemble_grows_for_rows(
     frame.mask(np.random.default_rng(0).random(frame.shape) < 0.6).to_csv("missing.csv", index=False)
     before = tritree.good("show", model, "--tree", 0).out
     after = tritree.good("show", model, "--tree", 0, "--rows", "missing.csv").out
+    if kind == "forest":  # whose evidence is found
+        assert "both ways, by " in after
+        assert "both ways, by " not in before
+        return
     assert "; --rows TABLE grows those that rows need" in before
     n_nodes = [int(re.search(r"([\d,]+) nodes", text)[1].replace(",", "")) for text in (before, after)]  # type: ignore[index]
     assert n_nodes[0] < n_nodes[1]
