@@ -106,6 +106,8 @@ SplitInfo load_split(const LaddersState& state, std::size_t i, const BinnedColum
     split.left_fraction = state.left_fraction[i];
     require(split.left_fraction >= 0 && split.left_fraction <= 1 && std::isfinite(split.gain),
             "left fraction or gain out of range");
+    require(split.missing_to != Branch::Both || (split.left_fraction > 0 && split.left_fraction < 1),
+            "left fraction or gain out of range");
     if (split.categorical) {
         split.sets = CategorySets(take(state.sets, word, CategorySets(column.n_bins).words().size()));
         const auto& words = split.sets.words();

@@ -353,6 +353,8 @@ std::string Tree::validate(const GrowthParameters& params, std::int32_t n_column
         if (!leaf && (left[i] == kNone || right[i] == kNone)) return "split without children";
         if (!left_fraction.empty() && !(left_fraction[i] >= 0 && left_fraction[i] <= 1))
             return "left fraction out of range";
+        const bool divides = weighs_evidence && missing_to[i] == static_cast<std::int8_t>(Branch::Both);
+        if (divides && !(left_fraction[i] > 0 && left_fraction[i] < 1)) return "left fraction out of range";
         if ((third[i] != kNone) != (missing_to[i] == static_cast<std::int8_t>(Branch::Third)))
             return "third branch where none belongs";
         for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {

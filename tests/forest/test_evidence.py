@@ -280,6 +280,8 @@ def drop_last(name: str) -> Any:
         (set_all("evidence_key", np.nan), "out of order|out of range"),
         (set_all("evidence_key", 1.0), "out of order"),
         (set_all("evidence_group_rows", 0), "more rows on a side"),
+        (set_all("left_fraction", 0.0), "left fraction out of range"),
+        (set_all("left_fraction", 1.0), "left fraction out of range"),
         (set_all("n_evidence", -1), "negative"),
         (set_all("n_groups", 2**40), "too short"),
         *((drop_last(name), "too short|wrong shape|do not match|does not match|length") for name in (
