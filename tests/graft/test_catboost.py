@@ -289,6 +289,16 @@ def test_error_says_what_is_wrong_with_a_file(at: list[Any], value: Any, message
     assert error.value.path == "m.json"
 
 
+def test_loss_is_checked_before_the_trees_of_all_outputs(
+    as_json: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = as_json(train())
+    described["oblivious_trees"][0]["leaf_values"] = [0] * 4000
+    monkeypatch.setattr(reader, "in_order", lambda *_: pytest.fail("made a tree"))
+    with pytest.raises(GraftError, match="1,000 values per leaf, which does not fit the loss function RMSE"):
+        read_json(described)
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -19,6 +19,8 @@ from serialization.usage import use
 
 import tritree
 from tritree import ModelFileError
+from tritree.errors import GraftError
+from tritree.graft import limits
 from tritree.graft.models import graft_source
 from tritree.graft.source import SourceColumn
 
@@ -42,6 +44,12 @@ def robust(name: str) -> Any:
 def save(name: str, path: Path) -> Path:
     robust(name).save(path)
     return path
+
+
+def test_categories_of_all_splits_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_SET_SIZES", 1)
+    with pytest.raises(GraftError, match="all splits together have more than 1 categories"):
+        robust.__wrapped__("regressor")
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tracemalloc
 from typing import Any
 
 import lightgbm
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 from tritree.errors import GraftError
 from tritree.graft import lightgbm as reader
+from tritree.graft import limits
 
 ULP = np.finfo(np.float64).eps
 ONE_TREE = {"num_leaves": 4, "min_data_in_leaf": 1, "min_data_in_bin": 1, "verbose": -1, "num_threads": 1}
@@ -462,9 +464,53 @@ def test_too_many_categories_at_all_splits_are_refused(monkeypatch: pytest.Monke
     n_left = sum(
         len(left) for tree in reader.read(model, table).trees for left in tree.left_categories.values()
     )
-    monkeypatch.setattr(reader, "MAX_SPLIT_CATEGORIES", n_left - 1)
+    monkeypatch.setattr(limits, "MAX_SPLIT_CATEGORIES", n_left - 1)
     with pytest.raises(GraftError, match="all splits together have more than"):
         reader.read(model, table)
+
+
+def test_categories_of_all_columns_of_splits_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, table = train_on_pandas()
+    source = reader.read(model, table)
+    n = sum(
+        len(source.columns[tree.column[node]].categories or ())
+        for tree in source.trees
+        for node in tree.left_categories
+    )
+    monkeypatch.setattr(limits, "MAX_SET_SIZES", n - 1)
+    with pytest.raises(GraftError, match="all splits together have more than"):
+        reader.read(model, table)
+
+
+def test_nodes_that_share_a_large_set_need_no_memory_each() -> None:
+    n = 2_000
+    text = f"""tree
+version=v4
+num_tree_per_iteration=1
+max_feature_idx=0
+objective=regression
+feature_names=Column_0
+feature_infos=none
+
+Tree=0
+num_leaves={n + 1}
+split_feature={"0 " * n}
+threshold={"0 " * n}
+decision_type={"1 " * n}
+left_child={" ".join(map(str, [*range(1, n), -n - 1]))}
+right_child={" ".join(str(-1 - i) for i in range(n))}
+leaf_value={"0 " * (n + 1)}
+cat_boundaries=0 2000
+cat_threshold={"4294967295 " * 2000}
+
+end of trees
+"""
+    tracemalloc.start()
+    with pytest.raises(GraftError, match="all splits together have more than 5,000,000"):
+        reader.read_file(text.encode(), "m.txt")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
 
 
 def _damaged_models() -> list[bytes]:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
 from tritree.errors import GraftError
+from tritree.graft import limits
 from tritree.graft import xgboost as reader
 
 Edit = Callable[[dict[str, Any]], None]
@@ -406,9 +407,46 @@ def test_files_that_are_no_models_are_refused(data: bytes, message: str) -> None
 
 def test_too_many_categories_at_all_splits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = categorical_table(("b", "a", "c"))
-    monkeypatch.setattr(reader, "MAX_SPLIT_CATEGORIES", 2)
+    monkeypatch.setattr(limits, "MAX_SPLIT_CATEGORIES", 2)
     with pytest.raises(GraftError, match="more than 2 categories"):
         reader.read(train(X, y))
+
+
+def test_splits_that_share_categories_are_refused() -> None:
+    X, y = categorical_table(("b", "a", "c"))
+
+    def share(document: dict[str, Any]) -> None:
+        tree = tree_of(document)
+        n = len(tree["categories_nodes"])
+        assert n > 1
+        tree["categories_segments"], tree["categories_sizes"] = [0] * n, [len(tree["categories"])] * n
+
+    with pytest.raises(GraftError, match="tree 0: splits share categories"):
+        reader.read_file(edited(train(X, y, max_cat_to_onehot=1), share), "model.json")
+
+
+def share_leaf(tree: dict[str, Any]) -> None:
+    leaves = [node for node, left in enumerate(tree["left_children"]) if left == -1]
+    for leaf in leaves:
+        tree["right_children"][leaf] = 0
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (share_leaf, "leaves do not have values of their own"),
+        (
+            lambda tree: tree["tree_param"].update(size_leaf_vector="2"),
+            "leaves have 2 values, but there are 3",
+        ),
+    ],
+)
+def test_wrong_vectors_of_values_are_refused(edit: Edit, message: str) -> None:
+    X = random_rows()
+    by_class = {"objective": "multi:softprob", "num_class": 3, "multi_strategy": "multi_output_tree"}
+    model = train(X, three_classes(X), **by_class)
+    with pytest.raises(GraftError, match=message):
+        reader.read_file(edited(model, lambda document: edit(tree_of(document))), "model.json")
 
 
 # ---- damage

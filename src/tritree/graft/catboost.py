@@ -132,8 +132,9 @@ def _read_json(data: bytes) -> SourceModel:
     for number, described in enumerate(_field(model, name, list, "the model")):
         where = f"tree {number}"
         tree, leaf_values = read_tree(described, features, where)
-        if number == 0 and len(bias) == 1:
-            outputs = leaf_values.shape[1]
+        if number == 0:
+            outputs = leaf_values.shape[1] if len(bias) == 1 else outputs
+            link, classes = _read_loss(model.get("model_info"), outputs)
         if leaf_values.shape[1] != outputs:
             _refuse(where, f"has {leaf_values.shape[1]:,} values per leaf instead of {outputs:,}")
         is_leaf = tree.column < 0
@@ -143,7 +144,6 @@ def _read_json(data: bytes) -> SourceModel:
             trees.append(in_order(replace(tree, value=value), len(columns), where))
     if not trees:
         raise GraftError("the model has no trees")
-    link, classes = _read_loss(model.get("model_info"), outputs)
     return SourceModel(
         library="CatBoost",
         columns=columns,

@@ -11,6 +11,7 @@ from tritree import _core
 from tritree.columns import ColumnType, TypedColumn
 from tritree.encoder import MAX_CATEGORIES, ColumnEncoder, TableEncoder, column_errors
 from tritree.errors import GraftError, name_column
+from tritree.graft.limits import check_set_sizes
 from tritree.table import read_table
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class GraftColumns:
         """Return whether each category goes left, of each set: those that the source does not have as it says."""
         found: list[Any] = [None] * len(left_categories)
         splits = np.flatnonzero(nodes.category_set >= 0)
+        sizes = np.array([len(column.categories or ()) for column in self.encoder.columns], np.int64)
+        check_set_sizes(int(sizes[nodes.column[splits]].sum()))
         for node, number in zip(splits.tolist(), nodes.category_set[splits].tolist(), strict=True):
             column = int(nodes.column[node])
             positions, categories = self.positions[column], self.encoder.columns[column].categories

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.errors import GraftError, name_column, shortened
-from tritree.graft.limits import MAX_CATEGORIES, MAX_FILE_SIZE, MAX_SPLIT_CATEGORIES
+from tritree.graft.limits import MAX_CATEGORIES, MAX_FILE_SIZE, check_set_sizes, check_split_categories
 from tritree.graft.order import in_order
 from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree
 from tritree.graft.thresholds import at_most
@@ -185,12 +185,15 @@ def _read_text(text: str, X: Any) -> tuple[SourceModel, float]:
     link, scale, classes = _read_objective(header.values.get("objective", "custom"), n_outputs)
     if "average_output" in header.values:  # random forests
         scale /= len(trees) // n_outputs
-    nodes = [_read_nodes(lines, n_columns) for lines in trees]
+    nodes, n_left = list[_Nodes](), 0
+    for lines in trees:
+        nodes.append(_read_nodes(lines, n_columns, n_left))
+        n_left += sum(map(len, nodes[-1].left_numbers.values()))
     labels = _labels(names, X)
     categories = _find_categories(nodes, infos, names)
     categories.update(_pandas_categories(lists, categories, names, labels, X))
-    if sum(one.n_left_categories(categories) for one in nodes) > MAX_SPLIT_CATEGORIES:
-        raise GraftError(f"all splits together have more than {MAX_SPLIT_CATEGORIES:,} categories")
+    check_split_categories(n_left + sum(one.n_categories(categories, ~one.is_categorical) for one in nodes))
+    check_set_sizes(sum(one.n_categories(categories) for one in nodes))
     zero_columns = _find_zero_columns(nodes, names) - set(categories)
     source = SourceModel(
         library="LightGBM",
@@ -258,14 +261,14 @@ class _Nodes:
         found[list(self.left_numbers)] = True
         return found
 
-    def n_left_categories(self, categories: dict[int, _Categories]) -> int:
-        """Return an upper bound of how many categories go left at all splits."""
-        numeric = self.column[~self.is_categorical].tolist()
-        of_numeric = sum(len(categories[column].labels) for column in numeric if column in categories)
-        return of_numeric + sum(map(len, self.left_numbers.values()))
+    def n_categories(self, categories: dict[int, _Categories], splits: Any = slice(None)) -> int:
+        """Return how many categories the columns of splits have in total."""
+        columns = self.column[splits].tolist()
+        return sum(len(categories[column].labels) for column in columns if column in categories)
 
 
-def _read_nodes(lines: _Lines, n_columns: int) -> _Nodes:
+def _read_nodes(lines: _Lines, n_columns: int, n_left: int) -> _Nodes:
+    """Return a tree, before which there were trees with `n_left` categories in their sets."""
     if lines.values.get("is_linear", "0") != "0":
         raise GraftError(
             f"{lines.name} has linear models in its leaves (linear_tree)", "fit without linear_tree"
@@ -288,12 +291,12 @@ def _read_nodes(lines: _Lines, n_columns: int) -> _Nodes:
         default_left=(decision & _DEFAULT_LEFT) > 0,
         gain=lines.floats("split_gain", n) if "split_gain" in lines.values else np.zeros(n),
         value=value,
-        left_numbers=_read_left_numbers(lines, threshold, np.flatnonzero(decision & _CATEGORICAL)),
+        left_numbers=_read_left_numbers(lines, threshold, np.flatnonzero(decision & _CATEGORICAL), n_left),
     )
 
 
 def _read_left_numbers(
-    lines: _Lines, threshold: NDArray[np.float64], nodes: NDArray[np.intp]
+    lines: _Lines, threshold: NDArray[np.float64], nodes: NDArray[np.intp], n_left: int
 ) -> dict[int, NDArray[np.int64]]:
     """Return the numbers that go left at the categorical nodes, whose thresholds are positions in `cat_boundaries`."""
     if not len(nodes):
@@ -304,12 +307,17 @@ def _read_left_numbers(
     if (np.diff(boundaries) < 0).any() or not np.isin(sets, np.arange(len(boundaries) - 1)).all():
         raise GraftError(f"{lines.name} has sets of categories that do not fit together ('cat_boundaries=')")
     bits = words.astype("<u4").view(np.uint8)
+    found: dict[int, NDArray[np.int64]] = {}  # by set, which nodes may share
     left = {}
     for node, number in zip(nodes.tolist(), sets.astype(int).tolist(), strict=True):
-        packed = bits[4 * boundaries[number] : 4 * boundaries[number + 1]]
-        left[node] = np.flatnonzero(np.unpackbits(packed, bitorder="little"))
+        if number not in found:
+            packed = bits[4 * boundaries[number] : 4 * boundaries[number + 1]]
+            found[number] = np.flatnonzero(np.unpackbits(packed, bitorder="little"))
+        left[node] = found[number]
         if len(left[node]) > MAX_CATEGORIES:
             raise GraftError(f"{lines.name} has a split of more than {MAX_CATEGORIES:,} categories")
+        n_left += len(left[node])
+        check_split_categories(n_left)
     return left
 
 

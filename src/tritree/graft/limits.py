@@ -1,10 +1,42 @@
 """How large a model of another library may be."""
 
-__all__ = ["MAX_CATEGORIES", "MAX_FILE_SIZE", "MAX_SPLIT_CATEGORIES"]
+from __future__ import annotations
+
+from tritree.errors import GraftError
+
+__all__ = [
+    "MAX_CATEGORIES",
+    "MAX_COLUMNS",
+    "MAX_FILE_SIZE",
+    "check_set_sizes",
+    "check_split_categories",
+]
 
 #: Bytes of a file.
 MAX_FILE_SIZE = 2**30
+#: Columns, and classes.
+MAX_COLUMNS = 65_534
 #: Categories of a column.
 MAX_CATEGORIES = 65_534
-#: Categories that go left at the splits of all trees.
-MAX_SPLIT_CATEGORIES = 50_000_000
+#: Categories that go left at the splits of all trees; as Python sets they take up to 100 bytes each.
+MAX_SPLIT_CATEGORIES = 5_000_000
+#: Categories of the columns of all splits by category, whether they go left or right.
+MAX_SET_SIZES = 2**28
+
+
+def check_split_categories(number: int) -> None:
+    """Raise a GraftError if too many categories go to a side of the splits of all trees."""
+    _check(number, MAX_SPLIT_CATEGORIES)
+
+
+def check_set_sizes(number: int) -> None:
+    """Raise a GraftError if the columns of all splits by category have too many categories in total."""
+    _check(number, MAX_SET_SIZES)
+
+
+def _check(number: int, limit: int) -> None:
+    if number > limit:
+        raise GraftError(
+            f"all splits together have more than {limit:,} categories",
+            "fit fewer trees, or columns of fewer categories",
+        )

@@ -11,7 +11,7 @@ import numpy as np
 
 from tritree.errors import GraftError, name_column, shortened
 from tritree.graft import ubjson
-from tritree.graft.limits import MAX_CATEGORIES, MAX_FILE_SIZE, MAX_SPLIT_CATEGORIES
+from tritree.graft.limits import MAX_CATEGORIES, MAX_COLUMNS, MAX_FILE_SIZE, check_split_categories
 from tritree.graft.order import in_order
 from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree, mark_as_not_learned
 from tritree.graft.thresholds import below_float32
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "read_file"]
 
-#: Maximum number of columns, and of classes.
-MAX_COLUMNS = 65_534
 #: The newest version whose files are known.
 _NEWEST = 3
 
@@ -244,7 +242,11 @@ def _read_document(document: _Entries, X: Any, is_estimator: bool = False) -> So
         raise GraftError(f"the booster {shortened(booster.text('name'))} has no trees")
     model = booster.object("model")
     documents = [_Entries(tree, f"tree {i}") for i, tree in enumerate(model.items("trees"))]
-    trees = [_Tree(entries, n_columns) for entries in documents]
+    trees, n_right = list[_Tree](), 0
+    for entries in documents:
+        trees.append(_Tree(entries, n_columns, n_outputs))
+        n_right += sum(map(len, trees[-1].right_categories.values()))
+        check_split_categories(n_right)
     if weights is not None:
         if len(weights) != len(trees):
             raise GraftError(f"weight_drop has {len(weights):,} items, but there are {len(trees):,} trees")
@@ -332,8 +334,9 @@ def _by_iteration(
     if len(groups) < len(trees):
         raise GraftError(f"tree_info has {len(groups):,} items, but there are {len(trees):,} trees")
     codes = [frozenset(range(len(column.categories or ()))) for column in columns]
-    if sum(len(codes[j]) for tree in trees for j in tree.categorical_columns()) > MAX_SPLIT_CATEGORIES:
-        raise GraftError(f"all splits together have more than {MAX_SPLIT_CATEGORIES:,} categories")
+    check_split_categories(
+        sum(len(codes[j]) * tree.value.shape[1] for tree in trees for j in tree.categorical_columns())
+    )
     for tree, group in zip(trees, groups.tolist(), strict=False):
         n_values = tree.value.shape[1]
         if not 0 <= group <= n_outputs - n_values:
@@ -353,7 +356,7 @@ def _by_iteration(
 class _Tree:
     """The nodes of a tree as the document has them."""
 
-    def __init__(self, entries: _Entries, n_columns: int) -> None:
+    def __init__(self, entries: _Entries, n_columns: int, n_outputs: int) -> None:
         self.name = entries.name
         left = entries.integers("left_children")
         n = len(left)
@@ -367,20 +370,27 @@ class _Tree:
         self.default_left = entries.integers("default_left", n) != 0
         has_gain = "loss_changes" in entries  # trees with vectors of values have none before XGBoost 3.2
         self.gain = np.nan_to_num(entries.floats("loss_changes", n)) if has_gain else np.zeros(n, np.float32)
-        self.value = self._values(entries)
+        self.value = self._values(entries, n_outputs)
         self.right_categories = dict(self._categories(entries, n_columns))
 
-    def _values(self, entries: _Entries) -> NDArray[np.float32]:
+    def _values(self, entries: _Entries, n_outputs: int) -> NDArray[np.float32]:
         """Return the values of the nodes, of shape (nodes, outputs)."""
         n, n_values = len(self.column), entries.object("tree_param").integer("size_leaf_vector")
         if n_values <= 1:
             return self.threshold[:, np.newaxis].copy()
+        if n_values != n_outputs:
+            raise GraftError(
+                f"{self.name}: leaves have {n_values:,} values, but there are {n_outputs:,} outputs"
+            )
         if "leaf_weights" not in entries:  # before XGBoost 3.2
             return entries.floats("base_weights", n * n_values).reshape(n, n_values)
         of_leaves = entries.floats("leaf_weights")
         leaf = np.where(self.column < 0, self.right, 0)
-        if ((leaf < 0) | ((leaf + 1) * n_values > len(of_leaves))).any():
+        leaves = leaf[self.column < 0]
+        if (leaves < 0).any() or (leaves >= len(of_leaves) // n_values).any():
             raise GraftError(f"{self.name}: a leaf has no values in leaf_weights")
+        if len(np.unique(leaves)) < len(leaves) or n >= 2 * len(leaves):
+            raise GraftError(f"{self.name}: its leaves do not have values of their own in leaf_weights")
         return of_leaves[leaf[:, np.newaxis] * n_values + np.arange(n_values)]
 
     def _categories(self, entries: _Entries, n_columns: int) -> Iterator[tuple[int, frozenset[int]]]:
@@ -393,9 +403,14 @@ class _Tree:
         codes = entries.integers("categories")
         if ((codes < 0) | (codes >= MAX_CATEGORIES)).any():
             raise GraftError(f"{self.name}: categories are beyond the limit of {MAX_CATEGORIES:,}")
+        wrong = (nodes < 0) | (nodes >= len(self.column)) | (begins < 0) | (sizes < 0)
+        wrong |= (sizes > len(codes)) | (begins > len(codes) - sizes)
+        if wrong.any():
+            raise GraftError(f"{self.name}: the categories of node {nodes[wrong][0]} are out of bounds")
+        if sizes.sum() > len(codes):
+            raise GraftError(f"{self.name}: splits share categories, so that the file is damaged")
+        check_split_categories(len(codes))
         for node, begin, size in zip(nodes.tolist(), begins.tolist(), sizes.tolist(), strict=True):
-            if min(node, begin, size) < 0 or node >= len(self.column) or begin + size > len(codes):
-                raise GraftError(f"{self.name}: the categories of node {node} are out of bounds")
             if 0 <= self.column[node] < n_columns:
                 yield node, frozenset(codes[begin : begin + size].tolist())
 
