@@ -244,6 +244,10 @@ def test_binary_files_are_refused_with_the_remedy(tmp_path: Any) -> None:
         reader.read_file(path.read_bytes(), str(path))
 
 
+#: A split whose border is a list, alone in its tree.
+SPLIT = {"split_type": "FloatFeature", "float_feature_index": 0, "border": [0.5]}
+
+
 @pytest.mark.parametrize(
     ("at", "value", "message"),
     [
@@ -261,6 +265,12 @@ def test_binary_files_are_refused_with_the_remedy(tmp_path: Any) -> None:
             None,
             "tree 1 has a value that is not a finite number",
         ),
+        (["oblivious_trees", 1, "leaf_values"], [[1, 2], [3, 4]], "tree 1 has a value that is not a finite"),
+        *(
+            (["oblivious_trees", 1, "splits", 0, "border"], border, "tree 1 has a value that is not a finite")
+            for border in ([0.5], [0.5, 1.5], [], "0.5")
+        ),
+        (["oblivious_trees", 1, "splits"], [SPLIT], "tree 1 has a value that is not a finite"),
         (["oblivious_trees", 1, "leaf_values"], list(range(8)), "tree 1 has 2 values per leaf instead of 1"),
         (["oblivious_trees"], [], "the model has no trees"),
         (["features_info", "float_features", 0, "flat_feature_index"], 2, "does not number its 3 features"),
@@ -270,6 +280,7 @@ def test_binary_files_are_refused_with_the_remedy(tmp_path: Any) -> None:
             "feature 0 treats .*'AsZero'",
         ),
         (["scale_and_bias"], [1], "scale_and_bias is not a scale and a bias"),
+        (["scale_and_bias"], None, "scale_and_bias is not a scale and a bias"),
         (["model_info", "params", "loss_function"], None, "model_info does not say the loss function"),
         (
             ["model_info", "params", "loss_function", "type"],
@@ -287,6 +298,13 @@ def test_error_says_what_is_wrong_with_a_file(at: list[Any], value: Any, message
     with pytest.raises(GraftError, match=message) as error:
         read_json(described)
     assert error.value.path == "m.json"
+
+
+def test_file_without_scale_and_bias_is_refused(as_json: Any) -> None:
+    described = as_json(train())
+    del described["scale_and_bias"]
+    with pytest.raises(GraftError, match="scale_and_bias is not a scale and a bias"):
+        read_json(described)
 
 
 def test_loss_is_checked_before_the_trees_of_all_outputs(

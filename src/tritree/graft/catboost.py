@@ -96,12 +96,12 @@ def _field(of: Any, name: str, type_: type, where: str) -> Any:
 def _numbers(values: Any, where: str) -> NDArray[np.float64]:
     """Return finite numbers, of which JSON has one or a list."""
     try:
-        found = np.array(values, np.float64).reshape(-1)
-    except (TypeError, ValueError, OverflowError):
-        found = np.array([np.nan])
-    if not np.isfinite(found).all():
+        found = np.array(values)
+    except ValueError:  # of lists within lists
+        found = np.array(None)
+    if found.ndim > 1 or found.dtype.kind not in "iuf" or not np.isfinite(found).all():
         _refuse(where, "has a value that is not a finite number")
-    return found
+    return found.astype(np.float64).reshape(-1)
 
 
 def _parse(data: bytes) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _parse(data: bytes) -> dict[str, Any]:
 def _read_json(data: bytes) -> SourceModel:
     model = _parse(data)
     columns, features = _read_features(_field(model, "features_info", dict, "the model"))
-    scale, bias = _read_scale_and_bias(model.get("scale_and_bias", [1, 0]))
+    scale, bias = _read_scale_and_bias(model.get("scale_and_bias"))
     name = "oblivious_trees" if "oblivious_trees" in model else "trees"
     read_tree = _read_symmetric if name == "oblivious_trees" else _read_nested
     trees: list[SourceTree] = []
