@@ -436,6 +436,7 @@ def test_several_models_are_refused() -> None:
         (r"^left_child=\S+", "left_child=-9", "tree 0 has a number in 'left_child='"),
         (r"^decision_type=\S+", "decision_type=14", "tree 0 has a number in 'decision_type='"),
         ("^left_child=.*", "", "tree 0 has no line 'left_child='"),
+        ("^tree_sizes=", "tree_sizes=9 ", "'tree_sizes=' has 2 items, but there are 1 trees"),
         ("^num_tree_per_iteration=1", "num_tree_per_iteration=2", "1 trees are no multiple of the 2"),
         ("^pandas_categorical:.*", "pandas_categorical:[[[1]]]", "'pandas_categorical:' does not hold lists"),
     ],

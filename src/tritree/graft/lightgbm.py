@@ -180,6 +180,8 @@ def _read_text(text: str, X: Any) -> tuple[SourceModel, float]:
     n_outputs = header.integer("num_tree_per_iteration", 1)
     if not trees:
         raise GraftError("the model has no trees")
+    if "tree_sizes" in header.values and (n_sizes := len(header.text("tree_sizes").split())) != len(trees):
+        raise GraftError(f"'tree_sizes=' has {n_sizes:,} items, but there are {len(trees):,} trees")
     if len(trees) % n_outputs:
         raise GraftError(f"{len(trees):,} trees are no multiple of the {n_outputs:,} per iteration")
     link, scale, classes = _read_objective(header.values.get("objective", "custom"), n_outputs)

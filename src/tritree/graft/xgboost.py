@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "read_file"]
 
-#: The newest version whose files are known.
-_NEWEST = 3
+#: Major and minor number of the newest version whose files are known.
+_NEWEST = (3, 2)
 
 #: What the raw scores of an objective are.
 _LINKS: dict[str, Link] = {
@@ -222,10 +222,12 @@ class _Entries:
 
 def _read_document(document: _Entries, X: Any, is_estimator: bool = False) -> SourceModel:
     learner = document.object("learner")
-    version = document.integers("version")
-    if len(version) and version[0] > _NEWEST:
+    version = tuple(document.integers("version")[:2].tolist())
+    if version > _NEWEST:
+        theirs, newest = (".".join(map(str, numbers)) for numbers in (version, _NEWEST))
         raise GraftError(
-            f"XGBoost {version[0]} wrote it, but tritree reads models of up to XGBoost {_NEWEST}"
+            f"XGBoost {theirs} wrote it, but tritree reads models of XGBoost 1.0 to {newest}",
+            f"train it with XGBoost {newest} or older, or look for a newer tritree",
         )
     parameters = learner.object("learner_model_param")
     objective = learner.object("objective").text("name")
@@ -252,11 +254,17 @@ def _read_document(document: _Entries, X: Any, is_estimator: bool = False) -> So
             raise GraftError(f"weight_drop has {len(weights):,} items, but there are {len(trees):,} trees")
         for tree, weight in zip(trees, weights, strict=True):
             tree.value *= weight
+    n_trees = model.object("gbtree_model_param").integer("num_trees", len(trees))
+    if n_trees != len(trees):
+        raise GraftError(f"num_trees is {n_trees:,}, but there are {len(trees):,} trees; the file is damaged")
+    groups = model.integers("tree_info")
+    if len(groups) != len(trees):
+        raise GraftError(f"tree_info has {len(groups):,} items, but there are {len(trees):,} trees")
     columns = _columns(learner, model, n_columns, trees, X)
     attributes = learner.object("attributes") if "attributes" in learner else _Entries({})
     if is_estimator or "scikit_learn" in attributes:
         trees = trees[: _n_best(attributes, model, n_outputs)]
-    source_trees = _by_iteration(trees, model.integers("tree_info"), columns, n_outputs)
+    source_trees = _by_iteration(trees, groups, columns, n_outputs)
     sides = {side for tree in source_trees for side in tree.missing_left[tree.is_split].tolist()}
     if len(sides) == 1:  # the same everywhere, which side depends on tree_method
         mark_as_not_learned(source_trees)
@@ -331,8 +339,6 @@ def _by_iteration(
 ) -> list[SourceTree]:
     """Return the trees of all outputs in turn; iterations have the trees of one output after the other."""
     outputs: list[list[SourceTree]] = [[] for _ in range(n_outputs)]
-    if len(groups) < len(trees):
-        raise GraftError(f"tree_info has {len(groups):,} items, but there are {len(trees):,} trees")
     codes = [frozenset(range(len(column.categories or ()))) for column in columns]
     check_split_categories(
         sum(len(codes[j]) * tree.value.shape[1] for tree in trees for j in tree.categorical_columns())
