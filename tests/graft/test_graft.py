@@ -376,6 +376,15 @@ def test_file_that_is_no_model_is_refused(content: bytes, message: str, tmp_path
     assert "model.bin" in str(caught.value)
 
 
+def test_file_beyond_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model.json"
+    with path.open("wb") as file:
+        file.truncate(2**30 + 1)
+    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("the file was read"))
+    with pytest.raises(GraftError, match=r"model.json: 1,073,741,825 bytes are more than the limit"):
+        graft(path, X)
+
+
 def test_absent_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.json"):
         graft(tmp_path / "none.json", X)

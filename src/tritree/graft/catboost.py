@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from tritree.errors import GraftError, shortened
-from tritree.graft.limits import MAX_FILE_SIZE
+from tritree.graft.limits import reading_file
 from tritree.graft.order import in_order
-from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree
+from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree, by_output
 from tritree.graft.thresholds import at_most_float32
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def read(model: Any) -> SourceModel:
         except catboost.CatBoostError as error:
             raise GraftError(f"CatBoost cannot write the model as JSON: {error}") from error
         source = _read_json(path.read_bytes())
-    source.raw = lambda table: _by_output(model.predict(table, prediction_type="RawFormulaVal"))
+    source.raw = lambda table: by_output(model.predict(table, prediction_type="RawFormulaVal"))
     if isinstance(model, catboost.CatBoostClassifier):
         source.classes = _checked_classes(model.classes_, source.n_outputs)
     return source
@@ -67,16 +67,8 @@ def read(model: Any) -> SourceModel:
 
 def read_file(data: bytes, path_name: str) -> SourceModel:
     """Read a model file of the format "json"."""
-    try:
+    with reading_file(path_name, len(data)):
         return _read_json(data)
-    except GraftError as error:
-        error.path = path_name
-        raise
-
-
-def _by_output(raw: Any) -> NDArray[np.float64]:
-    scores: NDArray[np.float64] = np.asarray(raw, np.float64)
-    return scores.reshape(len(scores), -1)
 
 
 # Fields of the JSON, none of which is trusted.
@@ -110,8 +102,6 @@ def _parse(data: bytes) -> dict[str, Any]:
             "the binary format of CatBoost cannot be read without it",
             "load the file with catboost.CatBoost().load_model and graft the object, or save it with format='json'",
         )
-    if len(data) > MAX_FILE_SIZE:
-        raise GraftError(f"{len(data):,} bytes are more than the limit of {MAX_FILE_SIZE:,}")
     try:
         model = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tritree.errors import GraftError, name_column, shortened
-from tritree.graft.limits import MAX_CATEGORIES, MAX_FILE_SIZE, check_set_sizes, check_split_categories
+from tritree.graft.limits import MAX_CATEGORIES, check_set_sizes, check_split_categories, reading_file
 from tritree.graft.order import in_order
-from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree
+from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree, by_output
 from tritree.graft.thresholds import at_most
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def read(model: Any, X: Any = None) -> SourceModel:
             "pass a Booster, or a fitted LGBMRegressor, LGBMClassifier or LGBMRanker",
         )
     source, scale = _read_text(booster.model_to_string(), X)
-    source.raw = lambda table: scale * _by_output(booster.predict(table, raw_score=True))
+    source.raw = lambda table: scale * by_output(booster.predict(table, raw_score=True))
     if isinstance(model, lightgbm.LGBMClassifier):
         source.classes = _class_labels(model, source)
     return source
@@ -60,22 +60,12 @@ def read(model: Any, X: Any = None) -> SourceModel:
 
 def read_file(data: bytes, path_name: str, X: Any = None) -> SourceModel:
     """Read a model file that LightGBM wrote (`save_model`)."""
-    try:
-        if len(data) > MAX_FILE_SIZE:
-            raise GraftError(f"{len(data):,} bytes are more than the limit of {MAX_FILE_SIZE:,}")
+    with reading_file(path_name, len(data)):
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
             raise GraftError(f"byte {error.start:,} is not UTF-8 text; the file is damaged") from None
         return _read_text(text, X)[0]
-    except GraftError as error:
-        error.path = path_name
-        raise
-
-
-def _by_output(raw: Any) -> NDArray[np.float64]:
-    scores: NDArray[np.float64] = np.asarray(raw, np.float64)
-    return scores.reshape(len(scores), -1)
 
 
 def _class_labels(model: Any, source: SourceModel) -> NDArray[Any]:

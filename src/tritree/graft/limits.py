@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
 from tritree.errors import GraftError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "MAX_CATEGORIES",
     "MAX_COLUMNS",
-    "MAX_FILE_SIZE",
     "check_set_sizes",
     "check_split_categories",
+    "reading_file",
 ]
 
 #: Bytes of a file.
@@ -22,6 +28,18 @@ MAX_CATEGORIES = 65_534
 MAX_SPLIT_CATEGORIES = 5_000_000
 #: Categories of the columns of all splits by category, whether they go left or right.
 MAX_SET_SIZES = 2**28
+
+
+@contextmanager
+def reading_file(path: Any, n_bytes: int) -> Iterator[None]:
+    """Refuse a file that is too large, and name it in errors that reading it raises."""
+    try:
+        if n_bytes > MAX_FILE_SIZE:
+            raise GraftError(f"{n_bytes:,} bytes are more than the limit of {MAX_FILE_SIZE:,}")
+        yield
+    except GraftError as error:
+        error.path = path
+        raise
 
 
 def check_split_categories(number: int) -> None:

@@ -18,6 +18,7 @@ from tritree.estimators.growing_model import GrowingModel
 from tritree.graft.build import build_core, kept_splits, make_bins, make_plan, rows_of_nodes
 from tritree.graft.check import check_complete_rows, check_predictions
 from tritree.graft.columns import read_background
+from tritree.graft.limits import reading_file
 from tritree.graft.nodes import Nodes
 from tritree.validation import allowed_values, as_random_state, check_int, count_threads, validate
 
@@ -33,8 +34,6 @@ __all__ = ["graft", "graft_source", "read_source"]
 _LIBRARIES = ("xgboost", "lightgbm", "catboost", "sklearn")
 #: Fewer background rows than this are warned of.
 _FEW_ROWS = 50
-#: Largest file of a model.
-_MAX_FILE = 1 << 31
 #: What files begin with that are no models, or of no use, and what to do about it.
 _REFUSED = {
     b"\x80": ("is a pickle, which runs code when it is read", "load it if you trust it, and pass the model"),
@@ -252,14 +251,8 @@ def read_source(model: Any, X: Any = None) -> SourceModel:
 def _read_file(path: Path, X: Any) -> SourceModel:
     if path.exists() and not path.is_file():
         raise GraftError("not a file", path=path)
-    if (size := path.stat().st_size) > _MAX_FILE:
-        raise GraftError(f"{size:,} bytes are more than a model may have", path=path)
-    try:
+    with reading_file(path, path.stat().st_size):
         return _read_bytes(path.read_bytes(), str(path), X)
-    except GraftError as error:
-        if error.path is None and str(path) not in str(error):
-            error.path = path
-        raise
 
 
 def _read_bytes(data: bytes, name: str, X: Any) -> SourceModel:

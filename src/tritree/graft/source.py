@@ -12,14 +12,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LINKS", "Link", "SourceColumn", "SourceModel", "SourceTree", "mark_as_not_learned"]
+__all__ = ["Link", "SourceColumn", "SourceModel", "SourceTree", "by_output", "mark_as_not_learned"]
 
 #: Splits from which on a model's directions of missing values show that it was trained without missing values.
 _MIN_SPLITS = 10
 
 #: How the sums over trees become predictions; "probability": they are class probabilities already, as those of forests.
 Link = Literal["identity", "log", "logit", "softmax", "probability", "sigmoid_each"]
-LINKS: tuple[Link, ...] = ("identity", "log", "logit", "softmax", "probability", "sigmoid_each")
 
 
 @dataclass(frozen=True)
@@ -100,3 +99,9 @@ def mark_as_not_learned(trees: list[SourceTree]) -> None:
     if sum(int(np.count_nonzero(tree.is_split)) for tree in trees) >= _MIN_SPLITS:
         for tree in trees:
             tree.missing_learned[tree.missing_learned == -1] = 0
+
+
+def by_output(raw: Any) -> NDArray[np.float64]:
+    """Return raw predictions with a column per output, of which libraries leave out the only one."""
+    scores: NDArray[np.float64] = np.asarray(raw, np.float64)
+    return scores.reshape(len(scores), -1)

@@ -11,9 +11,9 @@ import numpy as np
 
 from tritree.errors import GraftError, name_column, shortened
 from tritree.graft import ubjson
-from tritree.graft.limits import MAX_CATEGORIES, MAX_COLUMNS, MAX_FILE_SIZE, check_split_categories
+from tritree.graft.limits import MAX_CATEGORIES, MAX_COLUMNS, check_split_categories, reading_file
 from tritree.graft.order import in_order
-from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree, mark_as_not_learned
+from tritree.graft.source import Link, SourceColumn, SourceModel, SourceTree, by_output, mark_as_not_learned
 from tritree.graft.thresholds import below_float32
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def read(model: Any, X: Any = None) -> SourceModel:
     missing = model.missing if is_estimator else np.nan
     best = booster.attr("best_iteration") if is_estimator else None
     # an estimator predicts in place, where XGBoost rounds each tree of dart once more
-    source.raw = lambda table: _by_output(
+    source.raw = lambda table: by_output(
         booster.predict(
             _matrix(booster, table, missing),
             output_margin=True,
@@ -80,16 +80,8 @@ def read(model: Any, X: Any = None) -> SourceModel:
 
 def read_file(data: bytes, path_name: str, X: Any = None) -> SourceModel:
     """Read a model file that XGBoost wrote (`save_model`), JSON or UBJSON."""
-    try:
+    with reading_file(path_name, len(data)):
         return _read_document(_parse(data), X)
-    except GraftError as error:
-        error.path = path_name
-        raise
-
-
-def _by_output(margins: Any) -> NDArray[np.float64]:
-    values: NDArray[np.float64] = np.asarray(margins, np.float64)
-    return values.reshape(len(values), -1)
 
 
 def _baseline_of_library(document: _Entries) -> NDArray[np.float64]:
@@ -133,8 +125,6 @@ def _with_missing(columns: list[SourceColumn], missing: Any) -> list[SourceColum
 
 
 def _parse(data: bytes) -> _Entries:
-    if len(data) > MAX_FILE_SIZE:
-        raise GraftError(f"{len(data):,} bytes are more than the limit of {MAX_FILE_SIZE:,}")
     if data[:1] != b"{":
         raise GraftError(
             "this is no model of XGBoost in JSON or UBJSON", f"if it is an older format, {_RESAVE}"
