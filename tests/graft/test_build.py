@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -183,6 +184,14 @@ def test_more_than_64_categories_take_several_words() -> None:
 def test_categories_of_mixed_types_are_refused() -> None:
     with pytest.raises(GraftError, match="column 'colour' has categories of several types"):
         grafted(categorical(("red", 1), {0}), TWICE)
+
+
+@pytest.mark.parametrize("label", [datetime(2020, 1, 1), np.datetime64("2020-01-01", "ns"), None, ("a",)])
+def test_categories_that_are_no_text_or_numbers_are_refused(label: object) -> None:
+    with pytest.raises(
+        GraftError, match="column 'colour' has categories that are not text, booleans or numbers"
+    ):
+        grafted(categorical((label,), {0}), TWICE)
 
 
 # ---- columns
@@ -400,3 +409,14 @@ def test_source_that_cannot_predict_the_rows_is_refused() -> None:
 
     with pytest.raises(GraftError, match="Test cannot predict the rows of X: X has 2 features"):
         grafted(with_raw(one_split(), refuse), TWICE)
+
+
+def test_source_that_refuses_complete_rows_too_is_named() -> None:
+    model, X = one_split(), np.vstack([TWICE, [NAN, 0.0]])
+
+    def refuse(table: np.ndarray) -> np.ndarray:
+        raise ValueError("missing values" if np.isnan(table).any() else "no rows at all")
+
+    model.raw = refuse
+    with pytest.raises(GraftError, match="Test cannot predict the rows of X: no rows at all"):
+        grafted(model, X)

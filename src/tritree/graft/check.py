@@ -35,19 +35,7 @@ def check_predictions(
     """
     if source.raw is None:
         return
-    is_missing = columns.is_missing()
-    asked = np.arange(columns.n_rows)
-    try:
-        theirs = _raw(source, X, columns.numbers)
-    except Exception as error:
-        complete = np.flatnonzero(~is_missing.any(axis=1))
-        if len(complete) in (0, len(asked)):
-            raise GraftError(
-                f"{source.library} cannot predict the rows of X: {str(error).strip()[:300]}",
-                "pass a table like the one that the model was fitted to"
-                + ("" if len(complete) else ", with some complete rows"),
-            ) from error
-        asked, theirs = complete, _raw(source, X, columns.numbers[complete])
+    asked, theirs = _ask(source, X, columns)
     if theirs.shape[1] != source.n_outputs:
         raise GraftError(
             f"{source.library} predicts {theirs.shape[1]} numbers for a row, and its trees {source.n_outputs}"
@@ -78,6 +66,23 @@ def check_complete_rows(
             f"the graft predicts row {columns.numbers[row]} otherwise than the trees that it is made of",
             "please report this with the model",
         )
+
+
+def _ask(source: SourceModel, X: Any, columns: GraftColumns) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the background rows that the source predicts, all or the complete ones, and its raw predictions."""
+    complete = np.flatnonzero(~columns.is_missing().any(axis=1))
+    failure = None
+    for asked in (np.arange(columns.n_rows), complete):
+        if failure is None or 0 < len(asked) < columns.n_rows:
+            try:
+                return asked, _raw(source, X, columns.numbers[asked])
+            except Exception as error:
+                failure = error
+    raise GraftError(
+        f"{source.library} cannot predict the rows of X: {str(failure).strip()[:300]}",
+        "pass a table like the one that the model was fitted to"
+        + ("" if len(complete) else ", with some complete rows"),
+    ) from failure
 
 
 def _raw(source: SourceModel, X: Any, numbers: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 from tritree import _core
 from tritree.columns import ColumnType, TypedColumn
 from tritree.encoder import MAX_CATEGORIES, ColumnEncoder, TableEncoder, column_errors
-from tritree.errors import GraftError, name_column
+from tritree.errors import GraftError, name_column, shortened
 from tritree.graft.limits import check_set_sizes
 from tritree.table import read_table
 
@@ -163,6 +163,12 @@ def _encoder(column: SourceColumn, position: int) -> ColumnEncoder:
     if column.categories is None:
         return ColumnEncoder(name, ColumnType.NUMERIC, zero_is_missing=column.zero_is_missing)
     labels = [_plain(label) for label in column.categories]
+    others = [label for label in labels if not isinstance(label, (str, bool, int, float))]
+    if others:
+        raise GraftError(
+            f"{name_column(name)} has categories that are not text, booleans or numbers: {shortened(others[0])}",
+            "turn them into text, and fit the model again",
+        )
     kinds = {type(label) if isinstance(label, (str, bool)) else float for label in labels}
     if len(kinds) > 1 or len(set(labels)) < len(labels):
         raise GraftError(
@@ -175,7 +181,8 @@ def _encoder(column: SourceColumn, position: int) -> ColumnEncoder:
 
 def _plain(label: Any) -> Any:
     """Return a category as text, a boolean or a plain number."""
-    label = label.item() if isinstance(label, np.generic) else label
+    is_plain = isinstance(label, np.generic) and label.dtype.kind in "biufU"  # dates would become integers
+    label = label.item() if is_plain else label
     return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
