@@ -204,6 +204,20 @@ def test_zeros_are_missing_where_the_source_takes_them_for_missing() -> None:
     assert robust.predict([[0.0, 0], [1e-36, 0], [NAN, 0], [0.5, 0], [1.0, 0]]).tolist() == [2, 2, 2, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("value", "is_refused"), [(1e-36, True), (-1e-36, True), (1e-46, False), (0.0, False)]
+)
+def test_tiny_numbers_are_refused_where_only_zeros_are_missing(value: float, is_refused: bool) -> None:
+    columns = [SourceColumn(zero_is_missing=True, zero_is_exact=True), SourceColumn()]
+    X = TWICE.copy()
+    X[3, 0] = value
+    if is_refused:
+        with pytest.raises(GraftError, match=f"row 3 of column 0 is .*{value}.*take for zero"):
+            grafted(one_split(columns=columns), X)
+    else:
+        grafted(one_split(columns=columns), X)
+
+
 def test_columns_are_matched_by_name() -> None:
     import pandas as pd
 

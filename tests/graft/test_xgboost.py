@@ -302,7 +302,7 @@ def test_zeros_are_missing_if_the_estimator_says_so() -> None:
     X = np.round(random_rows())
     model = xgboost.XGBRegressor(n_estimators=3, n_jobs=1, missing=0.0).fit(X, X[:, 0])
     source = reader.read(model)
-    assert all(column.zero_is_missing for column in source.columns)
+    assert all(column.zero_is_missing and column.zero_is_exact for column in source.columns)
     assert error_in_ulps(source, X).max() <= 1
 
 

@@ -105,9 +105,12 @@ def read_background(
         encoder = replace(encoder, columns=tuple(replace(column, name=name) for column, name in named))
     numbers = generator.permutation(table.n_rows)[:max_rows]
     encoders, values = [], []
-    for learned, column in encoder.match(table, f"the model of {source.library}"):
+    matched = encoder.match(table, f"the model of {source.library}")
+    for own, (learned, column) in zip(source.columns, matched, strict=True):
         encoders.append(learned if column is None else _with_categories(learned, column))
         encoded = None if column is None else encoders[-1].encode(column)
+        if own.zero_is_exact and column is not None and encoded is not None:
+            _check_zeros(source, column, encoded)
         values.append(
             encoders[-1].all_missing(len(numbers))
             if encoded is None
@@ -184,6 +187,19 @@ def _plain(label: Any) -> Any:
     is_plain = isinstance(label, np.generic) and label.dtype.kind in "biufU"  # dates would become integers
     label = label.item() if is_plain else label
     return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
+def _check_zeros(source: SourceModel, column: TypedColumn, encoded: NDArray[Any]) -> None:
+    """Raise a GraftError if a number is missing as encoded that is neither missing nor a zero to the source."""
+    with np.errstate(over="ignore"):
+        is_other = column.values.astype(np.float32) != 0
+    wrong = np.flatnonzero(np.isnan(encoded) & ~np.isnan(column.values) & is_other)
+    if len(wrong):
+        raise GraftError(
+            f"row {wrong[0]} of {name_column(column.name)} is {float(column.values[wrong[0]])!r}, which tritree would "
+            f"take for zero and so for missing, and {source.library} does not",
+            "scale the column so that its numbers are 0 or beyond 1e-35, and fit the model again",
+        )
 
 
 def _with_categories(learned: ColumnEncoder, column: TypedColumn) -> ColumnEncoder:

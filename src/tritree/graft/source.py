@@ -31,6 +31,8 @@ class SourceColumn:
     categories: tuple[Any, ...] | None = None
     #: Whether zeros are missing values.
     zero_is_missing: bool = False
+    #: Whether only zeros of float32 are, and not other numbers up to 1e-35, which the encoder takes for zeros.
+    zero_is_exact: bool = False
 
 
 @dataclass

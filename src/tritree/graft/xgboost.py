@@ -114,7 +114,7 @@ def _with_missing(columns: list[SourceColumn], missing: Any) -> list[SourceColum
     if missing is None or np.isnan(missing):
         return columns
     if missing == 0 and all(column.categories is None for column in columns):
-        return [replace(column, zero_is_missing=True) for column in columns]
+        return [replace(column, zero_is_missing=True, zero_is_exact=True) for column in columns]
     raise GraftError(
         f"the estimator takes {missing!r} for a missing value",
         f"turn {missing!r} into NaN in the rows, and call set_params(missing=numpy.nan)",
