@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import xgboost
 from graft.random_models import as_numbers, check, error_in_ulps
-from graft.random_xgboost import make
 from graft.reference import raw_predictions
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +19,8 @@ from tritree.errors import GraftError
 from tritree.graft import limits
 from tritree.graft import xgboost as reader
 
+xgboost = pytest.importorskip("xgboost")
+
 Edit = Callable[[dict[str, Any]], None]
 
 
@@ -28,7 +28,7 @@ def random_rows(seed: int = 0, n_rows: int = 100, n_columns: int = 2) -> np.ndar
     return np.random.default_rng(seed).normal(size=(n_rows, n_columns))
 
 
-def train(X: Any, y: Any, n_trees: int = 2, **parameters: Any) -> xgboost.Booster:
+def train(X: Any, y: Any, n_trees: int = 2, **parameters: Any) -> Any:
     types = parameters.pop("feature_types", None)
     data = xgboost.DMatrix(X, y, enable_categorical=True, feature_types=types)
     return xgboost.train({"max_depth": 3, "nthread": 1, "verbosity": 0, **parameters}, data, n_trees)
@@ -61,6 +61,8 @@ def test_random_models_predict_as_the_library_does(seed: int) -> None:
 @pytest.mark.parametrize("suffix", ["json", "ubj"])
 @pytest.mark.parametrize("seed", range(5))
 def test_file_is_read_as_the_model(seed: int, suffix: str, tmp_path: Any) -> None:
+    from graft.random_xgboost import make
+
     model, X, _ = make(seed)
     path = tmp_path / f"model.{suffix}"
     model.save_model(path)
