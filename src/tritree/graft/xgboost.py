@@ -81,7 +81,21 @@ def read(model: Any, X: Any = None) -> SourceModel:
 def read_file(data: bytes, path_name: str, X: Any = None) -> SourceModel:
     """Read a model file that XGBoost wrote (`save_model`), JSON or UBJSON."""
     with reading_file(path_name, len(data)):
-        return _read_document(_parse(data), X)
+        document = _parse(data)
+        document.object("learner")  # else it is no model at all
+        _check_version(document)
+        return _read_document(document, X)
+
+
+def _check_version(document: _Entries) -> None:
+    """Raise a GraftError if a file is of a newer version than is known: nothing else checks what is read from it."""
+    version = tuple(document.integers("version")[:2].tolist())
+    if version > _NEWEST:
+        theirs, newest = (".".join(map(str, numbers)) for numbers in (version, _NEWEST))
+        raise GraftError(
+            f"XGBoost {theirs} wrote it, but tritree reads models of XGBoost 1.0 to {newest}",
+            f"train it with XGBoost {newest} or older, or look for a newer tritree",
+        )
 
 
 def _baseline_of_library(document: _Entries) -> NDArray[np.float64]:
@@ -212,13 +226,6 @@ class _Entries:
 
 def _read_document(document: _Entries, X: Any, is_estimator: bool = False) -> SourceModel:
     learner = document.object("learner")
-    version = tuple(document.integers("version")[:2].tolist())
-    if version > _NEWEST:
-        theirs, newest = (".".join(map(str, numbers)) for numbers in (version, _NEWEST))
-        raise GraftError(
-            f"XGBoost {theirs} wrote it, but tritree reads models of XGBoost 1.0 to {newest}",
-            f"train it with XGBoost {newest} or older, or look for a newer tritree",
-        )
     parameters = learner.object("learner_model_param")
     objective = learner.object("objective").text("name")
     link, n_outputs = _outputs(objective, parameters)
