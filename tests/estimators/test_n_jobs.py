@@ -66,7 +66,7 @@ def count_helpers() -> int:
     return sum(1 for _ in Path("/proc/self/task").iterdir()) - threading.active_count()
 
 
-# not with ThreadSanitizer, under which threads of callers and of other libraries take long to begin and to end
+# not marked `threads`: with ThreadSanitizer two or three more are counted, and it is not known whose they are
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are not listed here")
 def test_many_callers_do_not_make_many_threads():
     X, y = simulated(20_000, 6)
