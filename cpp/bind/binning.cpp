@@ -1,14 +1,20 @@
 #include "data/binning.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 
 #include "bind/arrays.hpp"
 #include "common/parallel.hpp"
+#include "common/require.hpp"
 #include "data/binning_in_parts.hpp"
+#include "data/content_sampling.hpp"
 #include "data/masked_copies.hpp"
+#include "data/row_selection.hpp"
 #include "model/serialization.hpp"
 
 namespace tritree::bind {
@@ -144,19 +150,138 @@ void append_part(TableBinner& binner, const nb::sequence& columns, std::size_t n
     binner.append(part, n_threads);
 }
 
+// States have NumPy arrays, so that they are pickled without copies.
+
+nb::tuple counts_state(const TableCounts& counts) {
+    nb::list columns;
+    for (ValueCounts::State& column : counts.state())
+        columns.append(nb::make_tuple(column.dropped_bits, to_numpy(std::move(column.keys)),
+                                      to_numpy(std::move(column.counts))));
+    return nb::make_tuple(columns);
+}
+
+void add_counts(TableCounts& counts, const nb::tuple& state) {
+    std::vector<ValueCounts::State> columns;
+    for (const nb::handle column : state[0]) {
+        const auto [dropped_bits, keys, n] =
+            nb::cast<std::tuple<int, Vector<std::uint64_t>, Vector<std::uint64_t>>>(column);
+        columns.push_back({dropped_bits, to_vector(keys), to_vector(n)});
+    }
+    nb::gil_scoped_release release;
+    counts.add(columns);
+}
+
+nb::tuple columns_state(const SharedColumns& shared) {
+    nb::list columns;
+    for (const BinnedColumn& column : shared.binned->columns) {
+        nb::object bins =
+            column.fits_uint8() ? nb::cast(to_numpy(column.bins8)) : nb::cast(to_numpy(column.bins16));
+        columns.append(nb::make_tuple(column.categorical, column.n_bins, bins, to_numpy(column.bin_min),
+                                      to_numpy(column.bin_max)));
+    }
+    return nb::make_tuple(shared.binned->n_rows, columns);
+}
+
+BinnedColumn column_from_state(const nb::handle& state, std::size_t n_rows) {
+    using Fields = std::tuple<bool, std::uint32_t, nb::object, Vector<double>, Vector<double>>;
+    const auto [categorical, n_bins, bins, bin_min, bin_max] = nb::cast<Fields>(state);
+    require(n_bins <= kMaxBins, "too many bins");
+    BinnedColumn column;
+    column.categorical = categorical;
+    column.n_bins = n_bins;
+    if (column.fits_uint8())
+        column.bins8 = to_vector(nb::cast<Vector<std::uint8_t>>(bins, false));
+    else
+        column.bins16 = to_vector(nb::cast<Vector<std::uint16_t>>(bins, false));
+    column.bin_min = to_vector(bin_min);
+    column.bin_max = to_vector(bin_max);
+    const std::size_t n_bounds = categorical ? 0 : n_bins;
+    require(column.bin_min.size() == n_bounds && column.bin_max.size() == n_bounds, "bounds of other bins");
+    const bool is_valid = column.visit([&](const auto* values) {
+        return (column.fits_uint8() ? column.bins8.size() : column.bins16.size()) == n_rows &&
+               std::all_of(values, values + n_rows, [&](auto bin) { return bin <= n_bins; });
+    });
+    require(is_valid, "bins out of range");
+    return column;
+}
+
+void set_columns(SharedColumns& shared, const nb::tuple& state) {
+    BinnedColumns binned{nb::cast<std::size_t>(state[0]), {}};
+    for (const nb::handle column : state[1])
+        binned.columns.push_back(column_from_state(column, binned.n_rows));
+    new (&shared) SharedColumns{std::make_shared<const BinnedColumns>(std::move(binned))};
+}
+
+SharedColumns join_parts(const std::vector<SharedColumns>& parts) {
+    std::vector<std::shared_ptr<const BinnedColumns>> binned;
+    for (const SharedColumns& part : parts) binned.push_back(part.binned);
+    nb::gil_scoped_release release;
+    return {std::make_shared<const BinnedColumns>(join_rows(binned))};
+}
+
+nb::tuple sample_hashes(const Vector<std::uint64_t>& hashes, const std::optional<Vector<double>>& weight,
+                        std::size_t n) {
+    require(!weight || weight->size() == hashes.size(), "hashes and weights of different lengths");
+    SampledRows sampled;
+    {
+        nb::gil_scoped_release release;
+        sampled =
+            sample_by_hash({hashes.data(), hashes.size()},
+                           weight ? std::span(weight->data(), weight->size()) : std::span<const double>(), n);
+    }
+    return nb::make_tuple(to_numpy(std::move(sampled.keys)), to_numpy(std::move(sampled.rows)));
+}
+
+void bind_parts(nb::class_<SharedColumns>& columns, nb::module_& m) {
+    columns.def("__getstate__", &columns_state)
+        .def("__setstate__", &set_columns)
+        .def_static("join", &join_parts, nb::arg("parts"))
+        .def(
+            "take",
+            [](const SharedColumns& shared, const Vector<std::int64_t>& rows) {
+                nb::gil_scoped_release release;
+                return SharedColumns{std::make_shared<const BinnedColumns>(
+                    take_rows(*shared.binned, {rows.data(), rows.size()}))};
+            },
+            nb::arg("rows"))
+        .def(
+            "hash_rows",
+            [](const SharedColumns& shared, std::uint64_t seed, int n_threads) {
+                return to_numpy(hash_rows(*shared.binned, seed, n_threads));
+            },
+            nb::arg("seed"), nb::arg("n_threads"));
+    m.def("sample_by_hash", &sample_hashes, nb::arg("hashes"), nb::arg("weight").none(), nb::arg("n"));
+}
+
 void bind_binning_in_parts(nb::module_& m) {
     nb::class_<TableCounts>(m, "TableCounts")
         .def(nb::init<std::size_t>(), nb::arg("n_columns"))
         .def("add", &add_part, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
-        .def("bounds", &bounds_of, nb::arg("column"), nb::arg("n_rows"), nb::arg("max_bins"));
+        .def("bounds", &bounds_of, nb::arg("column"), nb::arg("n_rows"), nb::arg("max_bins"))
+        .def(
+            "merge",
+            [](TableCounts& counts, const TableCounts& other) {
+                nb::gil_scoped_release release;
+                counts.add(other.state());
+            },
+            nb::arg("other"))
+        .def("__getstate__", &counts_state)
+        .def("__setstate__", [](TableCounts& counts, const nb::tuple& state) {
+            new (&counts) TableCounts(nb::len(nb::handle(state[0])));
+            add_counts(counts, state);
+        });
     m.def("sorted_bounds", &sort_bounds, nb::arg("values"), nb::arg("max_bins"));
     nb::class_<TableBinner>(m, "TableBinner")
         .def("__init__", &make_binner, nb::arg("n_rows"), nb::arg("bounds"), nb::arg("n_categories"))
         .def("append", &append_part, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
-        .def("finish", [](TableBinner& binner) {
-            nb::gil_scoped_release release;
-            return SharedColumns{std::make_shared<const BinnedColumns>(std::move(binner).finish())};
-        });
+        .def(
+            "finish",
+            [](TableBinner& binner, bool every_bin_occurs) {
+                nb::gil_scoped_release release;
+                return SharedColumns{
+                    std::make_shared<const BinnedColumns>(std::move(binner).finish(every_bin_occurs))};
+            },
+            nb::arg("every_bin_occurs") = true);
 }
 
 }  // namespace
@@ -174,7 +299,8 @@ void bind_binning(nb::module_& m) {
     });
     m.def("hardware_threads", &hardware_threads);
     bind_binning_in_parts(m);
-    nb::class_<SharedColumns>(m, "BinnedColumns")
+    nb::class_<SharedColumns> columns(m, "BinnedColumns");
+    columns
         .def("__init__", &make_columns, nb::arg("columns"), nb::arg("n_categories"), nb::arg("max_bins"),
              nb::arg("n_threads"))
         .def_prop_ro("n_rows", [](const SharedColumns& shared) { return shared.binned->n_rows; })
@@ -207,6 +333,7 @@ void bind_binning(nb::module_& m) {
                     with_masked_copies(*shared.binned, n_copies, seed, n_threads))};
             },
             nb::arg("n_copies"), nb::arg("seed"), nb::arg("n_threads"));
+    bind_parts(columns, m);
 }
 
 }  // namespace tritree::bind

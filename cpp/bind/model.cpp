@@ -203,6 +203,13 @@ void keep_background(BoostedModel& model, const SharedColumns& shared,
     model.keep_background(*shared.binned, weights, max_rows, n_threads);
 }
 
+void set_background(BoostedModel& model, const SharedColumns& sampled,
+                    const std::optional<Vector<double>>& weight, int n_threads) {
+    std::vector<double> weights = weight ? to_vector(*weight) : std::vector<double>();
+    nb::gil_scoped_release release;
+    model.set_background(*sampled.binned, std::move(weights), n_threads);
+}
+
 nb::dict boosted_state(const BoostedModel& model, bool with_rows) {
     BoostedModelState saved;
     {
@@ -271,6 +278,8 @@ void bind_model(nb::module_& m) {
         .def(nb::new_(&make_boosted_model), nb::arg("binned"), nb::arg("params"), nb::arg("baseline"))
         .def("keep_background", &keep_background, nb::arg("binned"), nb::arg("weight").none(),
              nb::arg("max_rows"), nb::arg("n_threads"))
+        .def("set_background", &set_background, nb::arg("sampled"), nb::arg("weight").none(),
+             nb::arg("n_threads"))
         .def(
             "grow_for_background",
             [](BoostedModel& model, int n_threads) { model.grow_for_background(n_threads, &check_signals); },

@@ -50,7 +50,9 @@ inline std::vector<std::int32_t> sample_columns(std::span<const std::int32_t> co
     return sampled;
 }
 
-/// Return `n` of the row indices 0 ... n_rows - 1, sampled without replacement, in ascending order.
-std::vector<std::uint32_t> sample_rows(std::size_t n_rows, std::size_t n, std::uint64_t seed);
+/// Sample `n` of the rows 0 ... n_rows - 1 without replacement; return those among `n_part` rows from
+/// `first` on, in ascending order, counted from `first`.
+std::vector<std::uint32_t> sample_rows(std::size_t n_rows, std::size_t n, std::uint64_t seed,
+                                       std::size_t first, std::size_t n_part);
 
 }  // namespace tritree

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -83,13 +84,17 @@ class SearchBinner {
         });
     }
 
-    /// Return the column; throws if the bounds are not those of its values.
-    BinnedColumn finish() && {
+    /// Return the column; throws if the bounds are not those of its values. In a part of a table, bins may
+    /// have no values: their smallest value is infinity then, and the largest one minus infinity.
+    BinnedColumn finish(bool every_bin_occurs) && {
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
         const bool occur = std::find(bin_min_.begin(), bin_min_.end() - 1, kMissingKey) == bin_min_.end() - 1;
-        require(occur && bin_min_.back() == kMissingKey, "the values are not those that were counted");
+        require((occur || !every_bin_occurs) && bin_min_.back() == kMissingKey,
+                "the values are not those that were counted");
         for (std::uint32_t bin = 0; bin < column_.n_bins; ++bin) {
-            column_.bin_min.push_back(value_of(bin_min_[bin]));
-            column_.bin_max.push_back(value_of(bin_max_[bin]));
+            const bool is_empty = bin_min_[bin] == kMissingKey;
+            column_.bin_min.push_back(is_empty ? kInfinity : value_of(bin_min_[bin]));
+            column_.bin_max.push_back(is_empty ? -kInfinity : value_of(bin_max_[bin]));
         }
         return std::move(column_);
     }

@@ -140,7 +140,7 @@ BinnedColumn bin_by_sorting(Buffers& buffers, std::uint32_t max_bins) {
 BinnedColumn bin_by_search(std::span<const std::uint64_t> keys, const std::vector<std::uint64_t>& bounds) {
     SearchBinner binner(bounds, keys.size());
     binner.write(keys, 0);
-    return std::move(binner).finish();
+    return std::move(binner).finish(true);
 }
 
 /// Bin a short column by sorting the upper halves of its keys, which takes two thirds of the time of sorting

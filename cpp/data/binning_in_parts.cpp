@@ -33,6 +33,17 @@ void TableCounts::add(const TableView& part, int n_threads) {
     });
 }
 
+std::vector<ValueCounts::State> TableCounts::state() const {
+    std::vector<ValueCounts::State> counted;
+    for (const ValueCounts& column : columns_) counted.push_back(column.state());
+    return counted;
+}
+
+void TableCounts::add(const std::vector<ValueCounts::State>& counted) {
+    require(counted.size() == columns_.size(), "wrong number of columns");
+    for (std::size_t j = 0; j < counted.size(); ++j) columns_[j].add(counted[j]);
+}
+
 std::optional<std::vector<std::uint64_t>> TableCounts::bounds(std::size_t column, std::size_t n_rows,
                                                               std::uint32_t max_bins) const {
     require(column < columns_.size(), "column out of range");
@@ -73,11 +84,11 @@ void TableBinner::append(const TableView& part, int n_threads) {
     n_binned_ += part.n_rows;
 }
 
-BinnedColumns TableBinner::finish() && {
+BinnedColumns TableBinner::finish(bool every_bin_occurs) && {
     require(n_binned_ == n_rows_, "fewer rows than were counted");
     BinnedColumns binned{n_rows_, std::move(categorical_)};
     for (std::size_t j = 0; j < numeric_.size(); ++j)
-        if (numeric_[j]) binned.columns[j] = std::move(*numeric_[j]).finish();
+        if (numeric_[j]) binned.columns[j] = std::move(*numeric_[j]).finish(every_bin_occurs);
     return binned;
 }
 

@@ -22,6 +22,9 @@ class TableCounts {
 
     /// Count the values of a part of the rows; columns that are absent are skipped.
     void add(const TableView& part, int n_threads);
+    /// Return what was counted, by column, and add what was counted elsewhere.
+    std::vector<ValueCounts::State> state() const;
+    void add(const std::vector<ValueCounts::State>& counted);
     /// Return the largest key of each bin of a column; nothing if its values were not counted finely enough.
     /// `n_rows` is the number of rows of the whole table.
     std::optional<std::vector<std::uint64_t>> bounds(std::size_t column, std::size_t n_rows,
@@ -40,8 +43,8 @@ class TableBinner {
 
     /// Bin the next rows.
     void append(const TableView& part, int n_threads);
-    /// Return the table when all rows have been binned.
-    BinnedColumns finish() &&;
+    /// Return the table when all rows have been binned; `every_bin_occurs` unless it is a part of one.
+    BinnedColumns finish(bool every_bin_occurs) &&;
 
   private:
     std::size_t n_rows_, n_binned_ = 0;

@@ -34,26 +34,33 @@ class HashCounter {
 
 }  // namespace
 
-std::vector<std::uint32_t> sample_rows_by_content(const BinnedColumns& binned, std::span<const double> weight,
-                                                  std::size_t n, std::uint64_t seed, int n_threads) {
+std::vector<std::uint64_t> hash_rows(const BinnedColumns& binned, std::uint64_t seed, int n_threads) {
     constexpr std::size_t kBlock = std::size_t{1} << 12;
     constexpr std::uint64_t kPrime = 0x100000001b3;  // of the FNV hash: one multiplication per cell
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> keys(binned.n_rows, {seed, 0});
+    std::vector<std::uint64_t> hashes(binned.n_rows, seed);
     parallel_blocks(binned.n_rows, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         for (const BinnedColumn& column : binned.columns)
             column.visit([&](const auto* bins) {
                 for (std::size_t row = begin; row < end; ++row)
-                    keys[row].first = (keys[row].first ^ bins[row]) * kPrime;
+                    hashes[row] = (hashes[row] ^ bins[row]) * kPrime;
             });
-        for (std::size_t row = begin; row < end; ++row)
-            keys[row] = {hash_seed(keys[row].first, 0), static_cast<std::uint32_t>(row)};
+        for (std::size_t row = begin; row < end; ++row) hashes[row] = hash_seed(hashes[row], 0);
     });
+    return hashes;
+}
+
+SampledRows sample_by_hash(std::span<const std::uint64_t> hashes, std::span<const double> weight,
+                           std::size_t n) {
+    std::vector<std::pair<std::uint64_t, std::int64_t>> keys;
+    keys.reserve(hashes.size());
+    for (const std::uint64_t hash : hashes) keys.emplace_back(hash, static_cast<std::int64_t>(keys.size()));
     // Rows with equal bins get different keys, or they would all be sampled or none of them: by ascending
     // weight, so that the unit of weights does not matter. Which of those with equal weights gets which does
     // not matter either.
     if (!weight.empty())
-        std::sort(keys.begin(), keys.end(),
-                  [&](const auto& a, const auto& b) { return weight[a.second] < weight[b.second]; });
+        std::sort(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
+            return weight[static_cast<std::size_t>(a.second)] < weight[static_cast<std::size_t>(b.second)];
+        });
     // One part of the hashes after the other, by their first bits: a table of all of them would not fit into
     // the cache.
     constexpr int kParts = 16, kShift = 60;
@@ -70,10 +77,12 @@ std::vector<std::uint32_t> sample_rows_by_content(const BinnedColumns& binned, s
     std::nth_element(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(n), keys.end());
     keys.resize(n);
     std::sort(keys.begin(), keys.end());
-    std::vector<std::uint32_t> rows;
-    rows.reserve(n);
-    for (const auto& [hash, row] : keys) rows.push_back(row);
-    return rows;
+    SampledRows sampled;
+    for (const auto& [key, row] : keys) {
+        sampled.keys.push_back(key);
+        sampled.rows.push_back(row);
+    }
+    return sampled;
 }
 
 }  // namespace tritree

@@ -9,10 +9,21 @@
 
 namespace tritree {
 
-/// Return `n` rows of a table, or all if there are fewer, sampled without replacement and in random order.
-/// Both follow from the seed and the content of the rows, bins and weights, so the order of the table does
-/// not matter.
-std::vector<std::uint32_t> sample_rows_by_content(const BinnedColumns& binned, std::span<const double> weight,
-                                                  std::size_t n, std::uint64_t seed, int n_threads);
+// Rows are sampled by a hash of their content, so that the order of the table does not matter. Those of
+// parts of a table are sampled together: by their hashes.
+
+/// Return a hash of the bins of each row.
+std::vector<std::uint64_t> hash_rows(const BinnedColumns& binned, std::uint64_t seed, int n_threads);
+
+/// Sampled rows, in random order, which is that of their keys.
+struct SampledRows {
+    std::vector<std::uint64_t> keys;
+    std::vector<std::int64_t> rows;
+};
+/// Return `n` rows, or all if there are fewer, sampled without replacement, given hashes and weights
+/// (possibly none). The `n` smallest keys of several samples are those of a sample of all rows, provided that
+/// equal hashes are in one of them.
+SampledRows sample_by_hash(std::span<const std::uint64_t> hashes, std::span<const double> weight,
+                           std::size_t n);
 
 }  // namespace tritree

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/random.hpp"
+#include "common/require.hpp"
 
 namespace tritree {
 namespace {
@@ -98,6 +99,31 @@ void ValueCounts::add(std::span<const std::uint64_t> keys) {
             continue;
         }
         keys_.add(fill(key, dropped_bits_), 1);
+        if (keys_.size() > max_keys_) drop_bits();
+    }
+}
+
+ValueCounts::State ValueCounts::state() const {
+    State counted{dropped_bits_, {}, {}};
+    for (const auto& [key, count] : prefixes()) {
+        counted.keys.push_back(key);
+        counted.counts.push_back(count);
+    }
+    return counted;
+}
+
+void ValueCounts::add(const State& counted) {
+    const bool is_known = counted.dropped_bits == 0 || counted.dropped_bits == kDroppedOfHalves ||
+                          counted.dropped_bits == kDroppedOfFine;
+    require(is_known && counted.keys.size() == counted.counts.size(), "not the counts of a column");
+    while (dropped_bits_ < counted.dropped_bits) drop_bits();
+    for (std::size_t i = 0; i < counted.keys.size(); ++i) {
+        n_observed_ += counted.counts[i];
+        if (dropped_bits_ == kDroppedOfFine) {
+            count_fine(counted.keys[i], counted.counts[i]);
+            continue;
+        }
+        keys_.add(fill(counted.keys[i], dropped_bits_), counted.counts[i]);
         if (keys_.size() > max_keys_) drop_bits();
     }
 }

@@ -39,6 +39,15 @@ class ValueCounts {
     explicit ValueCounts(std::size_t max_keys) : max_keys_(max_keys) {}
     /// Count keys; missing ones are ignored.
     void add(std::span<const std::uint64_t> keys);
+
+    /// What was counted, in ascending order of the keys: each is the largest one of its prefix.
+    struct State {
+        int dropped_bits = 0;
+        std::vector<std::uint64_t> keys, counts;
+    };
+    State state() const;
+    /// Add what was counted elsewhere.
+    void add(const State& counted);
     /// Return the largest key of each bin that `bin_columns` makes of the column; nothing if the counts are
     /// not fine enough to tell. `n_rows` includes missing values.
     std::optional<std::vector<std::uint64_t>> bounds(std::size_t n_rows, std::uint32_t max_bins) const;

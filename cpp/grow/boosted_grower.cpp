@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "common/parallel.hpp"
@@ -11,7 +13,6 @@ namespace tritree {
 
 RowRange RowPartitioner::root() {
     ranges.assign(1, {0, rows_.size()});
-    totals.assign(1, total(ranges[0]));
     return ranges[0];
 }
 
@@ -34,8 +35,12 @@ RowPartitioner::Children RowPartitioner::partition(const RowRange& parent, const
     children.totals = {split.left, split.right};
     children.third = {third, parent.end};
     for (const RowRange& range : children.rows) ranges.push_back(range);
-    for (const GradientCell& total : children.totals) totals.push_back(total);
     return children;
+}
+
+void RowPartitioner::keep_leaf(std::int32_t node, RowRange&&, const GradientCell& total) {
+    leaf_totals.resize(ranges.size());
+    leaf_totals[static_cast<std::size_t>(node)] = total;
 }
 
 FractionalSamples FractionalRowPartitioner::root() const {
@@ -83,17 +88,30 @@ FractionalRowPartitioner::Children FractionalRowPartitioner::partition(const Fra
             }
         });
     });
-    children.are_disjoint = children.rows[0].size() + children.rows[1].size() == parent.size();
     return children;
 }
 
-void FractionalRowPartitioner::keep_leaf(std::int32_t node, FractionalSamples&& samples) {
+void FractionalRowPartitioner::keep_leaf(std::int32_t node, FractionalSamples&& samples,
+                                         const FractionalCell&) {
     if (!keeps_leaves_) return;
     leaves.resize(std::max(leaves.size(), static_cast<std::size_t>(node) + 1));
     leaves[static_cast<std::size_t>(node)] = std::move(samples);
 }
 
 namespace {
+
+/// Replace cells by their sums over the parts of a table.
+template <class Cell>
+void sum_cells(const TablePart& part, std::span<Cell* const> cells, std::size_t n_cells) {
+    constexpr std::size_t kNumbers = sizeof(Cell) / sizeof(std::int64_t);
+    static_assert(std::is_trivially_copyable_v<Cell> && sizeof(Cell) == kNumbers * sizeof(std::int64_t));
+    std::vector<std::int64_t> numbers(cells.size() * n_cells * kNumbers);
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        std::memcpy(&numbers[i * n_cells * kNumbers], cells[i], n_cells * sizeof(Cell));
+    part.sum(numbers);
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        std::memcpy(static_cast<void*>(cells[i]), &numbers[i * n_cells * kNumbers], n_cells * sizeof(Cell));
+}
 
 /// Third branches are many and small: they share the memory of their histograms.
 template <class Cell>
@@ -105,59 +123,166 @@ HistogramPool<Cell>& histogram_pool() {
 }  // namespace
 
 template <class Partitioner>
-ColumnsHistogram<typename BoostedGrower<Partitioner>::Cell> BoostedGrower<Partitioner>::build_histogram_of(
-    const NodeRows& rows) const {
-    ColumnsHistogram<Cell> histogram = histogram_pool<Cell>().take();
-    partitioner_.build(rows, histogram);
-    return histogram;
-}
-
-template <class Partitioner>
 void BoostedGrower<Partitioner>::grow(BinnedTree& tree, std::span<const std::int32_t> columns,
                                       int max_depth) {
-    Entry root;
-    root.node = static_cast<std::int32_t>(tree.size()) - 1;
-    root.rows = partitioner_.root();
-    root.total = partitioner_.total(root.rows);
-    add_total(tree, root.node, root.total);
-    tree.arrays.value[static_cast<std::size_t>(root.node)] =
-        node_value(partitioner_.scale().to_float(root.total), params_, tree.bounds(root.node));
-    if (may_split(tree, root, max_depth) && !columns.empty()) root.histogram = build_histogram_of(root.rows);
-
     ExpandQueue<Entry> queue(params_.max_leaf_nodes > 0);
-    const auto push = [&](std::span<Entry> entries) {
-        for (Entry& entry : entries) {
-            if (entry.split) {
-                queue.push(std::move(entry));
-                continue;
-            }
-            histogram_pool<Cell>().give_back(std::move(entry.histogram));
-            partitioner_.keep_leaf(entry.node, std::move(entry.rows));
-        }
+    const auto push = [&](Entry& entry) {
+        if (entry.split)
+            queue.push(std::move(entry));
+        else
+            keep_leaf(entry);
     };
-    find_splits(tree, {&root, 1}, columns);
-    push({&root, 1});
-    for (std::int64_t n_leaves = 1;
-         !queue.empty() && (params_.max_leaf_nodes == 0 || n_leaves < params_.max_leaf_nodes); ++n_leaves) {
-        Entry entry = queue.pop();
-        auto parts = partitioner_.partition(entry.rows, *entry.split);
-        Children children = apply_split(tree, entry, parts);
-        for (std::size_t side = 0; side < 2; ++side) children[side].rows = std::move(parts.rows[side]);
-        build_histograms(tree, entry, children, parts.third, parts.are_disjoint, max_depth);
+    Entry root;
+    start(tree, root, columns.empty() ? 0 : max_depth);
+    find_splits(tree, std::array{&root}, columns);
+    push(root);
+    const std::size_t n_at_once = max_expansions();
+    std::int64_t n_leaves = 1;
+    while (!queue.empty() && (params_.max_leaf_nodes == 0 || n_leaves < params_.max_leaf_nodes)) {
+        std::vector<Entry> parents;
+        while (!queue.empty() && parents.size() < n_at_once) parents.push_back(queue.pop());
+        std::vector<Expansion> expansions = expand(tree, std::move(parents));
+        build_histograms(tree, expansions, max_depth);
+        std::vector<Entry*> children;
+        for (Expansion& expansion : expansions)
+            for (Entry& child : expansion.children) children.push_back(&child);
         find_splits(tree, children, columns);
-        push(children);
+        for (Entry* child : children) push(*child);
+        n_leaves += static_cast<std::int64_t>(expansions.size());
     }
     while (!queue.empty()) {
         Entry entry = queue.pop();
-        histogram_pool<Cell>().give_back(std::move(entry.histogram));
-        partitioner_.keep_leaf(entry.node, std::move(entry.rows));
+        keep_leaf(entry);
     }
+}
+
+/// Keep a node as a leaf.
+template <class Partitioner>
+void BoostedGrower<Partitioner>::keep_leaf(Entry& entry) {
+    histogram_pool<Cell>().give_back(std::move(entry.histogram));
+    partitioner_.keep_leaf(entry.node, std::move(entry.rows), entry.total);
+}
+
+/// Return how many nodes are split at once. The order of nodes does not depend on it. Parts of a table
+/// exchange the histograms of as many as fit into some memory; in one place, few histograms stay in the
+/// cache.
+template <class Partitioner>
+std::size_t BoostedGrower<Partitioner>::max_expansions() const {
+    constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
+    if (part_.is_whole() || params_.max_leaf_nodes > 0) return 1;
+    return std::max<std::size_t>(kMaxBytes / (3 * mapper_.n_cells() * sizeof(Cell)), 1);
+}
+
+/// Set the root to the newest node of a tree.
+template <class Partitioner>
+void BoostedGrower<Partitioner>::start(BinnedTree& tree, Entry& root, int max_depth) {
+    root.node = static_cast<std::int32_t>(tree.size()) - 1;
+    root.rows = partitioner_.root();
+    root.total = partitioner_.total(root.rows);
+    if (!part_.is_whole()) sum_cells<Cell>(part_, std::array{&root.total}, 1);
+    add_total(tree, root.node, root.total);
+    tree.arrays.value[static_cast<std::size_t>(root.node)] =
+        node_value(partitioner_.scale().to_float(root.total), params_, tree.bounds(root.node));
+    if (may_split(tree, root, max_depth)) build(std::array{HistogramRequest{&root.rows, &root.histogram}});
+}
+
+/// Split nodes.
+template <class Partitioner>
+std::vector<typename BoostedGrower<Partitioner>::Expansion> BoostedGrower<Partitioner>::expand(
+    BinnedTree& tree, std::vector<Entry> parents) {
+    std::vector<Expansion> expansions(parents.size());
+    std::vector<Cell*> totals;
+    for (std::size_t i = 0; i < parents.size(); ++i) {
+        Expansion& expansion = expansions[i];
+        expansion.parent = std::move(parents[i]);
+        typename Partitioner::Children parts =
+            partitioner_.partition(expansion.parent.rows, *expansion.parent.split);
+        expansion.third = std::move(parts.third);
+        for (std::size_t side = 0; side < 2; ++side) {
+            Entry& child = expansion.children[side];
+            child.rows = std::move(parts.rows[side]);
+            child.total = parts.totals[side];
+            totals.push_back(&child.total);
+        }
+    }
+    if (Partitioner::kFractional && !part_.is_whole()) sum_cells<Cell>(part_, totals, 1);
+    for (auto& [parent, children, third, third_histogram, smaller, subtracts] : expansions) {
+        tree.split(parent.node, *parent.split, mapper_, params_);
+        children[0].node = tree.arrays.left[parent.node];
+        children[1].node = tree.arrays.right[parent.node];
+        for (const Entry& child : children) add_total(tree, child.node, child.total);
+        if constexpr (Partitioner::kFractional)
+            tree.arrays.left_fraction[static_cast<std::size_t>(parent.node)] = parent.split->left_fraction;
+    }
+    return expansions;
+}
+
+/// Build the histograms of the children that may split.
+template <class Partitioner>
+void BoostedGrower<Partitioner>::build_histograms(const BinnedTree& tree, std::vector<Expansion>& expansions,
+                                                  int max_depth) const {
+    std::vector<HistogramRequest> requests;
+    for (Expansion& expansion : expansions) request_histograms(tree, expansion, max_depth, requests);
+    build(requests);
+    for (Expansion& expansion : expansions) {
+        subtract_histograms(expansion);
+        if (Entry& smaller = expansion.children[static_cast<std::size_t>(expansion.smaller)];
+            !may_split(tree, smaller, max_depth))
+            histogram_pool<Cell>().give_back(std::exchange(smaller.histogram, {}));
+    }
+}
+
+/// Request the histograms of children. That of the larger child is the parent's minus those of the smaller
+/// child and of the rows that go third, where that is cheaper.
+template <class Partitioner>
+void BoostedGrower<Partitioner>::request_histograms(const BinnedTree& tree, Expansion& expansion,
+                                                    int max_depth,
+                                                    std::vector<HistogramRequest>& requests) const {
+    auto& [parent, children, third, third_histogram, number_of_smaller, subtracts] = expansion;
+    const auto n_rows = [&](const Entry& entry) { return partitioner_.n_rows(entry.total); };
+    number_of_smaller = n_rows(children[0]) <= n_rows(children[1]) ? 0 : 1;
+    Entry& smaller = children[static_cast<std::size_t>(number_of_smaller)];
+    Entry& larger = children[static_cast<std::size_t>(1 - number_of_smaller)];
+    const bool smaller_splits = may_split(tree, smaller, max_depth);
+    const bool larger_splits = may_split(tree, larger, max_depth);
+    // negative if rows are in both children
+    const std::int64_t n_third = n_rows(parent) - n_rows(smaller) - n_rows(larger);
+    subtracts = larger_splits && n_third >= 0 && n_third < n_rows(larger) &&
+                (smaller_splits || n_rows(smaller) + n_third < n_rows(larger));
+    if (smaller_splits || subtracts) requests.push_back({&smaller.rows, &smaller.histogram});
+    if (subtracts && n_third > 0) requests.push_back({&third, &third_histogram});
+    if (subtracts || !larger_splits) return;
+    histogram_pool<Cell>().give_back(std::exchange(parent.histogram, {}));
+    requests.push_back({&larger.rows, &larger.histogram});
+}
+
+template <class Partitioner>
+void BoostedGrower<Partitioner>::subtract_histograms(Expansion& expansion) const {
+    if (!expansion.subtracts) return;
+    const auto smaller = static_cast<std::size_t>(expansion.smaller);
+    Histogram& larger = expansion.children[1 - smaller].histogram;
+    larger = std::move(expansion.parent.histogram);
+    subtract(larger, expansion.children[smaller].histogram);
+    if (expansion.third_histogram.empty()) return;
+    subtract(larger, expansion.third_histogram);
+    histogram_pool<Cell>().give_back(std::move(expansion.third_histogram));
+}
+
+template <class Partitioner>
+void BoostedGrower<Partitioner>::build(std::span<const HistogramRequest> requests) const {
+    std::vector<Cell*> cells;
+    for (const auto& [rows, histogram] : requests) {
+        *histogram = histogram_pool<Cell>().take();
+        partitioner_.build(*rows, *histogram);
+        cells.push_back(histogram->data());
+    }
+    if (!part_.is_whole() && !cells.empty()) sum_cells<Cell>(part_, cells, requests[0].histogram->size());
 }
 
 template <class Partitioner>
 bool BoostedGrower<Partitioner>::may_split(const BinnedTree& tree, const Entry& entry, int max_depth) const {
     return tree.arrays.depth[static_cast<std::size_t>(entry.node)] < max_depth &&
-           partitioner_.has_enough_rows(entry.rows, entry.total);
+           partitioner_.n_samples(entry.total) >= 2 * static_cast<double>(params_.min_samples_leaf);
 }
 
 /// Set the number of rows of a node, and the sum of their fractions.
@@ -171,58 +296,11 @@ void BoostedGrower<Partitioner>::add_total(BinnedTree& tree, std::int32_t node, 
     }
 }
 
-/// Turn the node of an entry into a split, which has the values of its children; return these.
 template <class Partitioner>
-typename BoostedGrower<Partitioner>::Children BoostedGrower<Partitioner>::apply_split(
-    BinnedTree& tree, const Entry& entry, const typename Partitioner::Children& parts) {
-    tree.split(entry.node, *entry.split, mapper_, params_);
-    Children children;
-    children[0].node = tree.arrays.left[entry.node];
-    children[1].node = tree.arrays.right[entry.node];
-    for (std::size_t side = 0; side < 2; ++side) {
-        children[side].total = parts.totals[side];
-        add_total(tree, children[side].node, parts.totals[side]);
-    }
-    if constexpr (Partitioner::kFractional)
-        tree.arrays.left_fraction[static_cast<std::size_t>(entry.node)] = entry.split->left_fraction;
-    return children;
-}
-
-/// Build the histograms of the children that may split. That of the larger child is the parent's minus those
-/// of the smaller child and of the rows that go third, where that is cheaper.
-template <class Partitioner>
-void BoostedGrower<Partitioner>::build_histograms(const BinnedTree& tree, Entry& parent, Children& children,
-                                                  const NodeRows& third, bool are_disjoint,
-                                                  int max_depth) const {
-    const bool left_is_smaller = children[0].rows.size() <= children[1].rows.size();
-    Entry& smaller = children[left_is_smaller ? 0 : 1];
-    Entry& larger = children[left_is_smaller ? 1 : 0];
-    const bool smaller_splits = may_split(tree, smaller, max_depth);
-    const bool larger_splits = may_split(tree, larger, max_depth);
-    const bool subtracts = larger_splits && are_disjoint && third.size() < larger.rows.size() &&
-                           (smaller_splits || smaller.rows.size() + third.size() < larger.rows.size());
-    HistogramPool<Cell>& pool = histogram_pool<Cell>();
-    if (smaller_splits || subtracts) smaller.histogram = build_histogram_of(smaller.rows);
-    if (subtracts) {
-        larger.histogram = std::move(parent.histogram);
-        subtract(larger.histogram, smaller.histogram);
-        if (third.size() > 0) {
-            ColumnsHistogram<Cell> third_histogram = build_histogram_of(third);
-            subtract(larger.histogram, third_histogram);
-            pool.give_back(std::move(third_histogram));
-        }
-    } else if (larger_splits) {
-        pool.give_back(std::move(parent.histogram));
-        larger.histogram = build_histogram_of(larger.rows);
-    }
-    if (!smaller_splits) pool.give_back(std::exchange(smaller.histogram, {}));
-}
-
-template <class Partitioner>
-void BoostedGrower<Partitioner>::find_splits(const BinnedTree& tree, std::span<Entry> entries,
+void BoostedGrower<Partitioner>::find_splits(const BinnedTree& tree, std::span<Entry* const> entries,
                                              std::span<const std::int32_t> columns) const {
     parallel_for(entries.size(), n_threads_, [&](std::size_t i) {
-        Entry& entry = entries[i];
+        Entry& entry = *entries[i];
         if (entry.histogram.empty()) return;
         std::vector<std::int32_t> sampled;
         if (params_.max_features < 1)

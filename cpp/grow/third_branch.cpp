@@ -20,6 +20,7 @@ constexpr double kMinGain = 0.002;
 
 constexpr std::size_t kMaxCachedRows = std::size_t{1} << 23;  // of branches; dropped ones are recomputed
 constexpr std::size_t kBlock = 512;                           // rows of a block stay in the L1 cache
+constexpr std::size_t kRowsPerTask = 16 * kBlock;
 
 /// Traverse the rows at some positions until each is at a leaf or at a branch that has not been grown. Keep
 /// the positions of the latter, and call `take(node)` for each of them.
@@ -50,6 +51,30 @@ void traverse_open(const BinnedTree& tree, const BinnedRows& binned, std::span<c
 
 }  // namespace
 
+TraversingRows::TraversingRows(const BinnedRows& binned, std::span<const std::uint32_t> rows,
+                               std::int32_t* at)
+    : binned_(binned), rows_(rows), at_(at), open_((rows.size() + kRowsPerTask - 1) / kRowsPerTask) {
+    for (std::size_t task = 0; task < open_.size(); ++task) {
+        const std::size_t begin = task * kRowsPerTask;
+        open_[task].resize(std::min(kRowsPerTask, rows.size() - begin));
+        std::iota(open_[task].begin(), open_[task].end(), static_cast<std::uint32_t>(begin));
+    }
+}
+
+std::vector<std::int32_t> TraversingRows::advance(const BinnedTree& tree, int n_threads) {
+    std::vector<std::atomic<bool>> needed(tree.size());
+    parallel_for(open_.size(), n_threads, [&](std::size_t task) {
+        traverse_open(tree, binned_, rows_, at_, open_[task], [&](std::int32_t node) {
+            std::atomic<bool>& mark = needed[static_cast<std::size_t>(node)];
+            if (!mark.load(std::memory_order_relaxed)) mark.store(true, std::memory_order_relaxed);
+        });
+    });
+    std::vector<std::int32_t> nodes;
+    for (std::size_t node = 0; node < needed.size(); ++node)
+        if (needed[node]) nodes.push_back(static_cast<std::int32_t>(node));
+    return nodes;
+}
+
 ThirdBranchGrower::ThirdBranchGrower(BinnedTree& tree, const BackgroundRows& background,
                                      const BinMapper& mapper, const GrowthParameters& params, int n_threads,
                                      std::span<const double> previous)
@@ -63,24 +88,9 @@ ThirdBranchGrower::ThirdBranchGrower(BinnedTree& tree, const BackgroundRows& bac
 
 void ThirdBranchGrower::traverse(const BinnedRows& binned, std::span<const std::uint32_t> rows,
                                  std::int32_t* at) {
-    constexpr std::size_t kRowsPerTask = 16 * kBlock;
-    std::vector<std::vector<std::uint32_t>> open((rows.size() + kRowsPerTask - 1) / kRowsPerTask);
-    for (std::size_t task = 0; task < open.size(); ++task) {
-        const std::size_t begin = task * kRowsPerTask;
-        open[task].resize(std::min(kRowsPerTask, rows.size() - begin));
-        std::iota(open[task].begin(), open[task].end(), static_cast<std::uint32_t>(begin));
-    }
+    TraversingRows traversing(binned, rows, at);
     for (;;) {
-        std::vector<std::atomic<bool>> needed(tree_.size());
-        parallel_for(open.size(), n_threads_, [&](std::size_t task) {
-            traverse_open(tree_, binned, rows, at, open[task], [&](std::int32_t node) {
-                std::atomic<bool>& mark = needed[static_cast<std::size_t>(node)];
-                if (!mark.load(std::memory_order_relaxed)) mark.store(true, std::memory_order_relaxed);
-            });
-        });
-        std::vector<std::int32_t> nodes;
-        for (std::size_t node = 0; node < needed.size(); ++node)
-            if (needed[node]) nodes.push_back(static_cast<std::int32_t>(node));
+        const std::vector<std::int32_t> nodes = traversing.advance(tree_, n_threads_);
         if (nodes.empty() || is_full()) return;
         grow_branches(nodes);
     }
@@ -219,8 +229,9 @@ void ThirdBranchGrower::fit(Growth& growth) const {
     for (std::size_t i = 0; i < n; ++i) gradients[i] = (center - target(i)) * (weighted ? weight(i) : 1);
     if (weighted)
         for (std::size_t i = 0; i < n; ++i) hessians.push_back(weight(i));
+    const TablePart all = TablePart::whole(n);
     Gradients pairs;
-    pairs.fill(gradients, hessians, n, 1);
+    pairs.fill(gradients, hessians, all, 1);
     const auto shift_bounds = [&](double by) {
         for (auto* bounds : {&branch.arrays.low, &branch.arrays.high})
             for (double& bound : *bounds) bound += by;
@@ -232,8 +243,8 @@ void ThirdBranchGrower::fit(Growth& growth) const {
     params.min_gain = min_gain_ / fitted.n_rows_per_row;
     const BinMapper& mapper = background_.coarse.mapper;
     const BinnedRows local = background_.gather_coarse(fitted.rows);
-    RowPartitioner samples({local}, mapper, pairs, params, order, 1);
-    BoostedGrower<RowPartitioner>(samples, mapper, params, 1)
+    RowPartitioner samples({local}, mapper, pairs, order, 1);
+    BoostedGrower<RowPartitioner>(samples, all, mapper, params, 1)
         .grow(branch, usable_columns(growth.node), params.max_depth + params.third_depth_extra);
     to_fine_bins(branch);
     for (double& value : branch.arrays.value) value += center;

@@ -13,6 +13,22 @@
 
 namespace tritree {
 
+/// Rows that traverse a tree whose third branches grow as they need them.
+class TraversingRows {
+  public:
+    /// `at` has the nodes from which the rows go on, and is updated.
+    TraversingRows(const BinnedRows& binned, std::span<const std::uint32_t> rows, std::int32_t* at);
+    /// Traverse down to leaves and to third branches that have not been grown; return the nodes of the
+    /// latter, in ascending order.
+    std::vector<std::int32_t> advance(const BinnedTree& tree, int n_threads);
+
+  private:
+    const BinnedRows& binned_;
+    std::span<const std::uint32_t> rows_;
+    std::int32_t* at_;
+    std::vector<std::vector<std::uint32_t>> open_;  ///< positions of rows that are not at a leaf, by task
+};
+
 /// Grows third branches of a boosted tree.
 ///
 /// The third branch of a split on a column is a tree on the other columns, fitted to the predictions of the
@@ -31,6 +47,8 @@ class ThirdBranchGrower {
     void traverse(const BinnedRows& binned, std::span<const std::uint32_t> rows, std::int32_t* at);
     /// Grow the third branches of nodes, as far as the limit allows.
     void grow_branches(const std::vector<std::int32_t>& nodes);
+    /// Return whether the tree has as many nodes of third branches as it may have.
+    bool is_full() const { return tree_.arrays.n_grown() >= params_.max_third_nodes; }
 
   private:
     /// The background rows of a third branch, in the order of its nodes.
@@ -57,7 +75,6 @@ class ThirdBranchGrower {
     void append(Growth& growth);
     void estimate_variance(const BranchRows& fitted);
 
-    bool is_full() const { return tree_.arrays.n_grown() >= params_.max_third_nodes; }
     void find_observed_rows(std::int32_t node, BranchRows& branch) const;
     double sum_of_squares() const;
     void find_rows(std::int32_t root);

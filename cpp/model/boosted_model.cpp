@@ -10,6 +10,7 @@
 
 #include "common/require.hpp"
 #include "data/content_sampling.hpp"
+#include "data/row_selection.hpp"
 #include "tree/perfect_tree.hpp"
 
 namespace tritree {
@@ -48,17 +49,25 @@ void BoostedModel::keep_background(const BinnedColumns& binned, std::span<const 
     require(mapper_.matches(binned), "columns that the model was not created with");
     require(max_rows > 0 && binned.n_rows > 0, "no background rows");
     require(weight.empty() || weight.size() == binned.n_rows, "columns and weights of different lengths");
-    if (!weight.empty()) require_valid(validate_weights(weight));
-    const std::vector<std::uint32_t> sampled =
-        sample_rows_by_content(binned, weight, max_rows, params_.seed, n_threads);
+    const std::vector<std::int64_t> rows =
+        sample_by_hash(hash_rows(binned, params_.seed, n_threads), weight, max_rows).rows;
     std::vector<double> weights;
-    for (std::size_t i = 0; !weight.empty() && i < sampled.size(); ++i) weights.push_back(weight[sampled[i]]);
+    for (std::size_t i = 0; !weight.empty() && i < rows.size(); ++i)
+        weights.push_back(weight[static_cast<std::size_t>(rows[i])]);
+    set_background(take_rows(binned, rows), std::move(weights), n_threads);
+}
+
+void BoostedModel::set_background(const BinnedColumns& sampled, std::vector<double> weight, int n_threads) {
+    require(mapper_.matches(sampled), "columns that the model was not created with");
+    require(sampled.n_rows > 0, "no background rows");
+    require(weight.empty() || weight.size() == sampled.n_rows, "columns and weights of different lengths");
+    if (!weight.empty()) require_valid(validate_weights(weight));
     const double mean =
-        std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(weights.size());
+        std::accumulate(weight.begin(), weight.end(), 0.0) / static_cast<double>(weight.size());
     if (mean > 0 && std::isfinite(mean))
-        for (double& w : weights) w /= mean;
-    set_background(std::make_shared<const BackgroundRows>(to_rows(binned, mapper_, &sampled, n_threads),
-                                                          std::move(weights), mapper_));
+        for (double& w : weight) w /= mean;
+    set_background(std::make_shared<const BackgroundRows>(to_rows(sampled, mapper_, nullptr, n_threads),
+                                                          std::move(weight), mapper_));
 }
 
 void BoostedModel::add_trees(std::vector<BinnedTree> trees) {

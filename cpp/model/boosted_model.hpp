@@ -26,10 +26,12 @@ class BoostedModel : public GrowingModel {
     std::shared_ptr<const BackgroundRows> background() const;
     /// Set the rows from which third branches grow; null to detach.
     void set_background(std::shared_ptr<const BackgroundRows> background);
-    /// Keep at most `max_rows` of the training rows as background. Their weights are scaled to a mean of 1,
-    /// so that the unit of weights does not matter.
+    /// Keep at most `max_rows` of the training rows as background.
     void keep_background(const BinnedColumns& binned, std::span<const double> weight, std::size_t max_rows,
                          int n_threads);
+    /// Set the background to rows in random order. Their weights are scaled to a mean of 1, so that the unit
+    /// of weights does not matter.
+    void set_background(const BinnedColumns& sampled, std::vector<double> weight, int n_threads);
     /// Grow the branches that background rows need, tree by tree: the variance of a branch depends on what
     /// the trees before predict for background rows. Fitting grows them as well.
     void grow_for_background(int n_threads, const CheckSignals& check_signals);

@@ -1,8 +1,8 @@
 #include "split/gradients.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <numeric>
 #include <vector>
 
 #include "common/parallel.hpp"
@@ -15,86 +15,103 @@ constexpr int kMaxBits = 30;            // of a gradient or hessian
 constexpr int kMaxMembershipBits = 52;  // of a complete row: every fraction is exact as a double
 constexpr std::size_t kBlock = std::size_t{1} << 14;
 
-/// Largest magnitude and sum.
-struct ValueStats {
-    double largest = 0, sum = 0;
-};
+constexpr int kDroppedBits = kMaxBits - 22;  // of gradients that are squared: the sum of a block has 58 bits
 
-/// Return the statistics of values, summed in blocks that do not depend on the number of threads.
-ValueStats stats_of(std::span<const double> values, int n_threads) {
-    std::vector<ValueStats> blocks((values.size() + kBlock - 1) / kBlock);
+/// Return the largest magnitude of values.
+double largest_of(std::span<const double> values, int n_threads) {
+    std::vector<double> blocks((values.size() + kBlock - 1) / kBlock);
     parallel_blocks(values.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        ValueStats own;
-        for (const double value : values.subspan(begin, end - begin)) {
-            own.largest = std::max(own.largest, std::abs(value));
-            own.sum += value;
-        }
-        blocks[begin / kBlock] = own;
+        double largest = 0;
+        for (std::size_t i = begin; i < end; ++i) largest = std::max(largest, std::abs(values[i]));
+        blocks[begin / kBlock] = largest;
     });
-    ValueStats all;
-    for (const ValueStats& block : blocks) {
-        all.largest = std::max(all.largest, block.largest);
-        all.sum += block.sum;
-    }
-    return all;
+    return blocks.empty() ? 0 : *std::max_element(blocks.begin(), blocks.end());
+}
+
+/// Return the sums, element by element, of the integers that `sums_of(begin, end)` returns for blocks of the
+/// rows of a part, over all parts.
+template <std::size_t kSums, class F>
+std::array<std::int64_t, kSums> sum_blocks(std::size_t n, const TablePart& part, int n_threads, F&& sums_of) {
+    std::vector<std::array<std::int64_t, kSums>> blocks((n + kBlock - 1) / kBlock);
+    parallel_blocks(n, kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        blocks[begin / kBlock] = sums_of(begin, end);
+    });
+    std::array<std::int64_t, kSums> total{};
+    for (const auto& block : blocks)
+        for (std::size_t i = 0; i < kSums; ++i) total[i] += block[i];
+    part.sum(total);
+    return total;
+}
+
+/// Return the sum of hessians over all parts, rounded to an integer number of tiny units.
+double sum_hessians(std::span<const double> hessians, double largest, const TablePart& part, int n_threads) {
+    const double scale = scale_to_fit(largest, part.n_rows);
+    const auto sum_of = [&](std::size_t begin, std::size_t end) {
+        std::int64_t sum = 0;
+        for (std::size_t i = begin; i < end; ++i) sum += std::llrint(hessians[i] * scale);
+        return std::array{sum};
+    };
+    return static_cast<double>(sum_blocks<1>(hessians.size(), part, n_threads, sum_of)[0]) / scale;
 }
 
 }  // namespace
 
-void Gradients::fill(std::span<const double> gradients, std::span<const double> hessians, std::size_t n_rows,
-                     int n_threads) {
-    const int row_bits = std::bit_width(n_rows);
-    scale.constant_hessian = hessians.empty();
+void Gradients::set_scale(std::span<const double> gradients, std::span<const double> hessians,
+                          const TablePart& part, int n_threads) {
+    std::array largest{largest_of(gradients, n_threads), largest_of(hessians, n_threads)};
+    part.max(largest);
+    const auto [largest_gradient, largest_hessian] = largest;
+    const int row_bits = std::bit_width(part.n_rows);
+    scale.gradient_unit = 1 / scale_to_bits(largest_gradient, std::min(kMaxBits, 61 - row_bits));
+    if (scale.constant_hessian) {
+        scale.shift = 0;
+        scale.hessian_unit = 1;
+        return;
+    }
     // packed: the number of rows in the upper bits, the sum in the lower ones, with a spare bit for rounding
-    scale.shift = scale.constant_hessian ? 0 : 62 - row_bits;
-    const ValueStats gradient_stats = stats_of(gradients, n_threads),
-                     hessian_stats = stats_of(hessians, n_threads);
-    const double gradient_scale = scale_to_bits(gradient_stats.largest, std::min(kMaxBits, 61 - row_bits));
-    // Where few rows have most of the sum, bounding the sum leaves more bits than bounding every row.
-    const double hessian_scale = scale.constant_hessian
-                                     ? 1
-                                     : std::min(scale_to_bits(hessian_stats.largest, kMaxBits),
-                                                scale_to_bits(hessian_stats.sum, scale.shift - 1));
-    scale.gradient_unit = 1 / gradient_scale;
+    scale.shift = 62 - row_bits;
+    double hessian_scale = scale_to_bits(largest_hessian, kMaxBits);
+    // Where few rows have most of the sum, bounding the sum leaves more bits than bounding every row. With
+    // few rows, both leave all the bits of a row.
+    if (const int bits = scale.shift - 1; row_bits > bits - kMaxBits)
+        hessian_scale = std::min(
+            hessian_scale, scale_to_bits(sum_hessians(hessians, largest_hessian, part, n_threads), bits));
     scale.hessian_unit = 1 / hessian_scale;
+}
+
+void Gradients::fill(std::span<const double> gradients, std::span<const double> hessians,
+                     const TablePart& part, int n_threads) {
+    scale.constant_hessian = hessians.empty();
+    set_scale(gradients, hessians, part, n_threads);
+    const double gradient_scale = 1 / scale.gradient_unit, hessian_scale = 1 / scale.hessian_unit;
     pairs.resize(gradients.size());
-    // Integer sums, which do not depend on the order of the rows. Squares are summed in halves of 32 bits,
-    // those of a block without the last bits of gradients: its sum has at most 62 bits.
-    constexpr int kDropped = kMaxBits - 22;
-    std::vector<std::int64_t> squares((gradients.size() + kBlock - 1) / kBlock), weights(squares.size());
-    parallel_blocks(gradients.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        std::int64_t square_sum = 0, weight_sum = 0;
+    const auto round = [&](std::size_t begin, std::size_t end) {
+        std::int64_t squares = 0, units = 0;
         for (std::size_t i = begin; i < end; ++i) {
             // llrint is one instruction, nearbyint a call
             pairs[i].gradient = static_cast<std::int32_t>(std::llrint(gradients[i] * gradient_scale));
             pairs[i].hessian = scale.constant_hessian
                                    ? 0
                                    : static_cast<std::int32_t>(std::llrint(hessians[i] * hessian_scale));
-            const std::int64_t gradient = pairs[i].gradient >> kDropped;
-            square_sum += gradient * gradient;
-            weight_sum += pairs[i].hessian;
+            const std::int64_t gradient = pairs[i].gradient >> kDroppedBits;
+            squares += gradient * gradient;
+            units += pairs[i].hessian;
         }
-        squares[begin / kBlock] = square_sum;
-        weights[begin / kBlock] = weight_sum;
-    });
-    std::int64_t low = 0, high = 0;
-    for (const std::int64_t sum : squares) {
-        low += sum & 0xffffffff;
-        high += sum >> 32;
-    }
-    const double unit = std::ldexp(scale.gradient_unit, kDropped);
-    const double square_sum = (static_cast<double>(high) * 0x1p32 + static_cast<double>(low)) * unit * unit;
-    const std::int64_t weight_units = scale.constant_hessian
-                                          ? static_cast<std::int64_t>(gradients.size())
-                                          : std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
-    scale.total_hessian = static_cast<double>(weight_units) * scale.hessian_unit;
-    scale.gain_by_chance = scale.total_hessian > 0 ? square_sum / scale.total_hessian : 0;
+        if (scale.constant_hessian) units = static_cast<std::int64_t>(end - begin);
+        return std::array{squares >> 32, squares & 0xffffffff, units};
+    };
+    auto [high, low, units] = sum_blocks<3>(gradients.size(), part, n_threads, round);
+    high += low >> 32;  // the same halves, whatever the blocks
+    low &= 0xffffffff;
+    const double unit = std::ldexp(scale.gradient_unit, kDroppedBits);
+    const double squares = (static_cast<double>(high) * 0x1p32 + static_cast<double>(low)) * unit * unit;
+    scale.total_hessian = static_cast<double>(units) * scale.hessian_unit;
+    scale.gain_by_chance = scale.total_hessian > 0 ? squares / scale.total_hessian : 0;
 }
 
-FractionalScale::FractionalScale(const Gradients& gradients) : gradients_(&gradients) {
+FractionalScale::FractionalScale(const Gradients& gradients, std::size_t n_rows) : gradients_(&gradients) {
     // as fine as possible while the sum over all rows stays below 2^62
-    const int bits =
-        std::min(kMaxMembershipBits, 62 - static_cast<int>(std::bit_width(gradients.pairs.size())));
+    const int bits = std::min(kMaxMembershipBits, 62 - static_cast<int>(std::bit_width(n_rows)));
     whole_ = std::int64_t{1} << bits;
     membership_unit_ = std::ldexp(1.0, -bits);
     hessian_unit_ = gradients.scale.constant_hessian ? membership_unit_ : gradients.scale.hessian_unit;

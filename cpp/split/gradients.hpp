@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "common/collective.hpp"
 #include "common/uninitialized_vector.hpp"
 
 namespace tritree {
@@ -58,15 +59,19 @@ struct GradientScale {
     }
 };
 
-/// Gradient pairs of all rows.
+/// Gradient pairs of the rows of a table, or of a part of it.
 struct Gradients {
-    GradientScale scale;
+    GradientScale scale;  ///< follows from all rows of the table
     UninitializedVector<GradientPair> pairs;
 
-    /// Convert gradients and hessians to fixed point, as fine as possible while no sum over `n_rows` of them
-    /// exceeds 2^62. Empty `hessians` mean 1 for every row.
-    void fill(std::span<const double> gradients, std::span<const double> hessians, std::size_t n_rows,
+    /// Convert gradients and hessians to fixed point, as fine as possible while no sum over the rows of the
+    /// table exceeds 2^62. Empty `hessians` mean 1 for every row.
+    void fill(std::span<const double> gradients, std::span<const double> hessians, const TablePart& part,
               int n_threads);
+
+  private:
+    void set_scale(std::span<const double> gradients, std::span<const double> hessians, const TablePart& part,
+                   int n_threads);
 };
 
 /// A row, or a fraction of one, in a node under the strategy `fractional`.
@@ -104,7 +109,8 @@ struct FractionalCell {
 /// other strategies.
 class FractionalScale {
   public:
-    explicit FractionalScale(const Gradients& gradients);
+    /// `n_rows` is that of the table.
+    FractionalScale(const Gradients& gradients, std::size_t n_rows);
 
     std::int64_t whole() const { return whole_; }
     bool constant_hessian() const { return gradients_->scale.constant_hessian; }

@@ -215,6 +215,11 @@ void BinnedTree::set_thresholds(std::int32_t first, const BinMapper& mapper) {
             arrays.split.threshold[node] = mapper.threshold(nodes[node].column, nodes[node].first_right_bin);
 }
 
+void BinnedTree::scale_values(double factor) {
+    for (auto* values : {&arrays.value, &arrays.low, &arrays.high})
+        for (double& value : *values) value *= factor;
+}
+
 void BinnedTree::average_inner_nodes(std::int32_t first) {
     for (auto node = static_cast<std::int32_t>(size()) - 1; node >= first; --node) {
         if (is_leaf(node)) continue;

@@ -64,6 +64,8 @@ class BinnedTree {
     void set_thresholds(std::int32_t first, const BinMapper& mapper);
     /// Set the values of the inner nodes from `first` on to the weighted means of their children.
     void average_inner_nodes(std::int32_t first);
+    /// Multiply the values of all nodes, and their bounds.
+    void scale_values(double factor);
 
     /// Return the node that a bin leads to: the node itself where traversal ends.
     std::int32_t next(std::int32_t node, std::uint32_t bin) const {

@@ -39,8 +39,26 @@ class BinnedColumns:
     def bounds(self, column: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the smallest and the largest value in each bin of a numeric column."""
 
+    @staticmethod
+    def join(parts: Sequence[BinnedColumns]) -> BinnedColumns:
+        """Return the rows of parts one after the other, with the smallest and largest values of all of them."""
+
+    def take(self, rows: NDArray[np.int64]) -> BinnedColumns:
+        """Return some rows in the given order."""
+
+    def hash_rows(self, seed: int, n_threads: int) -> NDArray[np.uint64]:
+        """Return a hash of the bins of each row."""
+
     def with_masked_copies(self, n_copies: int, seed: int, n_threads: int) -> BinnedColumns:
         """Return the table followed by copies of it, in whose rows random fractions of the cells are missing."""
+
+def sample_by_hash(
+    hashes: NDArray[np.uint64], weight: NDArray[np.float64] | None, n: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return n rows, sampled by their hashes, in random order: their keys, in ascending order, and the rows.
+
+    The smallest keys of several samples are those of one sample, if equal hashes are in one of them.
+    """
 
 @final
 class TableCounts:
@@ -49,6 +67,9 @@ class TableCounts:
     def __init__(self, n_columns: int) -> None: ...
     def add(self, columns: Sequence[Column | None], n_rows: int, n_threads: int) -> None:
         """Count the values of a part; columns that are None are skipped. Raises InfiniteValueError."""
+
+    def merge(self, other: TableCounts) -> None:
+        """Add what was counted elsewhere."""
 
     def bounds(self, column: int, n_rows: int, max_bins: int) -> NDArray[np.uint64] | None:
         """Return the bounds of the bins of a column; None if its values were not counted finely enough."""
@@ -66,8 +87,11 @@ class TableBinner:
     def append(self, columns: Sequence[Column], n_rows: int, n_threads: int) -> None:
         """Bin the next rows."""
 
-    def finish(self) -> BinnedColumns:
-        """Return the table; a ValueError says that the rows are not those that were counted."""
+    def finish(self, every_bin_occurs: bool = True) -> BinnedColumns:
+        """Return the table; a ValueError says that the rows are not those that were counted.
+
+        In a part of a table, not every bin occurs.
+        """
 
 @final
 class GrowthParameters:
@@ -302,6 +326,11 @@ class BoostedModel(GrowingModel):
     ) -> None:
         """Keep at most that many of the training rows to grow third branches from."""
 
+    def set_background(
+        self, sampled: BinnedColumns, weight: NDArray[np.float64] | None, n_threads: int
+    ) -> None:
+        """Set the rows to grow third branches from, in random order."""
+
     def grow_for_background(self, n_threads: int) -> None:
         """Grow the third branches that the kept rows need, tree by tree."""
 
@@ -332,8 +361,16 @@ class Booster:
         learning_rate: float,
         subsample: float,
         n_threads: int,
+        first_row: int = 0,
+        n_rows: int | None = None,
+        combine: Callable[[str, NDArray[Any]], NDArray[Any]] | None = None,
     ) -> None:
-        """Start a model with the columns that it was created with."""
+        """Start a model, or continue one that was started with the same rows.
+
+        With ``combine``, these are the rows of a part of the table, from ``first_row`` on; the table has ``n_rows``.
+        Each part calls ``combine("sum", ...)`` for integers, or ``combine("max", ...)`` for numbers, in the same order,
+        and gets the sums or largest numbers over all parts.
+        """
 
     @staticmethod
     def resume(

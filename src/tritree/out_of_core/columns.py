@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,11 +35,9 @@ class ColumnSummary:
     def add(self, column: TypedColumn, first_row: int) -> None:
         """Add a batch of the column, which begins at a row of the table."""
         if column.type is ColumnType.EMPTY:
-            self._empty = column
+            self._empty = _without_values(column)
             return
-        if self._first is None:
-            self._first = column
-        self._check_same(self._first, column)
+        self._add_kind(column)
         if column.rounded is not None and self._rounded is None:
             row, value = column.rounded
             self._rounded = first_row + row, value
@@ -49,6 +48,27 @@ class ColumnSummary:
             self._values = np.array([min(resolutions)], float)  # as a value, it has the resolution of all
         elif self._keep_values or column.is_categorical or column.type is ColumnType.BOOLEAN:
             self._values = np.union1d(self._values, column.values[~np.isnan(column.values)])
+
+    def merge(self, later: ColumnSummary, first_row: int) -> None:
+        """Add what was gathered of later rows, which begin at a row of the table."""
+        if later._first is None:
+            self._empty = later._empty
+            return
+        self._add_kind(later._first)
+        if later._rounded is not None and self._rounded is None:
+            row, value = later._rounded
+            self._rounded = first_row + row, value
+        for label, count in later._counts.items():
+            self._add_label(label, count)
+        if later.type in TIME_TYPES:
+            self._values = np.array([min([*self._values.tolist(), *later._values.tolist()])], float)
+        else:
+            self._values = np.union1d(self._values, later._values)
+
+    def _add_kind(self, column: TypedColumn) -> None:
+        if self._first is None:
+            self._first = _without_values(column)
+        self._check_same(self._first, column)
 
     def _check_same(self, first: TypedColumn, column: TypedColumn) -> None:
         """Raise a ColumnError if a batch of the column is of another kind than the first one."""
@@ -63,9 +83,11 @@ class ColumnSummary:
         raise ColumnError(column.name, problem, "give the column one type in all batches")
 
     def _count_labels(self, column: TypedColumn) -> None:
-        if len(self._counts) > _MAX_LABELS:
-            return
         for label, count in zip(column.labels, column.label_counts().tolist(), strict=True):
+            self._add_label(label, count)
+
+    def _add_label(self, label: str, count: int) -> None:
+        if label in self._counts or len(self._counts) <= _MAX_LABELS:
             self._counts[label] = self._counts.get(label, 0) + count
 
     @property
@@ -88,3 +110,7 @@ class ColumnSummary:
             rounded=self._rounded,
             counts=np.fromiter(self._counts.values(), np.int64, len(self._counts)),
         )
+
+
+def _without_values(column: TypedColumn) -> TypedColumn:
+    return replace(column, values=column.values[:0], labels=(), counts=None)
