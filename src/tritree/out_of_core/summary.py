@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -60,6 +61,12 @@ class TableSummary:
         self.target.merge(later.target)
         self.weights.merge(later.weights)
         self.n_rows += later.n_rows
+
+    def without_values(self) -> TableSummary:
+        """Return the summary without target and weights."""
+        summary = copy(self)
+        summary.target, summary.weights = ColumnValues(TargetError), ColumnValues(SampleWeightError)
+        return summary
 
     def encoder(self, options: EncoderOptions) -> TableEncoder:
         """Return the encoder of the columns."""
@@ -128,6 +135,9 @@ class ColumnValues:
         self._parts: list[NDArray[Any]] = []
         self._codes: dict[Any, int] = {}
         self._is_text: bool | None = None
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
 
     def __bool__(self) -> bool:
         return bool(self._parts)

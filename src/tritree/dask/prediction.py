@@ -1,0 +1,54 @@
+"""Lazy predictions for collections of Dask, partition by partition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from dask import delayed
+
+__all__ = ["predict_lazily"]
+
+
+def predict_lazily(local: Any, method: str, X: Any) -> Any:
+    """Return the predictions of a method of a local estimator, in partitions as those of X."""
+    shared = delayed(local, pure=True)
+    if hasattr(X, "map_partitions") and hasattr(X, "dtypes"):
+        return X.map_partitions(_predict_frame, shared, method, meta=_meta(local, method, X._meta.index))
+    if not (hasattr(X, "map_blocks") and hasattr(X, "chunks")):
+        return getattr(local, method)(X)
+    if len(X.chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    dtype = _meta(local, method, pd.RangeIndex(0)).to_numpy().dtype
+    if method == "predict":
+        return X.map_blocks(_predict_array, shared, method, drop_axis=1, dtype=dtype)
+    return X.map_blocks(
+        _predict_array, shared, method, chunks=(X.chunks[0], (len(local.classes_),)), dtype=dtype
+    )
+
+
+def _meta(local: Any, method: str, index: pd.Index) -> Any:
+    """Return predictions without rows."""
+    empty = index[:0]
+    if method == "predict_proba":
+        return pd.DataFrame(np.empty((0, len(local.classes_))), index=empty, columns=_names(local))
+    dtype = np.float64 if not hasattr(local, "classes_") else local.classes_.dtype
+    return pd.Series(np.empty(0, dtype), index=empty, name="prediction")
+
+
+def _names(local: Any) -> list[str]:
+    return [f"prediction_{label}" for label in local.classes_.tolist()]
+
+
+def _predict_frame(frame: Any, local: Any, method: str) -> Any:
+    if len(frame) == 0:
+        return _meta(local, method, frame.index)
+    found = getattr(local, method)(frame)
+    if found.ndim == 1:
+        return pd.Series(found, index=frame.index, name="prediction")
+    return pd.DataFrame(found, index=frame.index, columns=_names(local))
+
+
+def _predict_array(block: Any, local: Any, method: str) -> Any:
+    return getattr(local, method)(block)

@@ -1,0 +1,206 @@
+"""The fit of a model by parts of its rows, one on each worker of a cluster, round by round.
+
+In a round, every part says what it needs to be summed up, the sums are added up by a tree of tasks, and every part
+continues with the result. All parts make the same decisions, so nobody has to send them any. Rounds are submitted many
+at once, and the scheduler runs them one after the other.
+
+Workers may come and go. Then all parts are stopped, the rows are divided among the workers that are there, and parts
+start anew from the last complete iteration.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from distributed import KilledWorker, wait
+
+from tritree.dask.part import (
+    PartLostError,
+    add,
+    advance,
+    n_iterations_of,
+    start_part,
+    state_of,
+    stop_part,
+)
+from tritree.dask.workers import running_workers, wait_for_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tritree.dask.part import PartOptions
+    from tritree.dask.passes import Blocks
+
+__all__ = ["Rounds"]
+
+#: How many sums are added up by one task.
+_FAN_IN = 8
+#: How long a series of rounds should take: Ctrl-C, progress and new workers are noticed in between.
+_SERIES_SECONDS = 1.0
+_MAX_ROUNDS = 256
+_POLL_SECONDS = 0.5
+#: How long a worker may be paused before the rows are divided among the others.
+_MAX_PAUSED_SECONDS = 30.0
+#: How often parts may be lost without a complete iteration in between.
+_MAX_FAILURES = 10
+#: How often the model is fetched, in case all workers are lost at once.
+_CHECKPOINT_SECONDS = 60.0
+#: How long parts run before new workers get some of their rows.
+_MIN_SECONDS_BETWEEN_STARTS = 10.0
+
+
+class Rounds:
+    """Boosts the model with some state to ``options.max_iter`` iterations."""
+
+    def __init__(
+        self,
+        client: Any,
+        blocks: Blocks,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        state: dict[str, Any],
+        options: PartOptions,
+    ) -> None:
+        self._client, self._blocks, self._y, self._weight = client, blocks, y, weight
+        self._options = options
+        #: The state of the model with the iterations that are certain, and how many they are.
+        self.state, self.n_iterations = state, 0
+        self._parts: list[tuple[str, Any]] = []  # workers with the futures of their parts
+
+    def run(self, on_iterations: Callable[[int], None]) -> None:
+        """Fit all iterations; ``on_iterations`` is told how many are complete."""
+        n_failures = 0
+        while self.n_iterations < self._options.max_iter:
+            before = self.n_iterations
+            failure: Exception | None = None
+            try:
+                self._start()
+                self._run_rounds(on_iterations)
+            except (PartLostError, KilledWorker) as error:
+                failure = error
+            except KeyboardInterrupt:
+                self._stop()
+                raise
+            self._stop()
+            n_failures = n_failures + 1 if failure and self.n_iterations == before else 0
+            if n_failures > _MAX_FAILURES:
+                raise RuntimeError(
+                    f"parts of the rows were lost {n_failures} times without a complete iteration ({failure}); do the "
+                    "workers have enough memory?"
+                ) from failure
+
+    def _stop(self) -> None:
+        """Stop all parts, and fetch the model of the one that has most iterations."""
+        alive = set(running_workers(self._client))
+        parts = [(worker, part) for worker, part in self._parts if worker in alive]
+        self._parts = []
+        counts = []
+        for worker, part in parts:
+            try:
+                stopped = self._client.submit(stop_part, part, workers=[worker], pure=False)
+                counts.append((self._result(stopped, {worker}), worker, part))
+            except PartLostError:
+                continue
+        for n, worker, part in sorted(counts, key=lambda count: -count[0]):
+            if n > self.n_iterations and self._fetch_state(worker, part):
+                break
+
+    def _fetch_state(self, worker: str, part: Any) -> bool:
+        """Take over the model of a part; return whether it could be fetched."""
+        try:
+            future = self._client.submit(state_of, part, workers=[worker], pure=False)
+            self.n_iterations, self.state = self._result(future, {worker})
+        except PartLostError:
+            return False
+        return True
+
+    def _start(self) -> None:
+        """Start a part on every worker, with about as many rows as the others have."""
+        workers = wait_for_workers(self._client)
+        n_rows = np.array(self._blocks.n_rows)
+        ends = np.cumsum(n_rows)
+        middle = ends - n_rows / 2
+        owner = np.minimum(middle * len(workers) // ends[-1], len(workers) - 1).astype(int)
+        (state,) = self._client.scatter([self.state], hash=False)
+        for number, worker in enumerate(workers):
+            (own,) = np.nonzero(owner == number)
+            if not len(own):
+                continue
+            rows = slice(int(ends[own[0]] - n_rows[own[0]]), int(ends[own[-1]]))
+            weight = None if self._weight is None else self._weight[rows]
+            (target,) = self._client.scatter([(self._y[rows], weight)], hash=False)
+            part = self._client.submit(
+                start_part,
+                [self._blocks.futures[block] for block in own],
+                rows.start,
+                target,
+                state,
+                self._options,
+                workers=[worker],
+                pure=False,
+            )
+            self._parts.append((worker, part))
+
+    def _run_rounds(self, on_iterations: Callable[[int], None]) -> None:
+        """Run rounds until all iterations are complete, or until other workers should have rows."""
+        n_rounds, step, combined = 4, 0, None
+        begun = checked = time.monotonic()
+        workers = {worker for worker, _ in self._parts}
+        n_complete = self.n_iterations
+        while n_complete < self._options.max_iter:
+            series_begun = time.monotonic()
+            for _ in range(n_rounds):
+                step += 1
+                combined = self._submit_round(step, combined)
+            n_complete = self._result(self._client.submit(n_iterations_of, combined, pure=False), workers)
+            on_iterations(n_complete)
+            now = time.monotonic()
+            n_rounds = int(n_rounds * min(_SERIES_SECONDS / (now - series_begun), 2))
+            n_rounds = min(max(n_rounds, 1), _MAX_ROUNDS)
+            if now - begun > _MIN_SECONDS_BETWEEN_STARTS and self._has_idle_workers():
+                return
+            if now - checked > _CHECKPOINT_SECONDS:
+                checked = now
+                self._fetch_state(*self._parts[0])
+
+    def _submit_round(self, step: int, combined: Any) -> Any:
+        """Return the future of the numbers that all parts need next."""
+        needed = [
+            self._client.submit(advance, part, step, combined, workers=[worker], pure=False)
+            for worker, part in self._parts
+        ]
+        while len(needed) > 1:
+            groups = [needed[i : i + _FAN_IN] for i in range(0, len(needed), _FAN_IN)]
+            needed = [self._client.submit(add, group, pure=False) for group in groups]
+        return needed[0]
+
+    def _has_idle_workers(self) -> bool:
+        n_workers = len(running_workers(self._client))
+        return n_workers > len(self._parts) and len(self._blocks.n_rows) > len(self._parts)
+
+    def _result(self, future: Any, workers: set[str]) -> Any:
+        """Return the result of a future; raise a PartLostError as soon as one of the workers is gone, or paused."""
+        paused_since: float | None = None
+        while not future.done():
+            try:
+                wait(future, timeout=_POLL_SECONDS)
+            except TimeoutError:
+                pass
+            else:
+                break
+            if workers <= set(running_workers(self._client)):
+                paused_since = None
+                continue
+            paused_since = time.monotonic() if paused_since is None else paused_since
+            is_gone = not workers <= self._client.scheduler_info(n_workers=-1)["workers"].keys()
+            if is_gone or time.monotonic() - paused_since > _MAX_PAUSED_SECONDS:
+                raise PartLostError(
+                    "a worker is gone" if is_gone else "the memory of a worker is nearly full"
+                )
+        if future.status in ("cancelled", "lost"):
+            raise PartLostError("data of a worker are gone")
+        return future.result()
