@@ -11,6 +11,7 @@ start anew from the last complete iteration.
 from __future__ import annotations
 
 import time
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -190,6 +191,8 @@ class Rounds:
                 wait(future, timeout=_POLL_SECONDS)
             except TimeoutError:
                 pass
+            except CancelledError:
+                raise PartLostError("data of a worker are gone") from None
             else:
                 break
             if workers <= set(running_workers(self._client)):
@@ -201,6 +204,7 @@ class Rounds:
                 raise PartLostError(
                     "a worker is gone" if is_gone else "the memory of a worker is nearly full"
                 )
-        if future.status in ("cancelled", "lost"):
-            raise PartLostError("data of a worker are gone")
-        return future.result()
+        try:
+            return future.result()
+        except CancelledError:
+            raise PartLostError("data of a worker are gone") from None
