@@ -17,6 +17,7 @@ __all__ = [
     "WITH_THIRD_BRANCHES",
     "Floats",
     "as_array",
+    "assert_equal_models",
     "binary_part",
     "estimator",
     "fitted",
@@ -80,6 +81,17 @@ def same_bits(a: Floats, b: Floats) -> bool:
 def with_missing(X: Floats, rate: float = 0.3, seed: int = 1) -> Floats:
     """Return the table with more cells missing."""
     return np.where(np.random.default_rng(seed).random(X.shape) < rate, np.nan, X)
+
+
+def assert_equal_models(a: Any, b: Any) -> None:
+    """Assert that boosted models of the core are equal to the last bit."""
+    one, other = a.state(with_rows=True), b.state(with_rows=True)
+    assert one["baseline"] == other["baseline"]
+    assert one["params"] == other["params"]
+    for group in ("trees", "bins"):
+        assert one[group].keys() == other[group].keys()
+        for name, array in one[group].items():
+            assert array.tobytes() == other[group][name].tobytes(), name
 
 
 def fitted(X: Floats, y: NDArray[Any], sample_weight: Any = None, **parameters: Any) -> Any:

@@ -30,7 +30,7 @@ PYTHON = (
         "validation",
         "metrics",
     ),
-    *("inspection", "estimators", "serialization", "graft", "lab", "cli"),
+    *("inspection", "estimators", "dask", "serialization", "graft", "lab", "cli"),
 )
 
 

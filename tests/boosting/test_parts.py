@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import assert_equal_models
 
 from tritree import _core
 
@@ -108,16 +109,6 @@ class Setting:
 
         with ThreadPoolExecutor(len(ends)) as threads:
             return list(threads.map(fit, range(len(ends))))
-
-
-def assert_equal_models(a, b):
-    """Assert that models are equal to the last bit."""
-    a, b = a.state(with_rows=True), b.state(with_rows=True)
-    assert a["baseline"] == b["baseline"]
-    for group in ("trees", "bins"):
-        assert a[group].keys() == b[group].keys()
-        for name in a[group]:
-            assert a[group][name].tobytes() == b[group][name].tobytes(), name
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -14,7 +14,7 @@ from tritree.dask.partitions import find_partitions
 from tritree.dask.passes import TrainingPartitions, sample_background
 from tritree.dask.prediction import predict_lazily
 from tritree.dask.rounds import Rounds
-from tritree.dask.workers import check_memory, find_client
+from tritree.dask.workers import check_memory, find_client, wait_for_workers
 from tritree.estimators.base_boosting import rescaled
 from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
 from tritree.estimators.growing_model import GrowingModel
@@ -78,6 +78,7 @@ class DaskBoosting(BaseEstimator):  # type: ignore[misc]
         work._validate_params()
         _refuse_parameters(work)
         client = find_client(self.client)
+        wait_for_workers(client)
         training = TrainingPartitions(client, find_partitions(X, y, sample_weight))
         encoder, target, weights = training.learn(work._encoder_options())
         classes, values = target.read(work._read_target)
@@ -119,7 +120,7 @@ class DaskBoosting(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _local_params(self) -> dict[str, Any]:
-        params = self.get_params(deep=False)
+        params: dict[str, Any] = self.get_params(deep=False)
         del params["client"]
         return params
 

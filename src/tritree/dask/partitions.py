@@ -193,12 +193,12 @@ def _check_observed(column: RawColumn, error: type[DataError]) -> None:
     values = column.values
     if column.labels is not None:
         missing = values < 0
-    elif values.dtype.kind in "fmM":
-        missing = np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values)
+    elif values.dtype.kind in "mM":
+        missing = np.isnat(values)
+    elif values.dtype.kind == "f":
+        missing = np.isnan(values)
     else:
-        missing = (
-            np.array([is_missing(value) for value in values.tolist()]) if values.dtype == object else None
-        )
-    if missing is not None and missing.any():
+        missing = np.array([is_missing(value) for value in values.tolist()] if values.dtype == object else [])
+    if missing.any():
         row = int(np.argmax(missing))
         raise error(f"is missing in row {row} of the partition", "drop such rows before fitting", row=row)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from dask import delayed
+from dask.delayed import delayed
 
 from tritree import _core
 from tritree.dask.partitions import partition_errors, read_partition
+from tritree.dask.workers import results
 from tritree.errors import SampleWeightError, TargetError
 from tritree.out_of_core.summary import (
     ColumnValues,
@@ -58,7 +59,7 @@ class TrainingPartitions:
             [_without_values(one, p.number) for one, p in zip(read, self._partitions, strict=True)]
         )
         computed = self._client.compute([merged, *(_values_of(one) for one in read)])
-        summary, *values = self._client.gather(computed)
+        summary, *values = results(self._client, computed)
         kept = [(p, own) for p, own in zip(self._partitions, values, strict=True) if own is not None]
         if summary is None:
             raise ValueError("X has no rows")
@@ -79,21 +80,21 @@ class TrainingPartitions:
         recipe = delayed((encoder, bounds))
         binned = [_bin(p, n_rows, recipe) for p, n_rows in zip(self._partitions, self._n_rows, strict=True)]
         futures = self._client.compute(binned)
-        heads = self._client.gather(self._client.map(_without_rows, futures, pure=False))
+        heads = results(self._client, self._client.map(_without_rows, futures, pure=False))
         return Blocks(futures, self._n_rows, _core.BinnedColumns.join(heads))
 
     def count(self, encoder: TableEncoder, positions: set[int]) -> _core.TableCounts:
         """Count the values of some encoded columns."""
         shared = delayed(encoder)
         merged = _reduce([_count_encoded(p, shared, positions) for p in self._partitions])
-        counts: _core.TableCounts = self._client.compute(merged).result()[0]
+        counts: _core.TableCounts = results(self._client, [self._client.compute(merged)])[0][0]
         return counts
 
     def column(self, encoder: TableEncoder, position: int) -> NDArray[Any]:
         """Return an encoded column."""
         shared = delayed(encoder)
         parts = [_encoded_column(p, shared, position) for p in self._partitions]
-        return np.concatenate(self._client.gather(self._client.compute(parts)))
+        return np.concatenate(results(self._client, self._client.compute(parts)))
 
 
 def sample_background(
@@ -104,21 +105,23 @@ def sample_background(
     n_samples = 1 + int(ends[-1]) // _ROWS_PER_SAMPLE
     hashes = client.map(_hash_rows, blocks.futures, seed=seed, n_samples=n_samples, pure=False)
     own = [None] * len(hashes) if weight is None else np.split(weight, ends[:-1])
-    samples = client.gather(
+    samples = results(
+        client,
         [
             client.submit(_sample, hashes, own, sample, n, pure=False)
             for sample in range(n_samples)  # equal hashes are in one sample
-        ]
+        ],
     )
     keys, numbers, rows = (np.concatenate(parts) for parts in zip(*samples, strict=True))
     chosen = np.argsort(keys)[:n]
     numbers, rows = numbers[chosen], rows[chosen]
     by_block = np.argsort(numbers, kind="stable")
-    taken = client.gather(
+    taken = results(
+        client,
         [
             client.submit(_take, blocks.futures[number], rows[numbers == number], pure=False)
             for number in np.unique(numbers)
-        ]
+        ],
     )
     order = np.empty_like(by_block)
     order[by_block] = np.arange(len(by_block))
@@ -182,12 +185,12 @@ def _bin(
     return binner.finish(every_bin_occurs=False)
 
 
-@delayed
+@delayed  # type: ignore[untyped-decorator]
 def _values_of(summary: TableSummary | None) -> tuple[ColumnValues, ColumnValues] | None:
     return None if summary is None else (summary.target, summary.weights)
 
 
-@delayed
+@delayed  # type: ignore[untyped-decorator]
 def _without_values(summary: TableSummary | None, number: int) -> tuple[TableSummary, str] | None:
     return None if summary is None else (summary.without_values(), f"partition {number}")
 
@@ -201,7 +204,7 @@ def _reduce(delayed_parts: list[Any]) -> Any:
     return delayed_parts[0]
 
 
-@delayed
+@delayed  # type: ignore[untyped-decorator]
 def _merge(parts: list[tuple[Any, str] | None]) -> tuple[Any, str] | None:
     """Merge summaries, or counts, each with the name of its partitions for messages."""
     found = [part for part in parts if part is not None]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import pandas as pd
-from dask import delayed
+from dask.delayed import delayed
 
 __all__ = ["predict_lazily"]
 
@@ -21,10 +22,12 @@ def predict_lazily(local: Any, method: str, X: Any) -> Any:
     if len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
     dtype = _meta(local, method, pd.RangeIndex(0)).to_numpy().dtype
-    if method == "predict":
-        return X.map_blocks(_predict_array, shared, method, drop_axis=1, dtype=dtype)
-    return X.map_blocks(
-        _predict_array, shared, method, chunks=(X.chunks[0], (len(local.classes_),)), dtype=dtype
+    width = () if method == "predict" else (len(local.classes_),)
+    array: Any = da  # whose functions have no types
+    predict = delayed(_predict_array)
+    blocks = zip(X.to_delayed().ravel(), X.chunks[0], strict=True)
+    return array.concatenate(
+        [array.from_delayed(predict(block, shared, method), (n, *width), dtype) for block, n in blocks]
     )
 
 

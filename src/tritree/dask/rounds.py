@@ -15,7 +15,7 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from distributed import KilledWorker, wait
+from distributed import KilledWorker
 
 from tritree.dask.part import (
     PartLostError,
@@ -26,7 +26,7 @@ from tritree.dask.part import (
     state_of,
     stop_part,
 )
-from tritree.dask.workers import running_workers, wait_for_workers
+from tritree.dask.workers import running_workers, wait_for_workers, wait_until_done
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,6 @@ _FAN_IN = 8
 #: How long a series of rounds should take: Ctrl-C, progress and new workers are noticed in between.
 _SERIES_SECONDS = 1.0
 _MAX_ROUNDS = 256
-_POLL_SECONDS = 0.5
 #: How long a worker may be paused before the rows are divided among the others.
 _MAX_PAUSED_SECONDS = 30.0
 #: How often parts may be lost without a complete iteration in between.
@@ -85,6 +84,9 @@ class Rounds:
                 failure = error
             except KeyboardInterrupt:
                 self._stop()
+                raise
+            except BaseException:
+                self._parts = []
                 raise
             self._stop()
             n_failures = n_failures + 1 if failure and self.n_iterations == before else 0
@@ -186,24 +188,19 @@ class Rounds:
     def _result(self, future: Any, workers: set[str]) -> Any:
         """Return the result of a future; raise a PartLostError as soon as one of the workers is gone, or paused."""
         paused_since: float | None = None
-        while not future.done():
-            try:
-                wait(future, timeout=_POLL_SECONDS)
-            except TimeoutError:
-                pass
-            except CancelledError:
-                raise PartLostError("data of a worker are gone") from None
-            else:
-                break
+
+        def check() -> None:
+            nonlocal paused_since
             if workers <= set(running_workers(self._client)):
                 paused_since = None
-                continue
-            paused_since = time.monotonic() if paused_since is None else paused_since
-            is_gone = not workers <= self._client.scheduler_info(n_workers=-1)["workers"].keys()
-            if is_gone or time.monotonic() - paused_since > _MAX_PAUSED_SECONDS:
-                raise PartLostError(
-                    "a worker is gone" if is_gone else "the memory of a worker is nearly full"
-                )
+                return
+            paused_since = paused_since or time.monotonic()
+            if not workers <= self._client.scheduler_info(n_workers=-1)["workers"].keys():
+                raise PartLostError("a worker is gone")
+            if time.monotonic() - paused_since > _MAX_PAUSED_SECONDS:
+                raise PartLostError("the memory of a worker is nearly full")
+
+        wait_until_done([future], check)
         try:
             return future.result()
         except CancelledError:

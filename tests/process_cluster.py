@@ -17,7 +17,6 @@ __all__ = ["ProcessCluster"]
 #: Workers import what tests define.
 _ENVIRONMENT = {
     **os.environ,
-    "PYTHONPATH": str(Path(__file__).parent),
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s",
     "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "spawn",
 }
