@@ -27,7 +27,7 @@ help:
 	@echo "make test         install into .venv and run the tests (TESTS=FOLDER, PYTEST_ARGS=..., JOBS=2)"
 	@echo "make attack       attack the package with random models, names, interrupts and kills (MINUTES=5)"
 	@echo "make fuzz         load and use changed model files, guided by coverage (SECONDS=600)"
-	@echo "make bench        compare speed and memory with other libraries; a full run updates benchmarks/README.md (ARGS=\"--quick fit-small\")"
+	@echo "make bench        compare speed and memory with other libraries, and update benchmarks/README.md unless quick (ARGS=\"--quick fit-small\")"
 	@echo "make accuracy     compare accuracy with other libraries as fields go missing (ARGS=\"--quick\")"
 	@echo "make docs         build the documentation in build/site"
 	@echo "make check        check lint, format and types"

@@ -18,7 +18,8 @@ from rich.table import Table
 from benchmarks import builds, environment, memory
 from benchmarks.arguments import integer_from
 from benchmarks.cases import CASES
-from benchmarks.report import Report, print_report, to_json, write_readme
+from benchmarks.page import read_readme, update_readme
+from benchmarks.report import Report, print_report, to_json
 from benchmarks.results import Row
 from benchmarks.run import Run
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 FOLDER = Path(__file__).resolve().parent
+README = FOLDER / "README.md"
 ROUNDS, QUICK_ROUNDS = 7, 3
 #: Processes per build of a comparison of builds, and the rounds in each.
 PAIRS, QUICK_PAIRS, ROUNDS_PER_PROCESS = 5, 3, 3
@@ -46,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.against:
         return compare_builds(names, options)
     builds.activate()
+    if options.write_readme:
+        read_readme(README)  # fails here, not after the run, if it cannot be read
     begin = time.perf_counter()
     rows, finished = run_all(names, options)
     report = Report(about(options, names, finished, time.perf_counter() - begin), rows)
@@ -58,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_report(report, wide_console())
     print(f"All measurements are in {file}.")
     if options.write_readme:
-        print(update_readme(report, FOLDER / "README.md"))
+        print(update_readme(report, README, list(CASES)))
     if not finished:
         return 130  # as of any program that Ctrl-C has ended
     return 1 if any(row.failed for row in rows) else 0
@@ -91,7 +95,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--write-readme",
         action="store_true",
-        help="write the tables of a full run of all benchmarks to README.md",
+        help="replace the tables of these benchmarks in README.md, if they run at full size and undisturbed",
     )
     parser.add_argument("--tritree-only", action="store_true", help="leave other libraries out")
     parser.add_argument(
@@ -183,21 +187,6 @@ def about(
         "versions": environment.versions(),
         "core": builds.location(),
     }
-
-
-def update_readme(report: Report, path: Path) -> str:
-    """Write a full run of all benchmarks to the README; return what was done."""
-    options = report.about["options"]
-    if options["quick"] or not report.about["finished"] or set(options["names"]) != set(CASES):
-        return f"{path.name} is unchanged: it shows only full runs of all benchmarks."
-    if options["tritree_only"] or any(not row.measurements for row in report.rows):
-        return (
-            f"{path.name} is unchanged: a benchmark failed, or its data or the other libraries were absent."
-        )
-    if any(row.disturbance for row in report.rows):
-        return f"{path.name} is unchanged: other processes disturbed this run."
-    write_readme(report, path)
-    return f"{path.name} shows this run."
 
 
 def compare_builds(names: Sequence[str], options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""A run as tables on the terminal, as JSON, and as a section of the README, all made from the same cells."""
+"""A run as tables on the terminal and as JSON, made from the same cells as those of README.md."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from rich.console import Console
 
     from benchmarks.results import Measurement, Row, Verdict
 
-__all__ = ["Report", "print_report", "quantity", "to_json", "to_markdown", "write_readme"]
+__all__ = ["HEADINGS", "Report", "details", "print_report", "quantity", "summary", "to_json"]
 
-BEGIN, END = "<!-- results of the last full run: begin -->", "<!-- results of the last full run: end -->"
 HEADINGS = ("benchmark", "work", "tritree", "fastest other", "result", "goal", "met")
 LEGEND = "A result in x is the ratio of tritree's median to that of the fastest other library."
 QUICK = "This was a quick run: a tenth of the rows and few rounds. The goals are for full runs."
@@ -169,32 +167,6 @@ def to_json(report: Report) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def to_markdown(report: Report) -> str:
-    """Return the report as Markdown."""
-    parts = [report.headline, "", *(line + "\\" for line in report.environment[:-1])]
-    parts += [report.environment[-1], "", report.conclusion, ""]
-    parts += _markdown_table(HEADINGS, summary(report.rows))
-    parts += ["", "<details>", "<summary>All candidates: median and quartiles over rounds</summary>", ""]
-    for row in report.rows:
-        headings, lines = details(row)
-        parts += [f"**{row.case}**: {row.work}", ""]
-        if lines:
-            parts += [*_markdown_table(headings, lines), ""]
-        if row.notes or row.disturbance:
-            parts += [" ".join([*row.notes, row.disturbance]).strip(), ""]
-    return "\n".join([*parts, "</details>"])
-
-
-def write_readme(report: Report, path: Path) -> None:
-    """Write the report between the markers of the README; the rest stays."""
-    text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{path} has no lines {BEGIN} and {END}; add them where the tables should go")
-    path.write_text(f"{before}{BEGIN}\n\n{to_markdown(report)}\n\n{END}{after}", encoding="utf-8")
-
-
 def _verdict_cells(row: Row, verdict: Verdict) -> tuple[str, ...]:
     measured, baseline = verdict.measured, verdict.baseline
     return (
@@ -208,9 +180,3 @@ def _verdict_cells(row: Row, verdict: Verdict) -> tuple[str, ...]:
         else f"{'≥' if verdict.at_least else '≤'} {verdict.goal:g} {verdict.unit}".rstrip(),
         "busy" if row.disturbance else {True: "yes", False: "NO", None: "–"}[verdict.met],
     )
-
-
-def _markdown_table(headings: Iterable[str], lines: Iterable[tuple[str, ...]]) -> list[str]:
-    headings = list(headings)
-    rows = [headings, ["---"] * len(headings), *lines]
-    return [f"| {' | '.join(cells)} |" for cells in rows]

@@ -1,4 +1,4 @@
-"""Append the results of the last full benchmark run to the performance page."""
+"""Append the benchmarks and their newest results to the performance page."""
 
 from pathlib import Path
 from typing import Any
@@ -14,4 +14,4 @@ def on_page_markdown(markdown: str, page: Any, **_: object) -> str:
 def _benchmarks() -> str:
     """Return benchmarks/README.md without its title, in the Markdown dialect of the site."""
     _, text = _BENCHMARKS.read_text(encoding="utf-8").split("\n", 1)
-    return text.replace("<details>", '<details markdown="1">').replace("\\\n", "  \n")
+    return text.replace("<details>", '<details markdown="1">')
