@@ -120,6 +120,8 @@ class LadderGrower {
     Partition partition_of(const Ladder& ladder, std::int32_t rank) const;
     void partition_pair(SiblingPair& pair) const;
     void set_own_rows(std::int32_t ladder, std::vector<std::uint32_t> rows);
+    void find_rows(std::span<const std::int32_t> ladder_indices, int n_threads);
+    std::vector<std::int32_t> path_without_rows(std::int32_t ladder) const;
     const FixedPointScale* parent_scale(const Ladder& ladder) const {
         return ladder.parent.node == kNone ? nullptr : &ladders[positions[ladder.parent.node].ladder].scale;
     }

@@ -14,10 +14,8 @@
 namespace tritree {
 namespace {
 
-// Growth on demand holds samples of all rows of a batch of nodes in memory, and caches the rows of ladders
-// for later calls. Rows beyond the limit are dropped and recomputed when needed.
-constexpr std::size_t kBatchRows = std::size_t{1} << 20;   // per batch, or all rows if more
-constexpr std::size_t kMaxOwnRows = std::size_t{1} << 24;  // 64 MB of row indices
+// Growth on demand holds samples of all rows of a batch of nodes in memory.
+constexpr std::size_t kBatchRows = std::size_t{1} << 20;  // per batch, or all rows if more
 
 }  // namespace
 
@@ -135,7 +133,7 @@ void LadderGrower::complete_ladders(std::span<const BranchRef> branches, int n_t
             ladder_indices.push_back(positions[node].ladder);
     std::sort(ladder_indices.begin(), ladder_indices.end());
     ladder_indices.erase(std::unique(ladder_indices.begin(), ladder_indices.end()), ladder_indices.end());
-    for (const std::int32_t number : ladder_indices) rows_of(number);
+    find_rows(ladder_indices, n_threads);
     std::vector<std::vector<SplitInfo>> rest(ladder_indices.size());
     parallel_for(ladder_indices.size(), n_threads, [&](std::size_t i) {
         const Ladder& ladder = ladders[ladder_indices[i]];
@@ -254,17 +252,19 @@ void LadderGrower::stats_from_rows(std::span<const BranchRef> branches,
     // A task is a few leaves of one ladder, whose targets are gathered once.
     constexpr std::size_t kLeavesPerTask = 16;
     std::vector<std::vector<std::size_t>> tasks;
+    std::vector<std::int32_t> ladder_indices;
     for (std::size_t i = 0; i < branches.size(); ++i) {
         if (leaves[i]) continue;
         const std::int32_t ladder = positions[branches[i].node].ladder;
         const bool open = !tasks.empty() && tasks.back().size() < kLeavesPerTask &&
                           positions[branches[tasks.back()[0]].node].ladder == ladder;
         if (!open) {
-            rows_of(ladder);
+            if (ladder_indices.empty() || ladder_indices.back() != ladder) ladder_indices.push_back(ladder);
             tasks.emplace_back();
         }
         tasks.back().push_back(i);
     }
+    find_rows(ladder_indices, n_threads);
     parallel_for(tasks.size(), n_threads, [&](std::size_t t) {
         thread_local TargetBuffer buffer;
         const Ladder& ladder = ladders[positions[branches[tasks[t][0]].node].ladder];
@@ -290,15 +290,18 @@ std::vector<ExpandEntry> LadderGrower::grow_children(std::span<const BranchRef> 
     std::vector<ExpandEntry> entries;
     entries.reserve(branches.size());  // pairs point into it
     std::vector<SiblingPair> pairs;
+    std::vector<std::int32_t> ladder_indices;
     for (const auto& [node, branch] : branches) {
         if (pairs.empty() || pairs.back().parent_node != node) {
-            rows_of(positions[node].ladder);
+            const std::int32_t ladder = positions[node].ladder;
+            if (ladder_indices.empty() || ladder_indices.back() != ladder) ladder_indices.push_back(ladder);
             pairs.emplace_back().parent_node = node;
         }
         ExpandEntry& child = entries.emplace_back(make_child(node, branch));
         child.keeps_histograms = keeps_histograms(child.depth, static_cast<std::size_t>(tree.rows[node]));
         (pairs.back().smaller == nullptr ? pairs.back().smaller : pairs.back().larger) = &child;
     }
+    find_rows(ladder_indices, n_threads);
     parallel_for(pairs.size(), n_threads, [&](std::size_t i) { partition_pair(pairs[i]); });
     build_ladder_histograms(pairs, cache, n_threads);
     for (SiblingPair& pair : pairs) {
@@ -313,12 +316,6 @@ std::vector<ExpandEntry> LadderGrower::grow_children(std::span<const BranchRef> 
         cached_histograms_.emplace(first + static_cast<std::int32_t>(i), std::move(entries[i].histograms));
     }
     return entries;
-}
-
-/// Return the rows of a ladder, partitioned by one of its splits.
-Partition LadderGrower::partition_of(const Ladder& ladder, std::int32_t rank) const {
-    const bool sorted = !ladder.own_rows.empty();
-    return tritree::partition_of(ladder.rows, sorted, binned_, ladder.splits[rank]);
 }
 
 /// Partition the rows of a pair's parent, and set those of its children and of the rest.
@@ -395,47 +392,6 @@ std::vector<BranchRef> LadderGrower::find_ungrown(std::int64_t max_branches) {
         if (finished) unfinished_.erase(unfinished_.begin() + static_cast<std::ptrdiff_t>(at));
     }
     return branches;
-}
-
-std::span<const std::uint32_t> LadderGrower::rows_of(std::int32_t number) {
-    std::vector<std::int32_t> path;  // ladders without rows, up to one that has them
-    for (std::int32_t ladder = number; ladders[ladder].rows.empty();
-         ladder = positions[ladders[ladder].parent.node].ladder)
-        path.push_back(ladder);
-    // The rows of ladders in between are cached for later calls, unless the path is long.
-    constexpr std::size_t kMaxCachedPath = 32;
-    const bool is_long = path.size() > kMaxCachedPath;
-    std::vector<std::uint32_t> rows;
-    for (; !path.empty(); path.pop_back()) {
-        const auto& [node, branch] = ladders[path.back()].parent;
-        const auto& [number_above, rank] = positions[node];
-        const Ladder& above = ladders[number_above];
-        Partition parts = rows.empty() ? partition_of(above, rank)
-                                       : tritree::partition_of(rows, true, binned_, above.splits[rank]);
-        rows = std::move(branch == Branch::Left ? parts.left : parts.right);
-        if (rows.empty()) return {};
-        if (!is_long || path.size() == 1) set_own_rows(path.back(), std::exchange(rows, {}));
-    }
-    return ladders[number].rows;
-}
-
-void LadderGrower::set_own_rows(std::int32_t number, std::vector<std::uint32_t> rows) {
-    Ladder& ladder = ladders[number];
-    ladder.own_rows = std::move(rows);
-    ladder.rows = ladder.own_rows;
-    row_owners_.push_back(number);
-    n_own_rows_ += ladder.own_rows.size();
-}
-
-void LadderGrower::drop_old_rows() {
-    std::size_t n_dropped = 0;
-    while (n_own_rows_ > kMaxOwnRows) {
-        Ladder& ladder = ladders[row_owners_[n_dropped++]];
-        n_own_rows_ -= ladder.own_rows.size();
-        ladder.own_rows = std::vector<std::uint32_t>();  // {} would keep the memory
-        ladder.rows = {};
-    }
-    row_owners_.erase(row_owners_.begin(), row_owners_.begin() + static_cast<std::ptrdiff_t>(n_dropped));
 }
 
 }  // namespace tritree

@@ -174,46 +174,77 @@ GrowingModel::TraversalResult LadderModel::traverse(const PredictionRows& rows, 
     return result;
 }
 
-/// Traverse the pending rows as far as the tree is grown, then grow the branches that they need next; return
-/// whether there were any.
-bool LadderModel::grow_next_branches(LadderTree& ladder_tree, const TableView& table,
-                                     std::vector<RowPart>& pending, int n_threads) const {
+namespace {
+
+void add_needed(NeededBranches& needed, const NeededBranches& more) {
+    needed.parts.insert(needed.parts.end(), more.parts.begin(), more.parts.end());
+    needed.branches.insert(needed.branches.end(), more.branches.begin(), more.branches.end());
+}
+
+/// Sort branches, and drop those that occur again: several rows may need the same.
+void sort_unique(std::vector<BranchRef>& branches) {
+    std::sort(branches.begin(), branches.end());
+    branches.erase(std::unique(branches.begin(), branches.end()), branches.end());
+}
+
+}  // namespace
+
+/// Traverse the moving parts of rows as far as the tree is grown: those that need other than a third branch
+/// then wait. Return what the others need.
+NeededBranches LadderModel::traverse_moving(const Tree& tree, const TableView& table, GrowingRows& rows,
+                                            int n_threads) {
+    struct Block {
+        NeededBranches third, other;
+    };
+    const std::vector<RowPart> moving = std::exchange(rows.moving, {});
+    std::vector<Block> blocks((moving.size() + kBlock - 1) / kBlock);
+    parallel_blocks(moving.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        auto& [third, other] = blocks[begin / kBlock];
+        for (std::size_t i = begin; i < end; ++i) find_needed(tree, table, moving[i], third, other);
+        sort_unique(third.branches);
+        sort_unique(other.branches);
+    });
+    NeededBranches all_third;
+    for (const Block& block : blocks) {
+        add_needed(all_third, block.third);
+        add_needed(rows.waiting, block.other);
+    }
+    return all_third;
+}
+
+/// Traverse rows as far as the tree is grown, then grow the branches that they need next; return whether
+/// there were any.
+bool LadderModel::grow_next_branches(LadderTree& ladder_tree, const TableView& table, GrowingRows& rows,
+                                     int n_threads) const {
     if (!can_grow(ladder_tree)) return false;
     const Tree& tree = ladder_tree.tree;
-    struct Block {
-        std::vector<RowPart> parts;
-        std::vector<BranchRef> branches;
-    };
-    std::vector<Block> blocks((pending.size() + kBlock - 1) / kBlock);
-    parallel_blocks(pending.size(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        auto& [parts, branches] = blocks[begin / kBlock];
-        for (std::size_t i = begin; i < end; ++i) find_needed(tree, table, pending[i], parts, branches);
-        std::sort(branches.begin(), branches.end());  // several rows may need the same
-        branches.erase(std::unique(branches.begin(), branches.end()), branches.end());
-    });
-    pending.clear();
-    std::vector<BranchRef> branches;
-    for (const Block& block : blocks) {
-        pending.insert(pending.end(), block.parts.begin(), block.parts.end());
-        branches.insert(branches.end(), block.branches.begin(), block.branches.end());
-    }
+    NeededBranches third = traverse_moving(tree, table, rows, n_threads);
     const std::int64_t room = params_.max_third_nodes - tree.n_grown();
+    std::vector<BranchRef> branches;
+    // Third branches cost almost nothing. Rows that need one continue before other branches are grown, so
+    // that all branches of a ladder that rows need are grown together. The other rows wait until then: if all
+    // were traversed again after each level of third branches, that would take a fourth of the time.
+    if (room > 0 && !third.branches.empty()) {
+        rows.moving = std::move(third.parts);
+        branches = std::move(third.branches);
+    } else {
+        add_needed(rows.waiting, third);
+        rows.moving = std::exchange(rows.waiting.parts, {});
+        branches = std::exchange(rows.waiting.branches, {});
+    }
     if (room <= 0)  // evidence has no nodes
         std::erase_if(branches, [](const BranchRef& branch) { return branch.branch != Branch::Both; });
     if (branches.empty()) return false;
-    // Third branches cost almost nothing. Rows that need one continue before other branches are grown, so
-    // that all branches of a ladder that rows need are grown together.
-    const auto is_third = [](const BranchRef& branch) { return branch.branch == Branch::Third; };
-    if (std::any_of(branches.begin(), branches.end(), is_third))
-        std::erase_if(branches, std::not_fn(is_third));
     ladder_tree.grower->grow(std::move(branches), n_threads, std::max<std::int64_t>(room, 0));
     return true;
 }
 
 void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,
                            const CheckSignals& check_signals) {
-    std::vector<RowPart> all(rows.n_rows());
-    for (std::size_t row = 0; row < all.size(); ++row) all[row] = {static_cast<std::uint32_t>(row), 0, 1.0};
+    GrowingRows all;
+    all.moving.resize(rows.n_rows());
+    for (std::size_t row = 0; row < all.moving.size(); ++row)
+        all.moving[row] = {static_cast<std::uint32_t>(row), 0, 1.0};
     if (trees.size() == 1) {  // on all threads, and interruptible in between
         for (bool more = true; more;) {
             if (check_signals) check_signals();
@@ -229,7 +260,7 @@ void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size
         const WriteLock lock(mutex_);
         parallel_for(std::min(batch, trees.size() - begin), n_threads, [&](std::size_t i) {
             const std::size_t number = trees[begin + i];
-            std::vector<RowPart> pending = all;
+            GrowingRows pending = all;
             while (number < trees_.size() && grow_next_branches(*trees_[number], rows.table, pending, 1)) {
             }
         });

@@ -83,8 +83,14 @@ class LadderModel : public GrowingModel {
     }
     std::int64_t traverse_tree(const LadderTree& tree, const TableView& table, double* values,
                                std::int32_t* nodes, int n_threads, bool checks) const;
-    bool grow_next_branches(LadderTree& tree, const TableView& table, std::vector<RowPart>& pending,
-                            int n_threads) const;
+    /// Parts of rows for which a tree grows.
+    struct GrowingRows {
+        std::vector<RowPart> moving;  ///< to be traversed
+        NeededBranches waiting;       ///< until the others need no third branches any more
+    };
+    static NeededBranches traverse_moving(const Tree& tree, const TableView& table, GrowingRows& rows,
+                                          int n_threads);
+    bool grow_next_branches(LadderTree& tree, const TableView& table, GrowingRows& rows, int n_threads) const;
     std::vector<TargetDistribution> kept_distributions() const;
     static std::unique_ptr<LadderTree> copy_tree(const LadderTree& tree, bool with_third_branches = false);
 

@@ -89,8 +89,8 @@ bool traverse(const Tree& tree, const TableView& table, std::size_t row, std::in
     return true;
 }
 
-void find_needed(const Tree& tree, const TableView& table, const RowPart& part, std::vector<RowPart>& parts,
-                 std::vector<BranchRef>& branches) {
+void find_needed(const Tree& tree, const TableView& table, const RowPart& part, NeededBranches& third,
+                 NeededBranches& other) {
     thread_local std::vector<RowPart> open;
     open.assign(1, part);
     while (!open.empty()) {
@@ -99,17 +99,18 @@ void find_needed(const Tree& tree, const TableView& table, const RowPart& part, 
         Branch branch = Branch::None;
         if (traverse(tree, table, row, node, branch)) continue;
         if (branch != Branch::Both || tree.lacks_evidence(static_cast<std::size_t>(node))) {
-            parts.push_back({row, node, fraction});
-            branches.push_back({node, branch});
+            NeededBranches& needed = branch == Branch::Third ? third : other;
+            needed.parts.push_back({row, node, fraction});
+            needed.branches.push_back({node, branch});
             continue;
         }
         const double left = left_fraction_of(tree, static_cast<std::size_t>(node), table, row, fraction);
         const bool needs_left = left > 0 && tree.left[node] == kUngrown;
         const bool needs_right = left < 1 && tree.right[node] == kUngrown;
         if (needs_left || needs_right) {
-            parts.push_back({row, node, fraction});
-            if (needs_left) branches.push_back({node, Branch::Left});
-            if (needs_right) branches.push_back({node, Branch::Right});
+            other.parts.push_back({row, node, fraction});
+            if (needs_left) other.branches.push_back({node, Branch::Left});
+            if (needs_right) other.branches.push_back({node, Branch::Right});
             continue;
         }
         if (left < 1) open.push_back({row, tree.right[node], fraction * (1 - left)});

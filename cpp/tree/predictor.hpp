@@ -31,10 +31,16 @@ struct RowPart {
     double fraction;
 };
 
-/// Traverse a part of a row down, and append where it cannot go on: to `parts` the part that needs a branch
-/// or evidence which is not there, and to `branches` what it needs.
-void find_needed(const Tree& tree, const TableView& table, const RowPart& part, std::vector<RowPart>& parts,
-                 std::vector<BranchRef>& branches);
+/// Parts of rows that cannot go on, and the branches or the evidence that they need.
+struct NeededBranches {
+    std::vector<RowPart> parts;
+    std::vector<BranchRef> branches;
+};
+
+/// Traverse a part of a row down, and append where it cannot go on: to `third` where it needs a third branch,
+/// and to `other` where it needs another branch, or evidence.
+void find_needed(const Tree& tree, const TableView& table, const RowPart& part, NeededBranches& third,
+                 NeededBranches& other);
 
 /// Traverses many rows at once, without mispredicted branches: six levels for a million rows take a fifth of
 /// the time of traversing them one by one. Supports numeric columns of one type and stride, such as those of
