@@ -94,8 +94,10 @@ void SplitFinder::find_splits(std::vector<ExpandEntry>& entries, std::vector<Sib
     // Many pairs: one thread per pair, whose rows stay in the cache. Few pairs: threads share their columns.
     if (n_threads == 1 || pairs.size() >= 4 * static_cast<std::size_t>(n_threads))
         return parallel_for(pairs.size(), n_threads, [&](std::size_t i) { find_pair_splits(pairs[i]); });
+    for (SiblingPair& pair : pairs)
+        if (pair.larger != nullptr) pair.larger->is_derived = derives_larger(pair);
     parallel_for(entries.size(), n_threads, [&](std::size_t i) { prepare_entry(entries[i], false); });
-    parallel_for(pairs.size(), n_threads, [&](std::size_t i) { prepare_pair(pairs[i]); });
+    parallel_for(pairs.size(), n_threads, [&](std::size_t i) { prepare_pair(pairs[i], false); });
 
     struct Task {
         SiblingPair* pair;
@@ -116,9 +118,10 @@ void SplitFinder::find_splits(std::vector<ExpandEntry>& entries, std::vector<Sib
 }
 
 void SplitFinder::find_pair_splits(SiblingPair& pair) const {
+    if (pair.larger != nullptr) pair.larger->is_derived = derives_larger(pair);
     for (ExpandEntry* entry : pair.children())
         if (entry != nullptr) prepare_entry(*entry, true);
-    prepare_pair(pair);
+    prepare_pair(pair, true);
     const std::span<const std::int32_t> columns = pair.columns;
     for (std::size_t begin = 0; begin < columns.size(); begin += kBatch)
         find_column_splits(pair, columns.subspan(begin, std::min(kBatch, columns.size() - begin)));
@@ -137,13 +140,34 @@ void SplitFinder::finish_pair(SiblingPair& pair) const {
     pair.columns = std::vector<std::int32_t>();
 }
 
-/// Compute the statistics and samples of an entry, and the columns to be searched: one after the other, or by
-/// several threads.
+/// Return whether the larger child of a pair need not be read: the search needs its histograms, all of which
+/// come from subtraction, but no samples. Reading takes as long as accumulating three columns, which is a
+/// third of the time in a table of five.
+bool SplitFinder::derives_larger(const SiblingPair& pair) const {
+    if (pair.parent_histograms == nullptr || stats_builder_.weighted() || params_.max_features < 1 ||
+        params_.missing == Strategy::Surrogate)
+        return false;
+    const auto& used_columns = pair.larger->ladder.used_columns;
+    for (std::int32_t j = 0; j < static_cast<std::int32_t>(binned_.columns.size()); ++j)
+        if (!subtraction_pays(pair, j, pair.rest.rows.size()) &&
+            std::find(used_columns.begin(), used_columns.end(), j) == used_columns.end())
+            return false;
+    return true;
+}
+
+/// Compute the statistics and samples of an entry, unless they are derived, and prepare its search: of one
+/// column after the other, or by several threads.
 void SplitFinder::prepare_entry(ExpandEntry& entry, bool column_by_column) const {
+    if (entry.is_derived) return;
     entry.data = buffers_.acquire();
     if (params_.missing == Strategy::Fractional) entry.data.membership = entry.fractional.membership;
     entry.data.rows = entry.ladder.rows;
     entry.stats = stats_builder_.read(entry.data, entry.parent_scale);
+    prepare_search(entry, column_by_column);
+}
+
+/// Find the columns of an entry to be searched, given its statistics.
+void SplitFinder::prepare_search(ExpandEntry& entry, bool column_by_column) const {
     entry.ladder.scale = entry.data.scale;
     entry.is_leaf = is_leaf(entry.stats, entry.depth);
     if (!entry.is_leaf) {
@@ -155,16 +179,25 @@ void SplitFinder::prepare_entry(ExpandEntry& entry, bool column_by_column) const
     }
     entry.best_per_column.resize(
         entry.is_leaf || (column_by_column && entry.ladder.first_split_only) ? 0 : binned_.columns.size());
-    entry.histograms.resize(entry.keeps_histograms && !entry.is_leaf ? binned_.columns.size() : 0);
+    if (!entry.keeps_histograms || entry.is_leaf) return;
+    entry.histograms.columns.resize(binned_.columns.size());
+    entry.histograms.total = entry.stats.total;
 }
 
 /// Find the columns of a pair to be searched, and whether histograms can be subtracted.
-void SplitFinder::prepare_pair(SiblingPair& pair) const {
+void SplitFinder::prepare_pair(SiblingPair& pair, bool column_by_column) const {
     pair.can_subtract = pair.parent_histograms != nullptr;
+    const auto has_scale_of_parent = [](const ExpandEntry* entry) {
+        return entry == nullptr || entry->is_derived || entry->data.scale == *entry->parent_scale;
+    };
+    pair.can_subtract =
+        pair.can_subtract && has_scale_of_parent(pair.smaller) && has_scale_of_parent(pair.larger);
+    if (pair.larger != nullptr && pair.larger->is_derived) {
+        derive_larger(pair, column_by_column);
+        pair.can_subtract = pair.can_subtract && has_scale_of_parent(pair.larger);
+    }
     for (const ExpandEntry* entry : pair.children()) {
-        if (entry == nullptr) continue;
-        pair.can_subtract = pair.can_subtract && entry->data.scale == *entry->parent_scale;
-        if (entry->is_leaf || entry->columns == pair.columns) continue;
+        if (!is_searched(entry) || entry->columns == pair.columns) continue;
         if (pair.columns.empty()) {
             pair.columns = entry->columns;
             continue;
@@ -177,12 +210,57 @@ void SplitFinder::prepare_pair(SiblingPair& pair) const {
     }
     pair.can_subtract = pair.can_subtract && is_searched(pair.larger);
     if (!pair.can_subtract) pair.rest.rows = {};
-    if (pair.rest.rows.empty()) return;
+    if (!is_searched(pair.larger)) return;
+    if (!pair.larger->is_derived) {
+        if (!pair.rest.rows.empty()) read_rest(pair);
+    } else if (!std::ranges::all_of(pair.larger->columns, [&](auto j) { return subtracts(pair, j); })) {
+        stats_builder_.read_in_scale(pair.larger->data);
+    }
+}
+
+/// Compute the statistics of the larger child from those of the parent, the smaller child and the rest. If
+/// these are not in the same scale, or not precise enough, read its rows.
+void SplitFinder::derive_larger(SiblingPair& pair, bool column_by_column) const {
+    ExpandEntry& larger = *pair.larger;
+    std::optional<NodeStats> stats;
+    CellSums total = pair.parent_histograms->total;
+    if (pair.can_subtract) {
+        if (pair.smaller != nullptr) subtract(total, pair.smaller->stats.total);
+        if (!pair.rest.rows.empty()) subtract(total, read_rest(pair));
+        stats = stats_builder_.stats_of_cell(total, *larger.parent_scale);
+    }
+    larger.is_derived = stats.has_value();
+    if (!stats) return prepare_entry(larger, column_by_column);
+    larger.stats = *std::move(stats);
+    larger.stats.total = std::move(total);
+    larger.data.rows = larger.ladder.rows;
+    larger.data.scale = *larger.parent_scale;
+    prepare_search(larger, column_by_column);
+}
+
+/// Read the samples of the rows that are in neither child, in the scale of the parent; return their cell.
+CellSums SplitFinder::read_rest(SiblingPair& pair) const {
     const std::span<const std::uint32_t> rows = pair.rest.rows;
     pair.rest = buffers_.acquire();
     pair.rest.rows = rows;
-    pair.rest.scale = pair.larger->data.scale;
-    stats_builder_.read_in_scale(pair.rest);
+    pair.rest.scale = *pair.larger->parent_scale;
+    return stats_builder_.read_in_scale(pair.rest);
+}
+
+/// Compare the cost of subtracting (accumulating more rows, a pass over the cells) with that of accumulating
+/// the larger child.
+bool SplitFinder::subtraction_pays(const SiblingPair& pair, std::int32_t column,
+                                   std::size_t extra_rows) const {
+    return !pair.parent_histograms->columns[column].empty() &&
+           extra_rows + histogram_size(binned_.columns[column], stats_builder_.layout()) / 4 <
+               pair.larger->ladder.rows.size();
+}
+
+/// Return whether the histogram of the larger child on a column is that of the parent minus the others.
+bool SplitFinder::subtracts(const SiblingPair& pair, std::int32_t column) const {
+    if (!pair.can_subtract || !is_searched(pair.larger, column)) return false;
+    const bool has_smaller = pair.smaller == nullptr || is_searched(pair.smaller);
+    return subtraction_pays(pair, column, pair.rest.size() + (has_smaller ? 0 : pair.smaller->data.size()));
 }
 
 /// Find the best splits of a pair on a few columns.
@@ -199,7 +277,7 @@ void SplitFinder::find_column_splits(SiblingPair& pair, std::span<const std::int
     build_column_histograms(pair, tasks);
     for (ColumnTask& task : tasks) {
         if (task.subtracts) {
-            task.larger_histogram = (*pair.parent_histograms)[task.number];
+            task.larger_histogram = pair.parent_histograms->columns[task.number];
             if (!task.smaller_histogram.empty()) subtract(task.larger_histogram, task.smaller_histogram);
             if (!task.rest_histogram.empty()) subtract(task.larger_histogram, task.rest_histogram);
         }
@@ -213,8 +291,6 @@ void SplitFinder::find_column_splits(SiblingPair& pair, std::span<const std::int
 void SplitFinder::build_column_histograms(SiblingPair& pair, std::span<ColumnTask> tasks) const {
     const CellLayout& layout = stats_builder_.layout();
     const ExpandEntry *smaller = pair.smaller, *larger = pair.larger;
-    const std::size_t extra =
-        pair.rest.size() + (smaller == nullptr || is_searched(smaller) ? 0 : smaller->data.size());
     std::array<ColumnHistogram, kBatch> smaller_histogram, larger_histogram, rest_histogram;
     std::size_t n_smaller = 0, n_larger = 0, n_rest = 0;
     for (ColumnTask& task : tasks) {
@@ -222,11 +298,7 @@ void SplitFinder::build_column_histograms(SiblingPair& pair, std::span<ColumnTas
             return is_searched(entry, task.number) &&
                    histogram_pays(entry->data.size(), task.column->n_bins, layout);
         };
-        // Compare the cost of subtracting (accumulating more rows, a pass over the cells) with that of
-        // accumulating the larger child.
-        task.subtracts = pair.can_subtract && is_searched(larger, task.number) &&
-                         !(*pair.parent_histograms)[task.number].empty() &&
-                         extra + histogram_size(*task.column, layout) / 4 < larger->data.size();
+        task.subtracts = subtracts(pair, task.number);
         if (pays(smaller) || (task.subtracts && smaller != nullptr))
             smaller_histogram[n_smaller++] = {task.column, &task.smaller_histogram};
         if (!task.subtracts && pays(larger))
@@ -255,7 +327,7 @@ void SplitFinder::find_best_split(ExpandEntry& entry, const ColumnTask& task,
         keep_if_best(entry.splits, std::move(*split), entry.stats.scaled_loss);
     cells.trim(kMaxReused);
     if (entry.keeps_histograms && keeps_histogram(histogram.size(), entry.data.size()))
-        entry.histograms[task.number] = histogram;
+        entry.histograms.columns[task.number] = histogram;
 }
 
 /// Keep a split that may be the best, and drop those that cannot be any more: `splits` are ties then.
@@ -373,8 +445,8 @@ std::vector<Histograms> SplitFinder::build_histograms_of(std::span<const Ladder*
     parallel_for(ladders.size(), n_threads, [&](std::size_t i) {
         data[i].rows = ladders[i]->rows;
         data[i].scale = ladders[i]->scale;
-        stats_builder_.read_in_scale(data[i]);
-        histograms[i].resize(binned_.columns.size());
+        histograms[i].total = stats_builder_.read_in_scale(data[i]);
+        histograms[i].columns.resize(binned_.columns.size());
     });
     struct Task {
         std::size_t ladder;
@@ -387,7 +459,7 @@ std::vector<Histograms> SplitFinder::build_histograms_of(std::span<const Ladder*
             const BinnedColumn& column = binned_.columns[j];
             if (!keeps_histogram(histogram_size(column, layout), data[i].size())) continue;
             if (!open) tasks.push_back({i, {}});
-            tasks.back().columns.push_back({&column, &histograms[i][j]});
+            tasks.back().columns.push_back({&column, &histograms[i].columns[j]});
             open = tasks.back().columns.size() < kBatch;
         }
     }

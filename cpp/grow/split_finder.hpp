@@ -15,7 +15,13 @@
 
 namespace tritree {
 
-using Histograms = std::vector<Histogram>;  ///< one per column; empty if not cached
+/// Cached histograms of a node.
+struct Histograms {
+    std::vector<Histogram> columns;  ///< one per column, those that are not cached empty
+    CellSums total;                  ///< cell of all rows of the node, squares included
+
+    bool empty() const { return columns.empty(); }
+};
 
 /// A node that is being grown. First its splits are searched, then it becomes a leaf of the tree, and then it
 /// is split, if it is its turn.
@@ -26,6 +32,7 @@ struct ExpandEntry {
     const FixedPointScale* parent_scale = nullptr;  ///< the root has none
     const Histograms* parent_histograms = nullptr;  ///< where cached
     bool keeps_histograms = false;
+    bool is_derived = false;    ///< statistics and histograms follow from others: no samples are read
     FractionalRows fractional;  ///< strategy fractional: the rows, from which the children take theirs
     // results of the split search
     NodeSamples data;
@@ -111,8 +118,14 @@ class SplitFinder {
     struct ColumnTask;
 
     void find_pair_splits(SiblingPair& pair) const;
+    bool derives_larger(const SiblingPair& pair) const;
     void prepare_entry(ExpandEntry& entry, bool column_by_column) const;
-    void prepare_pair(SiblingPair& pair) const;
+    void prepare_search(ExpandEntry& entry, bool column_by_column) const;
+    void prepare_pair(SiblingPair& pair, bool column_by_column) const;
+    void derive_larger(SiblingPair& pair, bool column_by_column) const;
+    CellSums read_rest(SiblingPair& pair) const;
+    bool subtraction_pays(const SiblingPair& pair, std::int32_t column, std::size_t extra_rows) const;
+    bool subtracts(const SiblingPair& pair, std::int32_t column) const;
     void finish_pair(SiblingPair& pair) const;
     void find_column_splits(SiblingPair& pair, std::span<const std::int32_t> columns) const;
     void build_column_histograms(SiblingPair& pair, std::span<ColumnTask> tasks) const;

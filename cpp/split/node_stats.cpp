@@ -236,11 +236,12 @@ bool NodeStatsBuilder::fits(std::span<const std::uint32_t> rows, const FixedPoin
     });
 }
 
-void NodeStatsBuilder::read_in_scale(NodeSamples& node) const {
+CellSums NodeStatsBuilder::read_in_scale(NodeSamples& node) const {
     TargetBuffer rows;
     gather_labels_and_weights(node.rows, node.membership, rows);
-    to_fixed_point(node, rows);
+    CellSums cell = to_fixed_point(node, rows);
     node.label = std::move(rows.label);
+    return cell;
 }
 
 NodeStats NodeStatsBuilder::read(NodeSamples& node, const FixedPointScale* parent) const {
@@ -260,7 +261,6 @@ NodeStats NodeStatsBuilder::read(NodeSamples& node, const FixedPointScale* paren
         if (parent == nullptr || node.scale != *parent) cell = to_fixed_point(node, rows);
         stats = stats_of_rows(rows.view(), range, node.scale, cell);
     }
-    cell.resize(layout_.width);
     stats->total = std::move(cell);
     std::swap(node.label, rows.label);
     rows.trim();

@@ -101,7 +101,7 @@ struct NodeStats {
     bool pure = false;          ///< all rows with weight have the same target
     bool from_cell = false;     ///< computed from a cell, without reading the rows
     std::vector<double> value;  ///< in the user's unit
-    CellSums total;             ///< of all rows
+    CellSums total;             ///< of all rows, squares included
 };
 
 /// Computes the statistics and the fixed-point samples of nodes. Weights are scaled to at most 1 and y to
@@ -111,6 +111,7 @@ class NodeStatsBuilder {
     NodeStatsBuilder(const Target& target, const GrowthParameters& params, bool complete);
 
     const CellLayout& layout() const { return layout_; }
+    bool weighted() const { return target_->weighted(); }
     /// Return a loss, given in the user's unit, in the unit of the criterion's gains.
     double scaled_loss(double loss) const {
         return loss * weight_scale_ * (full_.n_classes > 0 ? 1 : y_scale_ * y_scale_);
@@ -120,8 +121,8 @@ class NodeStatsBuilder {
     NodeStats read(NodeSamples& node, const FixedPointScale* parent) const;
     /// Return whether no sum over these rows can exceed 2^62 in a scale.
     bool fits(std::span<const std::uint32_t> rows, const FixedPointScale& scale) const;
-    /// Fill in the samples of a node in the scale it has.
-    void read_in_scale(NodeSamples& node) const;
+    /// Fill in the samples of a node in the scale it has; return the cell of all rows, squares included.
+    CellSums read_in_scale(NodeSamples& node) const;
     void gather(std::span<const std::uint32_t> rows, TargetBuffer& buffer) const;
     /// Return the statistics of a leaf whose parent has this scale: from its cell, if that is precise enough,
     /// or else from its rows. Both give the same bits.
