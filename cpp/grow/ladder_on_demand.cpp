@@ -21,7 +21,10 @@ constexpr std::size_t kBatchRows = std::size_t{1} << 20;  // per batch, or all r
 
 void LadderGrower::grow_some(std::int64_t max_new_nodes, int n_threads) {
     if (!std::exchange(complete_cells_, true)) cached_histograms_.clear();  // their cells have another layout
-    grow_branches(find_ungrown(max_new_nodes), n_threads, max_new_nodes);
+    const auto before = static_cast<std::int64_t>(tree.size());
+    std::vector<BranchRef> branches = find_ungrown(max_new_nodes);
+    const std::int64_t n_added = static_cast<std::int64_t>(tree.size()) - before;
+    grow_branches(std::move(branches), n_threads, max_new_nodes - n_added);
 }
 
 void LadderGrower::grow(std::vector<BranchRef> branches, int n_threads, std::int64_t max_new_nodes) {
@@ -371,15 +374,23 @@ void LadderGrower::build_ladder_histograms(std::span<const SiblingPair> pairs, H
 }
 
 /// Return at most `max_branches` branches that have not been grown, those of the newest ladders first: their
-/// histograms are still cached.
+/// histograms are still cached. The third branches of a ladder are added at once, so that its other branches
+/// are grown together, and the histograms of all larger children are subtracted from those of the ladder.
 std::vector<BranchRef> LadderGrower::find_ungrown(std::int64_t max_branches) {
     std::vector<BranchRef> branches;
-    auto room = [&] { return static_cast<std::int64_t>(branches.size()) < max_branches; };
+    std::int64_t n_added = 0;
+    auto room = [&] { return static_cast<std::int64_t>(branches.size()) + n_added < max_branches; };
     std::size_t at = unfinished_.size();
     while (at > 0 && room()) {
         --at;
         bool finished = true;
-        for (std::int32_t node = ladders[unfinished_[at]].node; node >= 0; node = tree.third[node]) {
+        const Ladder& ladder = ladders[unfinished_[at]];
+        const bool adds_third = !ladder.first_split_only && params_.max_leaf_nodes == 0;
+        for (std::int32_t node = ladder.node; node >= 0; node = tree.third[node]) {
+            if (adds_third && tree.third[node] == kUngrown && room()) {
+                tree.set_child(node, Branch::Third, add_third(node));
+                ++n_added;
+            }
             for (const Branch branch : {Branch::Left, Branch::Right, Branch::Third}) {
                 if (tree.child(node, branch) != kUngrown) continue;
                 finished = false;

@@ -34,6 +34,18 @@ def as_lists(X: Floats) -> list[list[float | int | None]]:
 
 
 @pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("missing", ["majority", "mia", "trinary", "trinary_mia"])
+def test_statistics_derived_from_other_nodes_are_those_of_the_rows(task: str, missing: str) -> None:
+    X, y = simulated(3_000, 4, missing=0.1, task=task)
+    X, rows = np.round(2 * X), with_missing(np.round(2 * X[:200]), 0.3)
+    derived = fitted(X, y, missing=missing, max_depth=5)
+    read = fitted(X, y, np.ones(len(y)), missing=missing, max_depth=5)  # weighted rows are always read
+    np.testing.assert_array_equal(predictions(derived, rows), predictions(read, rows))
+    np.testing.assert_array_equal(derived.tree_.loss, read.tree_.loss)
+    np.testing.assert_array_equal(derived.grow_all().predict(rows), read.predict(rows))
+
+
+@pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("missing", ["trinary", "mia"])
 def test_binned_tree_of_a_large_table_is_the_exact_tree_of_its_bins(task: str, missing: str) -> None:
     X, y = simulated(30_000, 4, missing=0.2, task=task)
