@@ -87,6 +87,7 @@ class BoostingPart:
         self._answers: queue.SimpleQueue[NDArray[Any] | None] = queue.SimpleQueue()
         self._step = 0
         self._reply: Numbers | None = None
+        self._failure: BaseException | None = None
         self._requests: queue.SimpleQueue[Numbers | BaseException] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._model = _core.BoostedModel.from_state(state)
@@ -103,6 +104,8 @@ class BoostingPart:
         The same step may be asked for again.
         """
         with self._lock:
+            if self._failure is not None:
+                raise self._failure
             if step == self._step and self._reply is not None:
                 return self._reply
             if step != self._step + 1:
@@ -112,6 +115,7 @@ class BoostingPart:
             if self._reply is None or self._reply.how:
                 request = self._requests.get()
                 if isinstance(request, BaseException):
+                    self._failure = request
                     raise request
                 self._reply = request
             self._step = step
@@ -176,6 +180,8 @@ class _Run:
             while self._model.n_iterations < options.max_iter:
                 booster.boost()
         except _Stop:
+            # rounds that are submitted already must not wait for a part that has stopped
+            self._requests.put(PartLostError("a part was stopped"))
             return
         except BaseException as error:
             self._requests.put(error)
