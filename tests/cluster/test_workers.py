@@ -13,7 +13,7 @@ from models import assert_equal_models
 from process_cluster import ProcessCluster
 
 from tritree import TrinaryBoostingClassifier
-from tritree.dask import DaskTrinaryBoostingClassifier, rounds, workers
+from tritree.dask import DaskTrinaryBoostingClassifier, boosting, rounds, workers
 
 OPTIONS = {"max_depth": 3, "random_state": 0, "background_rows": 500, "n_jobs": 1}
 
@@ -156,9 +156,9 @@ def test_parts_end_with_the_fit(cluster, frame):
 
 
 def test_too_little_memory_is_an_error(cluster, frame, monkeypatch):
-    monkeypatch.setattr(workers, "BYTES_PER_ROW", 2_000_000)
+    monkeypatch.setattr(boosting, "BYTES_PER_ROW", 2_000_000)
     with pytest.raises(
-        MemoryError, match=r"needs about 3\.7. GiB, and the workers have 2\.00 GiB all together"
+        MemoryError, match=r"needs about 3\.7. GiB, and the workers have all together 2\.00 GiB"
     ):
         DaskTrinaryBoostingClassifier(client=cluster.client, **OPTIONS).fit(frame, "label")
 

@@ -1,8 +1,21 @@
-"""Boosting on a cluster: the model of the whole table, to the last bit, fitted where the partitions of a table are.
+"""Estimators on a cluster of Dask: the local model, to the last bit, of a table whose partitions are anywhere.
 
 Needs ``pip install "tritree[dask]"``; ``import tritree`` imports nothing of it.
 """
 
-from tritree.dask.estimators import DaskTrinaryBoostingClassifier, DaskTrinaryBoostingRegressor
+from tritree.dask.boosting import DaskTrinaryBoostingClassifier, DaskTrinaryBoostingRegressor
+from tritree.dask.trees import (
+    DaskTrinaryForestClassifier,
+    DaskTrinaryForestRegressor,
+    DaskTrinaryTreeClassifier,
+    DaskTrinaryTreeRegressor,
+)
 
-__all__ = ["DaskTrinaryBoostingClassifier", "DaskTrinaryBoostingRegressor"]
+__all__ = [
+    "DaskTrinaryBoostingClassifier",
+    "DaskTrinaryBoostingRegressor",
+    "DaskTrinaryForestClassifier",
+    "DaskTrinaryForestRegressor",
+    "DaskTrinaryTreeClassifier",
+    "DaskTrinaryTreeRegressor",
+]

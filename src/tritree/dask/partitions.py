@@ -17,7 +17,7 @@ from tritree.table import RawColumn, Table, read_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Partition", "find_partitions", "partition_errors", "read_partition"]
+__all__ = ["Partition", "delayed_partitions", "find_partitions", "partition_errors", "read_partition"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def find_partitions(X: Any, y: Any, sample_weight: Any) -> list[Partition]:
         Partition(
             number, features, tuple(r if isinstance(r, str) else r[number] for r in columns.values()), dtypes
         )
-        for number, features in enumerate(_delayed(X))
+        for number, features in enumerate(delayed_partitions(X))
     ]
 
 
@@ -66,7 +66,10 @@ def _whole_rows(X: Any) -> Any:
     return X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
 
 
-def _delayed(collection: Any) -> list[Any]:
+def delayed_partitions(collection: Any) -> list[Any]:
+    """Return the partitions of a collection of Dask, each with all its columns."""
+    if _is_array(collection) and collection.ndim == 2:
+        collection = _whole_rows(collection)
     delayed = collection.to_delayed()
     return list(delayed.ravel()) if isinstance(delayed, np.ndarray) else list(delayed)
 
@@ -88,7 +91,7 @@ def _delayed_role(X: Any, role: Any, name: str) -> str | list[Any]:
             "repartition(divisions=...) or rechunk()"
         )
     _check_divisions(X, role, name)
-    return _delayed(role)
+    return delayed_partitions(role)
 
 
 def _check_divisions(X: Any, role: Any, name: str) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 from dask.delayed import delayed
 
 from tritree import _core
-from tritree.dask.partitions import partition_errors, read_partition
-from tritree.dask.workers import results
+from tritree.dask.partitions import find_partitions, partition_errors, read_partition
+from tritree.dask.workers import results, wait_for_workers
 from tritree.errors import SampleWeightError, TargetError
 from tritree.out_of_core.summary import (
     ColumnValues,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tritree.dask.partitions import Partition
     from tritree.encoder import EncoderOptions, TableEncoder
 
-__all__ = ["Blocks", "TrainingPartitions", "sample_background"]
+__all__ = ["Blocks", "TrainingData", "read_training", "sample_background"]
 
 #: How many results are merged by one task.
 _FAN_IN = 8
@@ -43,6 +43,32 @@ class Blocks:
     n_rows: list[int]
     #: The bins of the whole table, without rows.
     bins: _core.BinnedColumns
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What is known of a training table before its rows are binned."""
+
+    partitions: TrainingPartitions
+    encoder: TableEncoder
+    classes: NDArray[Any] | None
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+    def bin(self, max_bins: int) -> Blocks:
+        """Return the binned rows, which stay on the cluster."""
+        return self.partitions.bin(self.encoder, max_bins)
+
+
+def read_training(client: Any, local: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+    """Return a training table of Dask as a local estimator reads it."""
+    partitions = find_partitions(X, y, sample_weight)
+    wait_for_workers(client)
+    training = TrainingPartitions(client, partitions)
+    encoder, target, weights = training.learn(local._encoder_options())
+    classes, values = target.read(local._read_target)
+    weight = local._read_weights(classes, values, weights.values() if weights else None)
+    return TrainingData(training, encoder, classes, values, weight)
 
 
 class TrainingPartitions:

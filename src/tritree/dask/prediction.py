@@ -12,13 +12,18 @@ from dask.delayed import delayed
 __all__ = ["predict_lazily"]
 
 
-def predict_lazily(local: Any, method: str, X: Any) -> Any:
-    """Return the predictions of a method of a local estimator, in partitions as those of X."""
-    shared = delayed(local, pure=True)
+def predict_lazily(local: Any, predicting: Any, method: str, X: Any) -> Any:
+    """Return the predictions of a method of a local estimator, in partitions as those of X.
+
+    ``predicting`` is the same estimator, or a future of it.
+    """
+    shared = delayed(predicting, pure=True)
     if hasattr(X, "map_partitions") and hasattr(X, "dtypes"):
         return X.map_partitions(_predict_frame, shared, method, meta=_meta(local, method, X._meta.index))
     if not (hasattr(X, "map_blocks") and hasattr(X, "chunks")):
-        return getattr(local, method)(X)
+        if predicting is local:
+            return getattr(local, method)(X)
+        return predicting.client.submit(_predict_array, X, predicting, method, pure=False).result()
     if len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
     dtype = _meta(local, method, pd.RangeIndex(0)).to_numpy().dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ __all__ = [
     "check_memory",
     "find_client",
     "results",
+    "roomiest_worker",
     "running_workers",
     "wait_for_workers",
     "wait_until_done",
@@ -22,8 +24,6 @@ __all__ = [
 #: How long a fit waits for a worker that can run anything.
 MAX_WAIT_SECONDS = 60.0
 _POLL_SECONDS = 0.5
-#: What boosting needs beside the bins: target, predictions, gradients, and the order of the rows.
-BYTES_PER_ROW = 56
 
 
 def find_client(client: Any) -> Any:
@@ -100,12 +100,23 @@ def results(client: Any, futures: Sequence[Any]) -> list[Any]:
     return found
 
 
-def check_memory(client: Any, n_rows: int, n_columns: int) -> None:
-    """Raise a MemoryError if the workers cannot hold a binned table and what boosting adds to it."""
+def roomiest_worker(client: Any) -> str:
+    """Return the address of the running worker with most memory."""
+    infos = _infos(client)
+    return max(wait_for_workers(client), key=lambda address: infos[address]["memory_limit"] or math.inf)
+
+
+def check_memory(client: Any, needed: int, what: str, *, on_one_worker: bool = False) -> None:
+    """Raise a MemoryError if the workers, or any of them, have less memory than is needed for something."""
     limits = [info["memory_limit"] for info in _infos(client).values()]
-    needed = n_rows * (4 * n_columns + BYTES_PER_ROW)  # bins by row and by column, and their partitions
-    if limits and all(limits) and needed > sum(limits):
+    if not limits or not all(limits):
+        return
+    available = max(limits) if on_one_worker else sum(limits)
+    if needed > available:
+        remedy = "add workers, or give them more memory"
+        if on_one_worker:
+            remedy = "start a larger one, or use boosting, whose rows are divided among all workers"
+        have = "the largest worker has" if on_one_worker else "the workers have all together"
         raise MemoryError(
-            f"boosting on {n_rows:,} rows of {n_columns:,} columns needs about {format_bytes(needed)}, and the workers "
-            f"have {format_bytes(sum(limits))} all together; add workers, or give them more memory"
+            f"{what} needs about {format_bytes(needed)}, and {have} {format_bytes(available)}; {remedy}"
         )

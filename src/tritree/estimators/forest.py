@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from tritree.encoder import TableEncoder
     from tritree.estimators.base import EncodedRows
+    from tritree.estimators.fitted_state import FittedState
 
 __all__ = ["TrinaryForestClassifier", "TrinaryForestRegressor"]
 
@@ -49,6 +50,16 @@ class BaseForest(ForestViews, TrinaryEstimator):
             None if fitted is None else fitted.encoder,
             "oob_score=True" if self.oob_score else None,
         )
+        self._fit_rows(encoder, classes, rows, fitted)
+
+    def _fit_rows(
+        self,
+        encoder: TableEncoder,
+        classes: NDArray[Any] | None,
+        rows: EncodedRows,
+        fitted: FittedState | None = None,
+    ) -> None:
+        """Fit trees to rows; ``fitted`` is what they are added to."""
         n_threads = count_threads(self.n_jobs)
         binned = self._bin(rows, encoder, n_threads)
         if fitted is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.encoder import TableEncoder
-
+    from tritree.estimators.base import EncodedRows
 
 __all__ = ["TrinaryTreeClassifier", "TrinaryTreeRegressor"]
 
@@ -32,7 +32,10 @@ class BaseTree(TreeViews, TrinaryEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._validate_params()
-        encoder, classes, rows = self._read_rows(X, y, sample_weight)
+        self._fit_rows(*self._read_rows(X, y, sample_weight))
+
+    def _fit_rows(self, encoder: TableEncoder, classes: NDArray[Any] | None, rows: EncodedRows) -> None:
+        """Fit a tree to rows."""
         n_columns, n_threads = len(encoder.columns), count_threads(self.n_jobs)
         draws_columns = column_fraction(self.max_features, n_columns) < 1
         parameters = self._growth_parameters(encoder, classes)

@@ -1,0 +1,148 @@
+"""Boosting on a cluster: every worker boosts a part of the rows."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from tritree import _core
+from tritree.dask.base import DaskEstimator, refuse_parameters
+from tritree.dask.part import PartOptions
+from tritree.dask.passes import read_training, sample_background
+from tritree.dask.rounds import Rounds
+from tritree.dask.workers import check_memory, find_client
+from tritree.estimators.base_boosting import rescaled
+from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
+from tritree.estimators.growing_model import GrowingModel
+from tritree.progress import bar
+from tritree.validation import STRATEGIES_WITH_THIRD_BRANCH, as_random_state
+
+__all__ = ["DaskTrinaryBoostingClassifier", "DaskTrinaryBoostingRegressor"]
+
+#: What a row needs beside its bins, which are kept by row and by column, and their partitions: the target,
+#: predictions, derivatives, and its place in the order of nodes.
+BYTES_PER_ROW = 56
+
+
+class DaskBoosting(DaskEstimator):
+    """Base of both estimators."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the estimator on the workers of the cluster. Ctrl-C keeps the trees fitted so far.
+
+        The model is that of the local estimator, to the last bit, however the table is partitioned, and whatever
+        happens to the workers meanwhile.
+
+        Parameters
+        ----------
+        X : dask.dataframe.DataFrame or dask.array.Array
+            Training table. Its partitions are read twice; persist them if they are expensive to compute.
+        y : dask.dataframe.Series, dask.array.Array or str
+            The target, partitioned as ``X`` is, or the name of its column in ``X``.
+        sample_weight : dask.dataframe.Series, dask.array.Array or str, default=None
+            Sample weights. If None, all samples have equal weight.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        work = self._unfitted_local()
+        _refuse_quantiles(work)
+        refuse_parameters(work, {"masked_copies": 0, "warm_start": False})
+        if work.early_stopping is True:
+            raise ValueError("early_stopping=True is not supported on a cluster; set max_iter")
+        client = find_client(self.client)
+        training = read_training(client, work, X, y, sample_weight)
+        weight = rescaled(training.weight)
+        n_rows, encoder, classes = len(training.y), training.encoder, training.classes
+        check_memory(
+            client, n_rows * (4 * len(encoder.columns) + BYTES_PER_ROW), f"boosting on {n_rows:,} rows"
+        )
+        loss = work._make_loss(work._params(), classes)
+        seed = int(as_random_state(work.random_state).randint(2**31 - 1))
+        parameters = work._growth_parameters(encoder, classes, seed)
+        blocks = training.bin(work._max_bins())
+        core = _core.BoostedModel(blocks.bins, parameters, loss.initial(training.y, weight).tolist())
+        if work.missing in STRATEGIES_WITH_THIRD_BRANCH:
+            n = min(int(work.background_rows), n_rows)
+            core.set_background(*sample_background(client, blocks, weight, n, core.params["seed"]), 1)
+        options = PartOptions(
+            loss.name,
+            loss.quantile,
+            float(work.learning_rate),
+            float(work.subsample),
+            int(work.max_iter),
+            n_rows,
+            work.n_jobs,
+        )
+        rounds = Rounds(client, blocks, training.y, weight, core.state(with_rows=True), options)
+        try:
+            _run(rounds, int(work.max_iter), show_progress=bool(work.verbose))
+        finally:  # also after Ctrl-C: the trees so far are complete
+            if rounds.n_iterations:
+                model = _core.BoostedModel.from_state(rounds.state)
+                work._set_fitted(GrowingModel(model, "boosting"), encoder, classes)
+                self._local = work
+        return self
+
+
+def _refuse_quantiles(work: Any) -> None:
+    if getattr(work, "loss", None) in ("absolute_error", "quantile"):
+        raise ValueError(
+            f"loss={work.loss!r} needs quantiles of residuals, and thus all rows of a leaf in one place; fit "
+            f"{type(work).__name__} instead, or choose another loss"
+        )
+
+
+def _run(rounds: Rounds, max_iter: int, *, show_progress: bool) -> None:
+    shown = 0
+    with bar(max_iter, "iterations", shown=show_progress) as advance:
+
+        def show(n_iterations: int) -> None:
+            nonlocal shown
+            advance(n_iterations - shown)
+            shown = n_iterations
+
+        rounds.run(show)
+
+
+class DaskTrinaryBoostingRegressor(RegressorMixin, DaskBoosting):  # type: ignore[misc]
+    """`TrinaryBoostingRegressor` on a cluster of Dask: the same model, to the last bit.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Client of the cluster; if None, the one that was created last.
+    **parameters
+        Those of `TrinaryBoostingRegressor`. Not supported are the losses ``"absolute_error"`` and ``"quantile"``,
+        ``masked_copies``, ``warm_start`` and ``early_stopping=True``.
+    """
+
+    _local_class = TrinaryBoostingRegressor
+
+
+class DaskTrinaryBoostingClassifier(ClassifierMixin, DaskBoosting):  # type: ignore[misc]
+    """`TrinaryBoostingClassifier` on a cluster of Dask: the same model, to the last bit.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Client of the cluster; if None, the one that was created last.
+    **parameters
+        Those of `TrinaryBoostingClassifier`. Not supported are ``masked_copies``, ``warm_start`` and
+        ``early_stopping=True``.
+    """
+
+    _local_class = TrinaryBoostingClassifier
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the classes lazily: a frame with a column per class, or an array.
+
+        Parameters
+        ----------
+        X : dask.dataframe.DataFrame or dask.array.Array
+            Rows to predict; a table in memory is predicted at once.
+        """
+        return self._predict_proba(X)

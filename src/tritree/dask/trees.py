@@ -1,0 +1,245 @@
+"""Single trees and forests on a cluster: partitions are binned where they are, and one worker grows the trees.
+
+Third branches of these grow from all training rows, not from a sample. So the worker that grows the trees has the bins
+of all rows, one byte per cell, and each worker that predicts rows with missing values gets a copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from distributed import get_worker
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from tritree import _core
+from tritree.dask.base import DaskEstimator, refuse_parameters
+from tritree.dask.partitions import delayed_partitions
+from tritree.dask.passes import read_training
+from tritree.dask.workers import check_memory, find_client, results, roomiest_worker
+from tritree.estimators.base import EncodedRows
+from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
+from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tritree.encoder import TableEncoder
+
+__all__ = [
+    "DaskTrinaryForestClassifier",
+    "DaskTrinaryForestRegressor",
+    "DaskTrinaryTreeClassifier",
+    "DaskTrinaryTreeRegressor",
+]
+
+#: What a row needs beside its bins: target, weight, and its place in the order of nodes.
+BYTES_PER_ROW = 32
+
+
+class DaskTrees(DaskEstimator):
+    """Base of trees and forests; ``_grown`` is the future of a local estimator with all training rows."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the estimator: all workers bin the rows, and the one with most memory grows the trees.
+
+        The model is that of the local estimator, to the last bit, however the table is partitioned.
+
+        Parameters
+        ----------
+        X : dask.dataframe.DataFrame or dask.array.Array
+            Training table. Its partitions are read twice; persist them if they are expensive to compute.
+        y : dask.dataframe.Series, dask.array.Array or str
+            The target, partitioned as ``X`` is, or the name of its column in ``X``.
+        sample_weight : dask.dataframe.Series, dask.array.Array or str, default=None
+            Sample weights. If None, all samples have equal weight.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        work = self._unfitted_local()
+        refuse_parameters(work, {"warm_start": False, "oob_score": False})
+        client = find_client(self.client)
+        training = read_training(client, work, X, y, sample_weight)
+        n_rows = len(training.y)
+        needed = n_rows * (2 * len(training.encoder.columns) + BYTES_PER_ROW)
+        check_memory(client, needed, f"a tree on {n_rows:,} rows", on_one_worker=True)
+        blocks = training.bin(work._max_bins())
+        (target,) = client.scatter([(training.y, training.weight)], hash=False)
+        grown = client.submit(
+            _fit,
+            work,
+            training.encoder,
+            training.classes,
+            blocks.futures,
+            target,
+            workers=[roomiest_worker(client)],
+            allow_other_workers=True,
+            pure=False,
+        )
+        (local,) = results(client, [client.submit(_without_rows, grown, pure=False)])
+        self._local, self._grown = local, grown
+        return self
+
+    def grow_for(self, X: Any) -> Self:
+        """Grow the third branches that rows need, on the worker that has grown the trees.
+
+        Parameters
+        ----------
+        X : dask.dataframe.DataFrame, dask.array.Array or table
+            Rows with missing values where they are expected.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        self._fitted_local()
+        if "_grown" not in vars(self):
+            raise ValueError("the training rows are gone, since this estimator was pickled; fit it again")
+        client, grown = find_client(self.client), self._grown
+        for part in delayed_partitions(X) if hasattr(X, "to_delayed") else [X]:
+            rows = client.compute(part) if hasattr(X, "to_delayed") else part
+            grown = client.submit(_grow_for, grown, rows, pure=False)
+        (self._local,) = results(client, [client.submit(_without_rows, grown, pure=False)])
+        self._grown = grown
+        return self
+
+    def to_local(self, *, training_rows: bool = True) -> Any:
+        """Return the fitted local estimator, with the third branches that are grown so far.
+
+        Parameters
+        ----------
+        training_rows : bool, default=True
+            Whether it gets the binned training rows, one byte per cell, from which other third branches grow. Without
+            them, it is as after `detach`.
+        """
+        local = self._fitted_local()
+        if not training_rows or "_grown" not in vars(self):
+            return local._snapshot()
+        (found,) = results(find_client(self.client), [self._grown])
+        return found
+
+    def _predicting(self) -> Any:
+        return vars(self).get("_grown", self._fitted_local())
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        state.pop("_grown", None)  # the rows stay on the cluster
+        return state
+
+
+# ---- on the workers
+
+
+def _fit(
+    work: Any,
+    encoder: TableEncoder,
+    classes: NDArray[Any] | None,
+    blocks: Sequence[_core.BinnedColumns],
+    target: tuple[NDArray[Any], NDArray[np.float64] | None],
+) -> Any:
+    """Return the fitted estimator with the rows of all blocks."""
+    fitted, n_jobs = work._snapshot(), work.n_jobs
+    fitted.n_jobs = get_worker().state.nthreads if n_jobs is None else n_jobs
+    fitted._fit_rows(encoder, classes, EncodedRows((), *target, _core.BinnedColumns.join(blocks)))
+    fitted.n_jobs = n_jobs
+    return fitted
+
+
+def _grow_for(fitted: Any, rows: Any) -> Any:
+    # growing changes no prediction, so the same object may go on
+    return fitted.grow_for(rows) if len(rows) else fitted
+
+
+def _without_rows(fitted: Any) -> Any:
+    """Return a copy of an estimator without training rows."""
+    copy, state = fitted._snapshot(), fitted._fitted
+    model = state.model.copy()
+    model.detach()
+    copy._fitted_state = replace(state, model=model)
+    return copy
+
+
+# ---- the estimators
+
+
+class DaskTrinaryTreeRegressor(RegressorMixin, DaskTrees):  # type: ignore[misc]
+    """`TrinaryTreeRegressor` on a cluster of Dask: the same model, to the last bit.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Client of the cluster; if None, the one that was created last.
+    **parameters
+        Those of `TrinaryTreeRegressor`.
+    """
+
+    _local_class = TrinaryTreeRegressor
+
+
+class DaskTrinaryTreeClassifier(ClassifierMixin, DaskTrees):  # type: ignore[misc]
+    """`TrinaryTreeClassifier` on a cluster of Dask: the same model, to the last bit.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Client of the cluster; if None, the one that was created last.
+    **parameters
+        Those of `TrinaryTreeClassifier`.
+    """
+
+    _local_class = TrinaryTreeClassifier
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the classes lazily: a frame with a column per class, or an array.
+
+        Parameters
+        ----------
+        X : dask.dataframe.DataFrame or dask.array.Array
+            Rows to predict; a table in memory is predicted at once.
+        """
+        return self._predict_proba(X)
+
+
+class DaskTrinaryForestRegressor(RegressorMixin, DaskTrees):  # type: ignore[misc]
+    """`TrinaryForestRegressor` on a cluster of Dask: the same model, to the last bit.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Client of the cluster; if None, the one that was created last.
+    **parameters
+        Those of `TrinaryForestRegressor`. Not supported are ``warm_start`` and ``oob_score``.
+    """
+
+    _local_class = TrinaryForestRegressor
+
+
+class DaskTrinaryForestClassifier(ClassifierMixin, DaskTrees):  # type: ignore[misc]
+    """`TrinaryForestClassifier` on a cluster of Dask: the same model, to the last bit.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Client of the cluster; if None, the one that was created last.
+    **parameters
+        Those of `TrinaryForestClassifier`. Not supported are ``warm_start`` and ``oob_score``.
+    """
+
+    _local_class = TrinaryForestClassifier
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the classes lazily: a frame with a column per class, or an array.
+
+        Parameters
+        ----------
+        X : dask.dataframe.DataFrame or dask.array.Array
+            Rows to predict; a table in memory is predicted at once.
+        """
+        return self._predict_proba(X)
