@@ -26,6 +26,12 @@ Loss make_loss(const std::string& name, double quantile, const Vector<double>& y
 class PythonCollective : public Collective {
   public:
     explicit PythonCollective(nb::callable combine) : combine_(std::move(combine)) {}
+    PythonCollective(const PythonCollective&) = delete;
+    PythonCollective& operator=(const PythonCollective&) = delete;
+    ~PythonCollective() override {
+        const nb::gil_scoped_acquire acquire;
+        combine_.reset();
+    }
 
     void sum(std::span<std::int64_t> numbers) override { combine("sum", numbers); }
     void max(std::span<double> numbers) override { combine("max", numbers); }
@@ -45,6 +51,7 @@ class PythonCollective : public Collective {
 
 /// Return the part of a table that begins at a row; without `combine`, the whole table.
 TablePart make_part(std::size_t first_row, std::size_t n_rows, const std::optional<nb::callable>& combine) {
+    require(combine || first_row == 0, "a part of a table without the others");
     if (!combine) return TablePart::whole(n_rows);
     return {first_row, n_rows, std::make_shared<PythonCollective>(*combine)};
 }

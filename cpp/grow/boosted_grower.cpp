@@ -168,7 +168,7 @@ void BoostedGrower<Partitioner>::keep_leaf(Entry& entry) {
 /// cache.
 template <class Partitioner>
 std::size_t BoostedGrower<Partitioner>::max_expansions() const {
-    constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
+    constexpr std::size_t kMaxBytes = std::size_t{1} << 26;
     if (part_.is_whole() || params_.max_leaf_nodes > 0) return 1;
     return std::max<std::size_t>(kMaxBytes / (3 * mapper_.n_cells() * sizeof(Cell)), 1);
 }

@@ -103,7 +103,7 @@ def test_partitions_of_x_and_y_differ_in_number(fit):
 def test_partitions_of_x_and_y_have_other_divisions(fit):
     X = dd.from_pandas(part(0), npartitions=2).repartition(divisions=[0, 5, 19])
     y = dd.from_pandas(part(0).y, npartitions=2)
-    with pytest.raises(ValueError, match="partition 1 of X begins at 5, and that of y 10"):
+    with pytest.raises(ValueError, match="partition 1 begins at 5 in X and at 10 in y"):
         fit(X, y)
 
 
@@ -125,7 +125,7 @@ def test_partitions_of_unknown_divisions_with_the_same_rows_are_fitted(fit):
 
 def test_blocks_of_arrays_have_other_rows(fit):
     X = da.zeros((20, 2), chunks=(10, 2))
-    with pytest.raises(ValueError, match="partition 0 of X has the number of rows 10, and that of y 5"):
+    with pytest.raises(ValueError, match="partition 0 has 10 rows in X and 5 in y"):
         fit(X, da.zeros(20, chunks=(5, 15)))
 
 

@@ -13,7 +13,7 @@ from models import assert_equal_models
 from process_cluster import ProcessCluster
 
 from tritree import TrinaryBoostingClassifier
-from tritree.dask import DaskTrinaryBoostingClassifier, boosting, rounds, workers
+from tritree.dask import DaskTrinaryBoostingClassifier, boosting, distributed_booster, workers
 
 OPTIONS = {"max_depth": 3, "random_state": 0, "background_rows": 500, "n_jobs": 1}
 
@@ -51,7 +51,7 @@ class Iterations:
     """Calls a function after each complete iteration that is reported."""
 
     def __init__(self, monkeypatch, react):
-        run = rounds.Rounds._run_rounds
+        run = distributed_booster.DistributedBooster._run_exchanges
 
         def run_and_react(self, on_iterations):
             def report(n):
@@ -60,7 +60,7 @@ class Iterations:
 
             run(self, report)
 
-        monkeypatch.setattr(rounds.Rounds, "_run_rounds", run_and_react)
+        monkeypatch.setattr(distributed_booster.DistributedBooster, "_run_exchanges", run_and_react)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -94,10 +94,10 @@ def test_killed_workers_do_not_change_a_bit(seed, cluster, table, frame):
 
 
 def test_a_worker_that_joins_late_is_used(cluster, table, frame, monkeypatch):
-    monkeypatch.setattr(rounds, "_MIN_SECONDS_BETWEEN_STARTS", 0.0)
-    monkeypatch.setattr(rounds, "_SERIES_SECONDS", 0.05)
+    monkeypatch.setattr(distributed_booster, "_MIN_SECONDS_BETWEEN_STARTS", 0.0)
+    monkeypatch.setattr(distributed_booster, "_SERIES_SECONDS", 0.05)
     started = []
-    start = rounds.Rounds._start
+    start = distributed_booster.DistributedBooster._start
 
     def record(self):
         start(self)
@@ -108,7 +108,7 @@ def test_a_worker_that_joins_late_is_used(cluster, table, frame, monkeypatch):
             cluster.workers.append(cluster.add_worker())
             cluster.client.wait_for_workers(3, timeout=60)
 
-    monkeypatch.setattr(rounds.Rounds, "_start", record)
+    monkeypatch.setattr(distributed_booster.DistributedBooster, "_start", record)
     Iterations(monkeypatch, add_worker)
     fitted = DaskTrinaryBoostingClassifier(client=cluster.client, max_iter=10, **OPTIONS).fit(frame, "label")
     assert started == [2, 3]
@@ -116,7 +116,7 @@ def test_a_worker_that_joins_late_is_used(cluster, table, frame, monkeypatch):
 
 
 def test_all_workers_are_lost_at_once(cluster, table, frame, monkeypatch):
-    monkeypatch.setattr(rounds, "_SERIES_SECONDS", 0.05)
+    monkeypatch.setattr(distributed_booster, "_SERIES_SECONDS", 0.05)
 
     def kill_all(n_iterations):
         if n_iterations >= 2 and len(cluster.workers) == 2:
@@ -130,7 +130,7 @@ def test_all_workers_are_lost_at_once(cluster, table, frame, monkeypatch):
 
 
 def test_interrupts_keep_the_trees_so_far(cluster, table, frame, monkeypatch):
-    monkeypatch.setattr(rounds, "_SERIES_SECONDS", 0.05)
+    monkeypatch.setattr(distributed_booster, "_SERIES_SECONDS", 0.05)
 
     def interrupt(n_iterations):
         if n_iterations >= 2:

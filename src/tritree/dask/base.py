@@ -64,7 +64,7 @@ class DaskEstimator(BaseEstimator):  # type: ignore[misc]
         is_fitted_attribute = name.endswith("_") and not name.startswith("_")
         if is_fitted_attribute and "_local" in vars(self):
             return getattr(self._local, name)
-        hint = "; it is there after fit" if is_fitted_attribute else ""
+        hint = "; call fit first" if is_fitted_attribute and "_local" not in vars(self) else ""
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -99,5 +99,5 @@ class DaskEstimator(BaseEstimator):  # type: ignore[misc]
 def refuse_parameters(local: Any, unsupported: dict[str, Any]) -> None:
     """Raise a ValueError for a parameter that has another value than the one that is supported."""
     for name, supported in unsupported.items():
-        if (value := getattr(local, name, supported)) is not supported:
+        if (value := getattr(local, name, supported)) != supported:
             raise ValueError(f"{name}={value!r} is not supported on a cluster; leave it out")

@@ -8,9 +8,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from tritree import _core
 from tritree.dask.base import DaskEstimator, refuse_parameters
+from tritree.dask.distributed_booster import DistributedBooster
 from tritree.dask.part import PartOptions
 from tritree.dask.passes import read_training, sample_background
-from tritree.dask.rounds import Rounds
 from tritree.dask.workers import check_memory, find_client
 from tritree.estimators.base_boosting import rescaled
 from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
@@ -77,12 +77,12 @@ class DaskBoosting(DaskEstimator):
             n_rows,
             work.n_jobs,
         )
-        rounds = Rounds(client, blocks, training.y, weight, core.state(with_rows=True), options)
+        booster = DistributedBooster(client, blocks, training.y, weight, core.state(with_rows=True), options)
         try:
-            _run(rounds, int(work.max_iter), show_progress=bool(work.verbose))
+            _run(booster, int(work.max_iter), show_progress=bool(work.verbose))
         finally:  # also after Ctrl-C: the trees so far are complete
-            if rounds.n_iterations:
-                model = _core.BoostedModel.from_state(rounds.state)
+            if booster.n_iterations:
+                model = _core.BoostedModel.from_state(booster.state)
                 work._set_fitted(GrowingModel(model, "boosting"), encoder, classes)
                 self._local = work
         return self
@@ -96,7 +96,7 @@ def _refuse_quantiles(work: Any) -> None:
         )
 
 
-def _run(rounds: Rounds, max_iter: int, *, show_progress: bool) -> None:
+def _run(booster: DistributedBooster, max_iter: int, *, show_progress: bool) -> None:
     shown = 0
     with bar(max_iter, "iterations", shown=show_progress) as advance:
 
@@ -105,7 +105,7 @@ def _run(rounds: Rounds, max_iter: int, *, show_progress: bool) -> None:
             advance(n_iterations - shown)
             shown = n_iterations
 
-        rounds.run(show)
+        booster.run(show)
 
 
 class DaskTrinaryBoostingRegressor(RegressorMixin, DaskBoosting):  # type: ignore[misc]

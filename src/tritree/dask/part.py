@@ -32,6 +32,7 @@ __all__ = [
     "start_part",
     "state_of",
     "stop_part",
+    "threads_of_worker",
 ]
 
 
@@ -49,7 +50,7 @@ class PartOptions:
     subsample: float
     max_iter: int
     n_rows: int
-    n_threads: int | None
+    n_jobs: int | None
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,8 @@ class BoostingPart:
         self._model = _core.BoostedModel.from_state(state)
         # the thread does not refer to the part: it ends when nobody does
         run = _Run(self._model, options, self._requests, self._answers)
-        self._thread = threading.Thread(
-            target=run, args=(binned, first_row, y, weight, n_threads), name="tritree part", daemon=True
-        )
+        inputs = [(binned, first_row, y, weight, n_threads)]  # the thread takes them out: they are not kept
+        self._thread = threading.Thread(target=run, args=(inputs,), name="tritree part", daemon=True)
         self._thread.start()
 
     def advance(self, step: int, answer: NDArray[Any] | None) -> Numbers:
@@ -152,32 +152,10 @@ class _Run:
     ) -> None:
         self._model, self._options, self._requests, self._answers = model, options, requests, answers
 
-    def __call__(
-        self,
-        binned: _core.BinnedColumns,
-        first_row: int,
-        y: NDArray[np.float64],
-        weight: NDArray[np.float64] | None,
-        n_threads: int,
-    ) -> None:
-        options = self._options
+    def __call__(self, inputs: list[Any]) -> None:
         try:
-            booster = _core.Booster(
-                binned,
-                self._model,
-                options.loss,
-                options.quantile,
-                y,
-                weight,
-                options.learning_rate,
-                options.subsample,
-                n_threads,
-                first_row,
-                options.n_rows,
-                self._combine,
-            )
-            del binned
-            while self._model.n_iterations < options.max_iter:
+            booster = self._make_booster(*inputs.pop())
+            while self._model.n_iterations < self._options.max_iter:
                 booster.boost()
         except _Stop:
             # rounds that are submitted already must not wait for a part that has stopped
@@ -187,6 +165,30 @@ class _Run:
             self._requests.put(error)
             return
         self._requests.put(Numbers("", np.empty(0), self._model.n_iterations))
+
+    def _make_booster(
+        self,
+        binned: _core.BinnedColumns,
+        first_row: int,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        n_threads: int,
+    ) -> _core.Booster:
+        options = self._options
+        return _core.Booster(
+            binned,
+            self._model,
+            options.loss,
+            options.quantile,
+            y,
+            weight,
+            options.learning_rate,
+            options.subsample,
+            n_threads,
+            first_row,
+            options.n_rows,
+            self._combine,
+        )
 
     def _combine(self, how: str, values: NDArray[Any]) -> NDArray[Any]:
         self._requests.put(Numbers(how, values, self._model.n_iterations))
@@ -207,6 +209,12 @@ class _LostPart:
 # ---- tasks
 
 
+def threads_of_worker(n_jobs: int | None) -> int:
+    """Return how many threads a task may use, which is at most the number of threads of its worker."""
+    n_threads: int = get_worker().state.nthreads
+    return n_threads if n_jobs is None or n_jobs < 0 else min(n_threads, n_jobs)
+
+
 def start_part(
     blocks: Sequence[_core.BinnedColumns],
     first_row: int,
@@ -215,9 +223,7 @@ def start_part(
     options: PartOptions,
 ) -> BoostingPart:
     """Return the part with the rows of consecutive blocks, their target and weights; it continues a model."""
-    n_threads = get_worker().state.nthreads
-    if options.n_threads is not None:
-        n_threads = min(n_threads, options.n_threads)
+    n_threads = threads_of_worker(options.n_jobs)
     binned = blocks[0] if len(blocks) == 1 else _core.BinnedColumns.join(blocks)
     return BoostingPart(binned, first_row, *target, state, options, n_threads)
 

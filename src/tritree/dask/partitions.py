@@ -17,7 +17,16 @@ from tritree.table import RawColumn, Table, read_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Partition", "delayed_partitions", "find_partitions", "partition_errors", "read_partition"]
+__all__ = [
+    "Partition",
+    "delayed_partitions",
+    "find_partitions",
+    "is_array",
+    "is_frame",
+    "partition_errors",
+    "read_partition",
+    "whole_rows",
+]
 
 
 @dataclass(frozen=True)
@@ -35,14 +44,14 @@ class Partition:
 def find_partitions(X: Any, y: Any, sample_weight: Any) -> list[Partition]:
     """Return the partitions of Dask collections; raise an error if they do not belong together."""
     roles = {"y": y} if sample_weight is None else {"y": y, "sample_weight": sample_weight}
-    if not (_is_frame(X) or _is_array(X)):
+    if not (is_frame(X) or is_array(X)):
         raise TypeError(
             f"X must be a DataFrame or an array of Dask, got {type(X).__name__}; the local estimator fits other tables"
         )
-    if _is_array(X):
-        X = _whole_rows(X)
+    if is_array(X):
+        X = whole_rows(X)
     columns = {name: _delayed_role(X, role, name) for name, role in roles.items()}
-    dtypes = dict(X.dtypes) if _is_frame(X) else None
+    dtypes = dict(X.dtypes) if is_frame(X) else None
     return [
         Partition(
             number, features, tuple(r if isinstance(r, str) else r[number] for r in columns.values()), dtypes
@@ -51,15 +60,17 @@ def find_partitions(X: Any, y: Any, sample_weight: Any) -> list[Partition]:
     ]
 
 
-def _is_frame(X: Any) -> bool:
+def is_frame(X: Any) -> bool:
+    """Return whether a table is a frame of Dask."""
     return hasattr(X, "map_partitions") and hasattr(X, "dtypes") and hasattr(X, "columns")
 
 
-def _is_array(X: Any) -> bool:
+def is_array(X: Any) -> bool:
+    """Return whether a table is an array of Dask."""
     return hasattr(X, "map_blocks") and hasattr(X, "chunks")
 
 
-def _whole_rows(X: Any) -> Any:
+def whole_rows(X: Any) -> Any:
     """Return an array of Dask whose blocks have all columns."""
     if X.ndim != 2:
         raise ValueError(f"X must have rows and columns, got an array of {X.ndim} dimensions")
@@ -68,20 +79,20 @@ def _whole_rows(X: Any) -> Any:
 
 def delayed_partitions(collection: Any) -> list[Any]:
     """Return the partitions of a collection of Dask, each with all its columns."""
-    if _is_array(collection) and collection.ndim == 2:
-        collection = _whole_rows(collection)
+    if is_array(collection) and collection.ndim == 2:
+        collection = whole_rows(collection)
     delayed = collection.to_delayed()
     return list(delayed.ravel()) if isinstance(delayed, np.ndarray) else list(delayed)
 
 
 def _delayed_role(X: Any, role: Any, name: str) -> str | list[Any]:
     """Return the column name of a target or of weights, or its partitions; they must be those of X."""
-    if isinstance(role, str) and _is_frame(X):
+    if isinstance(role, str) and is_frame(X):
         if role not in X.columns:
             raise ColumnError(None, f"there is no column {role!r}; the columns are {list_names(X.columns)}")
         return role
     if not (hasattr(role, "to_delayed") and hasattr(role, "ndim")):
-        wanted = "a series or an array of Dask" + (", or the name of a column of X" if _is_frame(X) else "")
+        wanted = "a series or an array of Dask" + (", or the name of a column of X" if is_frame(X) else "")
         raise TypeError(f"{name} must be {wanted}, got {type(role).__name__}")
     if role.ndim != 1:
         raise ValueError(f"{name} must have one column, got {role.ndim} dimensions")
@@ -98,18 +109,18 @@ def _check_divisions(X: Any, role: Any, name: str) -> None:
     """Raise an error if it is known beforehand that partitions of X and a role have other rows."""
     if hasattr(X, "divisions") and hasattr(role, "divisions"):
         known = X.known_divisions and role.known_divisions
-        ours, theirs = X.divisions if known else (), role.divisions if known else ()
-        what = "begins at"
-    elif _is_array(X) and _is_array(role):
+        ours, theirs = (X.divisions, role.divisions) if known else ((), ())
+        differs = "begins at {} in X and at {} in {}"
+    elif is_array(X) and is_array(role):
         ours, theirs = X.chunks[0], role.chunks[0]
-        what = "has the number of rows"
+        differs = "has {} rows in X and {} in {}"
     else:
         return
     for number, (own, other) in enumerate(zip(ours, theirs, strict=True)):
         if own != other and not (is_missing(own) or is_missing(other)):
             raise ValueError(
-                f"partition {number} of X {what} {own}, and that of {name} {other}; partition them alike, for example "
-                "with repartition(divisions=...) or rechunk()"
+                f"partition {number} {differs.format(own, other, name)}; partition them alike, for example with "
+                "repartition(divisions=...) or rechunk()"
             )
 
 
@@ -138,6 +149,8 @@ def read_partition(
             _check_alignment(features, role, name)
     if len(features) == 0:
         return None
+    if dtypes is not None:
+        features = features[list(dtypes)]  # in one order in all partitions
     names = [role for role in roles if isinstance(role, str)]
     table = read_table(features.drop(columns=names) if names else features)
     columns = [read_table(_one_column(features[r] if isinstance(r, str) else r)).column(0) for r in roles]
@@ -155,7 +168,10 @@ def _check_columns(frame: Any, dtypes: dict[Any, Any]) -> None:
     for name, dtype in dtypes.items():
         if name not in frame.columns:
             raise ColumnError(name, "is absent, and is in the other partitions", remedy)
-        if len(frame) and (found := _kind(frame[name].dtype)) != (expected := _kind(dtype)):
+        if not len(frame) or frame[name].isna().all():
+            continue
+        found, expected = _kind(frame[name].dtype), _kind(dtype)
+        if found != expected and "objects" not in (found, expected):  # what objects are is found out later
             raise ColumnError(
                 name,
                 f"holds {found}, and {expected} in the other partitions",
@@ -175,8 +191,9 @@ def _kind(dtype: Any) -> str:
         return "dates"
     if pd.api.types.is_timedelta64_dtype(dtype):
         return "durations"
-    is_text = pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype)
-    return "text" if is_text else str(dtype)
+    if pd.api.types.is_object_dtype(dtype):
+        return "objects"
+    return "text" if pd.api.types.is_string_dtype(dtype) else str(dtype)
 
 
 def _check_alignment(features: Any, role: Any, name: str) -> None:

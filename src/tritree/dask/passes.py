@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from dask.delayed import delayed
+from dask.sizeof import sizeof
 
 from tritree import _core
 from tritree.dask.partitions import find_partitions, partition_errors, read_partition
 from tritree.dask.workers import results, wait_for_workers
-from tritree.errors import SampleWeightError, TargetError
+from tritree.errors import DataError, SampleWeightError, TargetError
 from tritree.out_of_core.summary import (
     ColumnValues,
     TableSummary,
@@ -20,7 +24,7 @@ from tritree.out_of_core.summary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Blocks", "TrainingData", "read_training", "sample_background"]
 
+_CHANGED = "is not what it was when it was first read; it must not change during fit"
 #: How many results are merged by one task.
 _FAN_IN = 8
 #: How many rows one task samples background rows from, about.
@@ -66,8 +71,9 @@ def read_training(client: Any, local: Any, X: Any, y: Any, sample_weight: Any) -
     wait_for_workers(client)
     training = TrainingPartitions(client, partitions)
     encoder, target, weights = training.learn(local._encoder_options())
-    classes, values = target.read(local._read_target)
-    weight = local._read_weights(classes, values, weights.values() if weights else None)
+    with training.row_errors():
+        classes, values = target.read(local._read_target)
+        weight = local._read_weights(classes, values, weights.values() if weights else None)
     return TrainingData(training, encoder, classes, values, weight)
 
 
@@ -107,7 +113,25 @@ class TrainingPartitions:
         binned = [_bin(p, n_rows, recipe) for p, n_rows in zip(self._partitions, self._n_rows, strict=True)]
         futures = self._client.compute(binned)
         heads = results(self._client, self._client.map(_without_rows, futures, pure=False))
-        return Blocks(futures, self._n_rows, _core.BinnedColumns.join(heads))
+        bins = _core.BinnedColumns.join(heads)
+        for column in range(len(bins.n_bins)):
+            smallest, largest = bins.bounds(column)
+            if (smallest > largest).any():
+                raise ValueError(f"X {_CHANGED}")
+        return Blocks(futures, self._n_rows, bins)
+
+    @contextmanager
+    def row_errors(self) -> Iterator[None]:
+        """Say in errors about a row of the target or the weights in which partition it is."""
+        try:
+            yield
+        except DataError as error:
+            if error.row is not None:
+                number = int(np.searchsorted(np.cumsum(self._n_rows), error.row, side="right"))
+                error.argument = (
+                    f"partition {self._partitions[number].number}, rows counted over all partitions"
+                )
+            raise
 
     def count(self, encoder: TableEncoder, positions: set[int]) -> _core.TableCounts:
         """Count the values of some encoded columns."""
@@ -131,13 +155,11 @@ def sample_background(
     n_samples = 1 + int(ends[-1]) // _ROWS_PER_SAMPLE
     hashes = client.map(_hash_rows, blocks.futures, seed=seed, n_samples=n_samples, pure=False)
     own = [None] * len(hashes) if weight is None else np.split(weight, ends[:-1])
-    samples = results(
-        client,
-        [
-            client.submit(_sample, hashes, own, sample, n, pure=False)
-            for sample in range(n_samples)  # equal hashes are in one sample
-        ],
-    )
+    samples = []
+    for sample in range(n_samples):  # equal hashes are in one sample
+        of_sample = client.map(itemgetter(sample), hashes, pure=False)
+        samples.append(client.submit(_sample, of_sample, own, n, pure=False))
+    samples = results(client, samples)
     keys, numbers, rows = (np.concatenate(parts) for parts in zip(*samples, strict=True))
     chosen = np.argsort(keys)[:n]
     numbers, rows = numbers[chosen], rows[chosen]
@@ -157,6 +179,11 @@ def sample_background(
 
 
 # ---- on the workers
+
+
+@sizeof.register(_core.BinnedColumns)  # type: ignore[no-untyped-call, untyped-decorator]
+def _size_of_binned(binned: _core.BinnedColumns) -> int:
+    return binned.n_rows * sum(1 if n <= 255 else 2 for n in binned.n_bins)
 
 
 def _on_partition(task: Callable[..., Any]) -> Callable[..., Any]:
@@ -205,7 +232,7 @@ def _bin(
 ) -> _core.BinnedColumns:
     encoder, bounds = recipe
     if table.n_rows != n_rows:
-        raise ValueError("the partition is not what it was when it was first read")
+        raise ValueError(f"the partition {_CHANGED}")
     binner = _core.TableBinner(n_rows, bounds, encoder.n_categories)
     binner.append(encode_columns(encoder, table), n_rows, 1)
     return binner.finish(every_bin_occurs=False)
@@ -236,7 +263,7 @@ def _merge(parts: list[tuple[Any, str] | None]) -> tuple[Any, str] | None:
     found = [part for part in parts if part is not None]
     if not found:
         return None
-    merged, name = found[0]
+    merged, name = deepcopy(found[0])  # what other tasks return may be used again
     for other, its_name in found[1:]:
         with partition_errors(its_name):
             merged.merge(other)
@@ -257,10 +284,9 @@ def _hash_rows(
 
 
 def _sample(
-    hashes: list[Any], weights: list[Any], sample: int, n: int
+    own: list[tuple[NDArray[np.uint64], NDArray[np.int64]]], weights: list[Any], n: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the keys of sampled rows, the numbers of their blocks, and their positions in these."""
-    own = [parts[sample] for parts in hashes]
     rows = np.concatenate([rows for _, rows in own])
     numbers = np.repeat(np.arange(len(own)), [len(rows) for _, rows in own])
     weight = None

@@ -9,6 +9,9 @@ import numpy as np
 import pandas as pd
 from dask.delayed import delayed
 
+from tritree.dask.partitions import is_array, is_frame, whole_rows
+from tritree.dask.workers import results
+
 __all__ = ["predict_lazily"]
 
 
@@ -18,14 +21,15 @@ def predict_lazily(local: Any, predicting: Any, method: str, X: Any) -> Any:
     ``predicting`` is the same estimator, or a future of it.
     """
     shared = delayed(predicting, pure=True)
-    if hasattr(X, "map_partitions") and hasattr(X, "dtypes"):
+    if is_frame(X):
         return X.map_partitions(_predict_frame, shared, method, meta=_meta(local, method, X._meta.index))
-    if not (hasattr(X, "map_blocks") and hasattr(X, "chunks")):
+    if not is_array(X):
         if predicting is local:
             return getattr(local, method)(X)
-        return predicting.client.submit(_predict_array, X, predicting, method, pure=False).result()
-    if len(X.chunks[1]) > 1:
-        X = X.rechunk({1: -1})
+        return results(
+            predicting.client, [predicting.client.submit(_predict_array, X, predicting, method, pure=False)]
+        )[0]
+    X = whole_rows(X)
     dtype = _meta(local, method, pd.RangeIndex(0)).to_numpy().dtype
     width = () if method == "predict" else (len(local.classes_),)
     array: Any = da  # whose functions have no types
@@ -59,4 +63,6 @@ def _predict_frame(frame: Any, local: Any, method: str) -> Any:
 
 
 def _predict_array(block: Any, local: Any, method: str) -> Any:
+    if len(block) == 0:
+        return _meta(local, method, pd.RangeIndex(0)).to_numpy()
     return getattr(local, method)(block)

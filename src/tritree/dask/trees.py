@@ -6,14 +6,16 @@ of all rows, one byte per cell, and each worker that predicts rows with missing 
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from distributed import get_worker
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from tritree import _core
 from tritree.dask.base import DaskEstimator, refuse_parameters
+from tritree.dask.part import threads_of_worker
 from tritree.dask.partitions import delayed_partitions
 from tritree.dask.passes import read_training
 from tritree.dask.workers import check_memory, find_client, results, roomiest_worker
@@ -22,11 +24,12 @@ from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegr
 from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from tritree.dask.passes import Blocks, TrainingData
     from tritree.encoder import TableEncoder
 
 __all__ = [
@@ -38,6 +41,8 @@ __all__ = [
 
 #: What a row needs beside its bins: target, weight, and its place in the order of nodes.
 BYTES_PER_ROW = 32
+#: How often the trees are grown anew because their worker died.
+_MAX_ATTEMPTS = 10
 
 
 class DaskTrees(DaskEstimator):
@@ -70,20 +75,7 @@ class DaskTrees(DaskEstimator):
         needed = n_rows * (2 * len(training.encoder.columns) + BYTES_PER_ROW)
         check_memory(client, needed, f"a tree on {n_rows:,} rows", on_one_worker=True)
         blocks = training.bin(work._max_bins())
-        (target,) = client.scatter([(training.y, training.weight)], hash=False)
-        grown = client.submit(
-            _fit,
-            work,
-            training.encoder,
-            training.classes,
-            blocks.futures,
-            target,
-            workers=[roomiest_worker(client)],
-            allow_other_workers=True,
-            pure=False,
-        )
-        (local,) = results(client, [client.submit(_without_rows, grown, pure=False)])
-        self._local, self._grown = local, grown
+        self._local, self._grown = _grow_on_a_worker(client, work, training, blocks)
         return self
 
     def grow_for(self, X: Any) -> Self:
@@ -106,7 +98,8 @@ class DaskTrees(DaskEstimator):
         for part in delayed_partitions(X) if hasattr(X, "to_delayed") else [X]:
             rows = client.compute(part) if hasattr(X, "to_delayed") else part
             grown = client.submit(_grow_for, grown, rows, pure=False)
-        (self._local,) = results(client, [client.submit(_without_rows, grown, pure=False)])
+        with _lost_rows():
+            (self._local,) = results(client, [client.submit(_without_rows, grown, pure=False)])
         self._grown = grown
         return self
 
@@ -122,7 +115,8 @@ class DaskTrees(DaskEstimator):
         local = self._fitted_local()
         if not training_rows or "_grown" not in vars(self):
             return local._snapshot()
-        (found,) = results(find_client(self.client), [self._grown])
+        with _lost_rows():
+            (found,) = results(find_client(self.client), [self._grown])
         return found
 
     def _predicting(self) -> Any:
@@ -132,6 +126,40 @@ class DaskTrees(DaskEstimator):
         state = super().__getstate__()
         state.pop("_grown", None)  # the rows stay on the cluster
         return state
+
+
+@contextmanager
+def _lost_rows() -> Iterator[None]:
+    """Say what it means that the future of an estimator is cancelled."""
+    try:
+        yield
+    except CancelledError:
+        raise RuntimeError("the training rows were lost with their worker; fit again") from None
+
+
+def _grow_on_a_worker(client: Any, work: Any, training: TrainingData, blocks: Blocks) -> tuple[Any, Any]:
+    """Return the fitted estimator without rows, and the future of the one that has them."""
+    for attempt in range(_MAX_ATTEMPTS):
+        try:
+            (target,) = client.scatter([(training.y, training.weight)], hash=False)
+            grown = client.submit(
+                _fit,
+                work,
+                training.encoder,
+                training.classes,
+                blocks.futures,
+                target,
+                workers=[roomiest_worker(client)],
+                allow_other_workers=True,
+                pure=False,
+            )
+            (local,) = results(client, [client.submit(_without_rows, grown, pure=False)])
+        except (CancelledError, OSError, TimeoutError):  # the target was lost with its worker
+            if attempt + 1 == _MAX_ATTEMPTS:
+                raise
+        else:
+            return local, grown
+    raise AssertionError("unreachable")
 
 
 # ---- on the workers
@@ -146,7 +174,7 @@ def _fit(
 ) -> Any:
     """Return the fitted estimator with the rows of all blocks."""
     fitted, n_jobs = work._snapshot(), work.n_jobs
-    fitted.n_jobs = get_worker().state.nthreads if n_jobs is None else n_jobs
+    fitted.n_jobs = threads_of_worker(n_jobs)
     fitted._fit_rows(encoder, classes, EncodedRows((), *target, _core.BinnedColumns.join(blocks)))
     fitted.n_jobs = n_jobs
     return fitted

@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 __all__ = [
     "check_memory",
     "find_client",
+    "result",
     "results",
     "roomiest_worker",
     "running_workers",
     "wait_for_workers",
-    "wait_until_done",
 ]
 
 #: How long a fit waits for a worker that can run anything.
 MAX_WAIT_SECONDS = 60.0
 _POLL_SECONDS = 0.5
+_TRANSFER_SECONDS = 30.0
 
 
 def find_client(client: Any) -> Any:
@@ -52,7 +53,7 @@ def running_workers(client: Any) -> list[str]:
 
 
 def wait_for_workers(client: Any) -> list[str]:
-    """Return the same as soon as there is one; raise an error if there is none for a while."""
+    """Return the addresses of running workers as soon as there is one; raise an error if there is none for a while."""
     since = time.monotonic()
     while not (found := running_workers(client)):
         _check_patience(client, since)
@@ -72,15 +73,20 @@ def _check_patience(client: Any, since: float) -> None:
     raise RuntimeError(f"the cluster has had no worker for {MAX_WAIT_SECONDS:.0f} seconds; start some")
 
 
-def wait_until_done(futures: Sequence[Any], check: Callable[[], None]) -> None:
-    """Wait for futures; ``check`` is called now and then, and may raise an error."""
+def result(future: Any, check: Callable[[], None]) -> Any:
+    """Return the result of a future; ``check`` is called now and then meanwhile, and may raise an error."""
     checked = time.monotonic()
-    for future in futures:
-        while not future.done():
-            time.sleep(0.002)
-            if time.monotonic() - checked >= _POLL_SECONDS:
+    while True:
+        if future.done():
+            try:
+                return future.result(timeout=_TRANSFER_SECONDS)
+            except TimeoutError:  # it was lost, or takes long to transfer
                 check()
-                checked = time.monotonic()
+                continue
+        time.sleep(0.002)
+        if time.monotonic() - checked >= _POLL_SECONDS:
+            check()
+            checked = time.monotonic()
 
 
 def results(client: Any, futures: Sequence[Any]) -> list[Any]:
@@ -95,9 +101,11 @@ def results(client: Any, futures: Sequence[Any]) -> list[Any]:
             idle_since = idle_since or time.monotonic()
             _check_patience(client, idle_since)
 
-    wait_until_done(futures, check)
-    found: list[Any] = client.gather(list(futures))
-    return found
+    try:
+        return [result(future, check) for future in futures]
+    except BaseException:
+        client.cancel(list(futures))
+        raise
 
 
 def roomiest_worker(client: Any) -> str:

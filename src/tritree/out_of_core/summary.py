@@ -153,8 +153,12 @@ class ColumnValues:
         if column.labels is None:
             self._parts.append(column.values)
         else:
-            codes = [self._codes.setdefault(label, len(self._codes)) for label in column.labels.tolist()]
-            self._parts.append(np.array([*codes, -1], dtype=np.int32)[column.values])
+            used, own = np.unique(column.values, return_inverse=True)  # labels may be unused
+            labels = [column.labels[code] if code >= 0 else None for code in used.tolist()]
+            codes = [
+                -1 if label is None else self._codes.setdefault(label, len(self._codes)) for label in labels
+            ]
+            self._parts.append(np.array(codes, dtype=np.int32)[own])
 
     def merge(self, later: ColumnValues) -> None:
         """Add the values of later rows."""
