@@ -243,10 +243,7 @@ void BoostedModel::grow_for(const PredictionRows& rows, std::span<const std::siz
     BackgroundSums sums = take_sums(trees.front());
     std::vector<std::uint32_t> all(rows.n_rows());
     std::iota(all.begin(), all.end(), 0u);
-    // trees between which signals are checked: more of them if there are few rows
-    const std::size_t batch =
-        std::max(2 * static_cast<std::size_t>(std::max(n_threads, 1)),
-                 std::min<std::size_t>(64, 4096 / std::max<std::size_t>(all.size(), 1)));
+    const std::size_t batch = trees_between_signals(all.size(), n_threads);
     for (std::size_t first = 0; first < trees.size(); first += batch) {
         if (check_signals) check_signals();
         const WriteLock lock(mutex_);

@@ -42,6 +42,11 @@ PredictionRows GrowingModel::prepare(TableView table, int) const {
     return {std::move(table), {}};
 }
 
+std::size_t GrowingModel::trees_between_signals(std::size_t n_rows, int n_threads) {
+    return std::max(2 * static_cast<std::size_t>(std::max(n_threads, 1)),
+                    std::min<std::size_t>(64, 4096 / std::max<std::size_t>(n_rows, 1)));
+}
+
 void GrowingModel::predict(const PredictionRows& rows, IterationRange range, const PredictionOutput& output,
                            int n_threads, const CheckSignals& check_signals) {
     const std::size_t k = trees_per_iteration();

@@ -106,6 +106,8 @@ class GrowingModel {
     virtual bool has_rows() const = 0;
     virtual TraversalResult traverse(const PredictionRows& rows, std::size_t first_tree, std::size_t end_tree,
                                      const PredictionOutput& output, int n_threads) const = 0;
+    /// Return how many trees grow at once, between checks for signals: more of them if there are few rows.
+    static std::size_t trees_between_signals(std::size_t n_rows, int n_threads);
     /// Grow the branches that rows need; takes the exclusive lock.
     virtual void grow_for(const PredictionRows& rows, std::span<const std::size_t> trees, int n_threads,
                           const CheckSignals& check_signals) = 0;

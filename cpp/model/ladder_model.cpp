@@ -254,7 +254,7 @@ void LadderModel::grow_for(const PredictionRows& rows, std::span<const std::size
         }
         return;
     }
-    const auto batch = 2 * static_cast<std::size_t>(std::max(n_threads, 1));
+    const std::size_t batch = trees_between_signals(rows.n_rows(), n_threads);
     for (std::size_t begin = 0; begin < trees.size(); begin += batch) {
         if (check_signals) check_signals();
         const WriteLock lock(mutex_);
