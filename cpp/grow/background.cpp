@@ -1,6 +1,7 @@
 #include "grow/background.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -33,6 +34,34 @@ void keep_rows(const Bin* bins, const BinnedTree& tree, std::int32_t node, std::
         const std::uint8_t side = bin < first_right ? left : right;
         marks[row] &= bin == missing_bin ? missing : side;
     }
+}
+
+/// Return how many marks are set: parts that fit into a byte are counted in bytes.
+std::size_t count_marks(std::span<const std::uint8_t> marks) {
+    constexpr std::size_t kPart = 240;
+    std::size_t n = 0;
+    for (std::size_t begin = 0; begin < marks.size(); begin += kPart) {
+        std::uint8_t part = 0;
+        for (const std::uint8_t mark : marks.subspan(begin, std::min(kPart, marks.size() - begin)))
+            part = static_cast<std::uint8_t>(part + mark);
+        n += part;
+    }
+    return n;
+}
+
+/// Copy a row of bins, in pieces of which the last two may overlap: memcpy of few bytes whose number is not
+/// known takes twice as long.
+inline void copy_row(const void* from, std::size_t n_bytes, void* into) {
+    constexpr std::size_t kPiece = 16;
+    const auto* const source = static_cast<const char*>(from);
+    auto* const target = static_cast<char*>(into);
+    if (n_bytes < kPiece) {
+        std::memcpy(target, source, n_bytes);
+        return;
+    }
+    for (std::size_t at = 0; at + kPiece < n_bytes; at += kPiece)
+        std::memcpy(target + at, source + at, kPiece);
+    std::memcpy(target + n_bytes - kPiece, source + n_bytes - kPiece, kPiece);
 }
 
 }  // namespace
@@ -89,9 +118,9 @@ BinnedRows BackgroundRows::gather_coarse(std::span<const std::uint32_t> which) c
     const std::size_t n_columns = rows.n_columns();
     BinnedRows gathered(which.size(), coarse.mapper);
     gathered.visit([&](auto* into) {
-        coarse_rows.visit([&](const auto* from) {
+        coarse_rows.visit([&](const auto* from) {  // bins of the same type
             for (std::size_t i = 0; i < which.size(); ++i)
-                std::copy_n(from + which[i] * n_columns, n_columns, into + i * n_columns);
+                copy_row(from + which[i] * n_columns, n_columns * sizeof(*from), into + i * n_columns);
         });
     });
     return gathered;
@@ -110,18 +139,21 @@ BackgroundRows::NodeRows BackgroundRows::rows_observed_at(const BinnedTree& tree
     for (std::int32_t below = node, at = tree.parent[static_cast<std::size_t>(node)]; at >= 0;
          below = std::exchange(at, tree.parent[static_cast<std::size_t>(at)]))
         keep(at, below, below);
-    std::size_t n_found = 0;
-    for (const std::uint8_t mark : marks) n_found += mark;
-    std::vector<std::uint32_t> found;
-    found.reserve(std::min(n_found, max_rows));
+    const std::size_t n_found = count_marks(marks), n_taken = std::min(n_found, max_rows);
+    std::vector<std::uint32_t> found(n_taken + 1);
     const std::size_t start = tree.path[static_cast<std::size_t>(node)] % std::max<std::size_t>(n, 1);
+    std::size_t n_kept = 0;
     const auto take = [&](std::size_t begin, std::size_t end) {
-        for (std::size_t row = begin; row < end && found.size() < max_rows; ++row)
-            if (marks[row] != 0) found.push_back(static_cast<std::uint32_t>(row));
+        // each row is written, and kept if it is marked: there is no branch to mispredict
+        for (std::size_t row = begin; row < end && n_kept < n_taken; ++row) {
+            found[n_kept] = static_cast<std::uint32_t>(row);
+            n_kept += marks[row];
+        }
+        return n_kept;
     };
-    take(start, n);
-    const std::size_t n_after = found.size();
+    const std::size_t n_after = take(start, n);
     take(0, start);
+    found.resize(n_taken);
     std::rotate(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n_after), found.end());
     const double n_rows_per_row =
         found.empty() ? 1 : static_cast<double>(n_found) / static_cast<double>(found.size());

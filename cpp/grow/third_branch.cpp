@@ -145,16 +145,13 @@ void ThirdBranchGrower::grow_branches(const std::vector<std::int32_t>& nodes) {
     }
 }
 
-/// Find the rows of a growth, and where they go at its node.
+/// Find the rows of a growth: at first, all of them are at its node.
 void ThirdBranchGrower::start(Growth& growth) const {
     find_observed_rows(growth.node, growth.fitted);
     const std::vector<std::uint32_t>& rows = growth.fitted.rows;
-    growth.at.resize(rows.size());
+    growth.at.assign(rows.size(), growth.node);
     growth.open.resize(rows.size());
     std::iota(growth.open.begin(), growth.open.end(), 0u);
-    const std::size_t column = tree_.nodes[static_cast<std::size_t>(growth.node)].column;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        growth.at[i] = tree_.next(growth.node, background_.rows.at(rows[i], column));
 }
 
 /// Traverse the rows of a growth; return the nodes whose third branches they need first, in ascending order.
@@ -429,6 +426,7 @@ std::vector<std::int32_t> ThirdBranchGrower::usable_columns(std::int32_t node) c
     for (; node >= 0; node = tree_.parent[static_cast<std::size_t>(root_of(node))])
         used[tree_.nodes[static_cast<std::size_t>(node)].column] = true;
     std::vector<std::int32_t> columns;
+    columns.reserve(used.size());
     for (std::size_t j = 0; j < used.size(); ++j)
         if (!used[j]) columns.push_back(static_cast<std::int32_t>(j));
     return columns;

@@ -310,11 +310,16 @@ class GradientSplitSearch {
         const double l2 = 2 * params_.l2;
         const auto set_gains = [&](const GradientSums& to_left, const GradientSums& to_right, double offset,
                                    auto&& combine) {
+            const double sum_g = observed.gradient + to_left.gradient + to_right.gradient;
+            const double sum_h = observed.hessian + l2 + to_left.hessian + to_right.hessian;
+            const double constant = offset + sum_g * sum_g / sum_h;
             for (std::size_t i = 0; i < left.size(); ++i) {
                 const double g = gradient[i] + to_left.gradient, h = hessian[i] + to_left.hessian;
                 const double other_g = observed.gradient - gradient[i] + to_right.gradient;
                 const double other_h = observed.hessian + l2 - hessian[i] + to_right.hessian;
-                gain[i] = combine(gain[i], g * g / h + other_g * other_g / other_h + offset);
+                // g² / h + other_g² / other_h, less what is the same for all thresholds: one division
+                const double difference = g * other_h - other_g * h;
+                gain[i] = combine(gain[i], difference * difference / (h * other_h * sum_h) + constant);
             }
         };
         const auto first = [](double, double second) { return second; };

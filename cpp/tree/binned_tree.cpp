@@ -160,8 +160,13 @@ void BinnedTree::split(std::int32_t node, const GradientSplit& info, const BinMa
 
 BinnedTree BinnedTree::third_of(const BinnedTree& tree, std::int32_t node, const GrowthParameters& params) {
     const auto i = static_cast<std::size_t>(node);
+    constexpr std::size_t kNodes = 32;  // of most third branches, whose arrays then need not grow
     BinnedTree third;
     third.add_leaf(tree.arrays.value[i], tree.bounds(node), kNone, Branch::None, params);
+    third.arrays.reserve_more(kNodes, 0);
+    third.nodes.reserve(kNodes);
+    third.parent.reserve(kNodes);
+    third.path.reserve(kNodes);
     third.arrays.depth[0] = tree.arrays.depth[i];
     third.path[0] = hash_seed(tree.path[i], static_cast<std::uint64_t>(Branch::Third));
     return third;
