@@ -9,14 +9,17 @@ import secrets
 import stat
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 try:
     import fcntl
 except ImportError:  # Windows, where an open file cannot be removed
     fcntl = None  # type: ignore[assignment, unused-ignore]
 
-__all__ = ["check_output_path", "write_atomically"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["check_output_path", "open_atomically", "write_atomically"]
 
 _TEMPORARY_NAME = re.compile(r"\.tritree\.[0-9a-f]{16}\.tmp")
 #: Age in seconds from which the temporary file of a writer that was killed is removed.
@@ -41,7 +44,14 @@ def check_output_path(path: Any, content: str) -> Path:
 
 
 def write_atomically(path: Path, *parts: bytes | memoryview) -> None:
-    """Write a file next to its path and then rename it, so that a crash leaves the old file.
+    """Write a file next to its path and then rename it, so that a crash leaves the old file."""
+    with open_atomically(path) as file:
+        file.writelines(parts)
+
+
+@contextlib.contextmanager
+def open_atomically(path: Path) -> Iterator[BinaryIO]:
+    """Open a file next to a path, which gets its name when the block ends, and is removed after an error.
 
     Temporary files that killed writers have left in the folder are removed.
     """
@@ -52,7 +62,7 @@ def write_atomically(path: Path, *parts: bytes | memoryview) -> None:
         with os.fdopen(handle, "wb") as file:
             with contextlib.suppress(OSError):  # not every file system has locks
                 _lock(handle)
-            file.writelines(parts)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         if path.exists():  # keep its permissions; not every file system can

@@ -52,7 +52,7 @@ class Lines(io.RawIOBase):
 
 
 def test_endless_lines_are_refused_when_they_fill_half_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "_memory", lambda: 100_000_000)
+    monkeypatch.setattr(inputs, "memory", lambda: 100_000_000)
     with pytest.raises(
         UserError, match=r"the stream is larger than 50 MB, which is half of the memory .*use fewer rows"
     ):
@@ -63,9 +63,9 @@ def test_file_larger_than_half_of_the_memory_is_refused(
     tritree: InProcess, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = table.stat().st_size
-    monkeypatch.setattr(inputs, "_memory", lambda: 2 * size)
+    monkeypatch.setattr(inputs, "memory", lambda: 2 * size)
     tritree.good("missing", table)
-    monkeypatch.setattr(inputs, "_memory", lambda: 2 * size - 2)
+    monkeypatch.setattr(inputs, "memory", lambda: 2 * size - 2)
     assert "half of the memory of this machine; use fewer rows" in tritree("missing", table).error_line
 
 
@@ -84,7 +84,7 @@ def test_small_file_that_unpacks_to_half_of_the_memory_is_refused(
     tritree: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 500_000))
-    monkeypatch.setattr(inputs, "_memory", lambda: 2_000_000)
+    monkeypatch.setattr(inputs, "memory", lambda: 2_000_000)
     assert "'t.csv.gz' is larger than 1 MB" in tritree("missing", "t.csv.gz").error_line
 
 

@@ -45,6 +45,9 @@ ERRORS = {
     "fit empty.csv -y y": ["'empty.csv' is empty"],
     "fit blank.csv -y y": ["'blank.csv' is empty"],
     "fit header.csv -y y": ["'header.csv' has 3 columns and no rows"],
+    "fit diabetes.csv more.csv -y y": [
+        "'diabetes.csv' is not a Parquet file, and only these are read together"
+    ],
     "fit more.csv -y b": ["more cells than the header has names"],
     "fit ragged.csv -y b": ["'ragged.csv' is not a table: line 3 has 3 cells instead of 2; correct it"],
     "fit semicolons.csv -y y": ["one column, 'a;b;y'", "--separator ';'"],
@@ -160,7 +163,6 @@ USAGE = {
     "fit diabetes.csv -y y --n-jobs 0": ["'0' is not a number of threads"],
     "fit diabetes.csv -y y --separator ,,": ["not one character"],
     "fit diabetes.csv -y y --encoding nonsense": ["'nonsense' is not an encoding", "latin-1"],
-    "fit diabetes.csv more.csv -y y": ["more.csv"],
     "fit diabetes.csv -y y --cv 1": ["'1' is not an integer of at least 2"],
     "fit diabetes.csv -y y --missing mia": ["'mia' is not a fraction between 0 and 1"],
     "fit diabetes.csv -y y --class-weight equal": ["'equal' is not balanced or none"],

@@ -39,12 +39,18 @@ def describe_error(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{str(error.filename)!r}: {error.strerror}" if error.filename is not None else error.strerror
     if isinstance(error, UnknownCategoryError):
-        return f"{error.subject} {error.problem}; correct it, make it missing, or add --unknown-category no_information"
+        text = f"{_place(error)}{error.subject} {error.problem}"
+        return f"{text}; correct it, make it missing, or add --unknown-category no_information"
     if isinstance(error, ImportError) and error.name is not None:
         package = error.name.partition(".")[0]
         extra = _EXTRAS.get(package, "cli")
         return f"{package} cannot be imported ({error}): pip install 'tritree[{extra}]'"
     return str(error) or type(error).__name__
+
+
+def _place(error: DataError) -> str:
+    """Return where data are, if they are not those of a whole table."""
+    return "" if error.argument is None else f"in {error.argument}: "
 
 
 @contextmanager
@@ -64,7 +70,7 @@ def fit_errors(roles: ColumnRoles) -> Iterator[None]:
         if isinstance(error, ColumnError) and error.can_drop:
             drop = f"drop it with {advise('--drop', str(error.column))}"
         remedy = ", or ".join(filter(None, (_with_options(error.remedy), drop)))
-        text = f"{subject} {_with_options(error.problem)}"
+        text = f"{_place(error)}{subject} {_with_options(error.problem)}"
         raise UserError(f"{text}; {remedy}" if remedy else text) from error
     except ParameterError as error:
         if error.name not in OPTIONS:

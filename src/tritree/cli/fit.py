@@ -16,6 +16,7 @@ from tritree.inspection.formatting import count
 
 if TYPE_CHECKING:
     from tritree.cli.training import TrainingData
+    from tritree.cli.training_batches import BatchTrainingData
 
 EXAMPLES = (
     ("tritree fit houses.csv --target price", "write the model to houses.tritree"),
@@ -26,6 +27,7 @@ EXAMPLES = (
         "tritree fit houses.csv -y price -m forest --grow-for new.csv --no-training-rows",
         "ship a model without its training rows, with the branches that new.csv needs",
     ),
+    ("tritree fit big/*.parquet -y price -m boosting", "tables larger than memory, read batch by batch"),
     ("tritree fit - -y y -o model.tritree --json < table.csv", "read from a pipe, write JSON"),
 )
 
@@ -151,7 +153,7 @@ class ValidationOptions:
 
 def fit(
     context: typer.Context,
-    table: options.TableFile,
+    tables: options.TableFiles,
     *,
     roles: options.ColumnRoles,
     output: options.OutputFile = None,
@@ -187,20 +189,23 @@ def fit(
         Leave the training rows out of the file. The file is smaller and reveals none of them, but third branches can no
         longer grow: see --grow-for and --grow-all.
     """
+    from tritree.cli.batches import find_batches
     from tritree.cli.fit_record import make_record
     from tritree.cli.models import make_estimator
     from tritree.cli.tables import open_table
-    from tritree.cli.training import read_training_data
 
-    if table == "-" == grow_for:
+    if tables == ["-"] == [grow_for]:
         raise UserError("the standard input has only one table; name a file for --grow-for")
     validation.check()
-    source = open_table(table, table_format)
+    source: Any = find_batches(tables, table_format, also_small=False)
+    if is_batches := source is not None:
+        _check_batches(context, source.name)
+    else:
+        source = open_table(tables[0], table_format)
     rows = None if grow_for is None else open_table(grow_for, table_format)
-    default_name = "model" if table == "-" else Path(table).name.partition(".")[0] or "model"
-    output = output or f"{default_name}.tritree"
-    file = check_file(output, "the model", "-o", table, grow_for)
-    data = read_training_data(source, roles)
+    output = output or f"{_model_name(tables)}.tritree"
+    file = check_file(output, "the model", "-o", *(source.files.paths if is_batches else tables), grow_for)
+    data = _read_data(source, roles, is_batches)
     roles = data.roles
     model = make_estimator(kind, data.task, options.given_options(context, parameters))
     with progress("fitting the model"), fit_errors(roles):
@@ -226,27 +231,65 @@ def fit(
     if not as_json:
         write_text(_summary_text(facts, source.name, data.reason))
     try:
-        facts |= _score(model, kind, data, roles, validation, parameters.seed)
+        facts |= _score(model, kind, data, roles, None if is_batches else validation, parameters.seed)
     except KeyboardInterrupt:
         note(f"the model is in {output!r}; its scores were interrupted")
         raise
     if as_json:
         write_json(facts)
-    else:
+    elif facts["training"] is not None:
         write_text(f"\n{_scores_text(facts)}")
+
+
+def _check_batches(context: typer.Context, table: str) -> None:
+    """Raise a UserError if options need the table in memory."""
+    for parameter in ("early_stopping", "test_size", "cv"):
+        if options.is_given(context, parameter):
+            raise UserError(
+                f"--{parameter.replace('_', '-')} needs the table in memory, and {table} is read batch by batch; leave "
+                "it out, and score the model on other rows with tritree score"
+            )
+
+
+def _model_name(tables: list[str]) -> str:
+    """Return the name of the model file, without extension: that of the table if it is one file or folder."""
+    from tritree.out_of_core.parquet import is_pattern
+
+    if len(tables) > 1 or tables[0] == "-" or is_pattern(tables[0]):
+        return "model"
+    return Path(tables[0]).name.partition(".")[0] or "model"
+
+
+def _read_data(
+    source: Any, roles: options.ColumnRoles, is_batches: bool
+) -> "TrainingData | BatchTrainingData":
+    if is_batches:
+        from tritree.cli.training_batches import read_training_batches
+
+        return read_training_batches(source, roles)
+    from tritree.cli.training import read_training_data
+
+    return read_training_data(source, roles)
 
 
 def _score(
     model: Any,
     kind: str,
-    data: "TrainingData",
+    data: Any,
     roles: options.ColumnRoles,
-    validation: ValidationOptions,
+    validation: ValidationOptions | None,
     seed: int,
 ) -> dict[str, Any]:
-    """Return the scores of a model on its training rows and in a validation, which may be impossible."""
+    """Return the scores of a model on its training rows and in a validation, which may be impossible.
+
+    There are none without ``validation``, of a table that is read batch by batch.
+    """
     from tritree.cli import scores, validate
 
+    if validation is None:
+        reason = "the table is read batch by batch; score the model on other rows with tritree score"
+        note(f"validation is skipped: {reason}")
+        return {"training": None, "validation": None, "validation_skipped": reason}
     with progress("scoring the model on its training rows"):
         training = scores.metrics_of(model, data, scores.predict(model, data.features))
     facts: dict[str, Any] = {
@@ -283,19 +326,21 @@ def _grow_for_rows(model: Any, source: Any, ignore: list[str], output: str, save
         ) from error
 
 
-def _summarize(model: Any, kind: str, data: "TrainingData", output: str, replaced: bool) -> dict[str, Any]:
+def _summarize(
+    model: Any, kind: str, data: "TrainingData | BatchTrainingData", output: str, replaced: bool
+) -> dict[str, Any]:
     """Return the facts about a fitted model as plain data."""
-    missing = data.features.isna().to_numpy()
+    counts = data.counts()
     facts = {
         "model": output,
         "bytes": Path(output).stat().st_size,
         "replaced": replaced,
-        "rows": len(data.features),
-        "rows_skipped": data.n_skipped,
-        "columns": len(data.features.columns),
+        "rows": counts.rows,
+        "rows_skipped": counts.rows_skipped,
+        "columns": counts.columns,
         "categorical_columns": sum(column.categories is not None for column in model._encoder.columns),
-        "missing_cells": int(missing.sum()),
-        "missing_fraction": float(missing.mean()),
+        "missing_cells": counts.missing_cells,
+        "missing_fraction": counts.missing_cells / (counts.rows * counts.columns),
         "task": data.task,
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
         "kind": kind,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tritree.cli.training import TrainingData
+    from tritree.cli.training_batches import BatchTrainingData
 
 #: Entry of the metadata; other entries are the user's.
 _KEY = "fit"
@@ -41,7 +42,7 @@ class FitRecord:
         return {_KEY: asdict(self)}
 
 
-def make_record(data: TrainingData, table_format: dict[str, Any]) -> FitRecord:
+def make_record(data: TrainingData | BatchTrainingData, table_format: dict[str, Any]) -> FitRecord:
     """Return the record of a fit to data that were read with these options."""
     roles = data.roles
     return FitRecord(

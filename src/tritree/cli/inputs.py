@@ -86,7 +86,7 @@ class LimitedFile(io.RawIOBase):
         marks = b"\x00\xff\xfe\xef\xbb\xbf"  # byte order marks, and the zeros of wide characters
         self._line_ends = [sign.encode(encoding, "ignore").strip(marks) for sign in "\n\r"]
         self._has_lines = False  # or needs none
-        self._max_bytes = _memory() // 2
+        self._max_bytes = memory() // 2
 
     def readable(self) -> bool:
         """Return True."""
@@ -123,7 +123,7 @@ class LimitedFile(io.RawIOBase):
 
 def check_size(n_bytes: int, name: str, max_bytes: int | None = None) -> None:
     """Raise a UserError if a table is too large for the memory."""
-    max_bytes = _memory() // 2 if max_bytes is None else max_bytes
+    max_bytes = memory() // 2 if max_bytes is None else max_bytes
     if n_bytes > max_bytes:
         raise UserError(
             f"{name} is larger than {format_size(max_bytes)}, which is half of the memory of this machine; use fewer "
@@ -131,7 +131,7 @@ def check_size(n_bytes: int, name: str, max_bytes: int | None = None) -> None:
         )
 
 
-def _memory() -> int:
+def memory() -> int:
     """Return the memory in bytes that this process may use."""
     sizes = []
     with suppress(AttributeError, OSError, ValueError):  # Windows does not have it

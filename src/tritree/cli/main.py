@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -16,8 +18,8 @@ from tritree.errors import GrowthLimitError, NumberTextWarning
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-#: Exit codes: success, an error that the user can fix, wrong usage, Ctrl-C.
-_OK, _ERROR, _USAGE, _INTERRUPTED = 0, 1, 2, 130
+#: Exit codes: success, an error that the user can fix, wrong usage, Ctrl-C, SIGTERM.
+_OK, _ERROR, _USAGE, _INTERRUPTED, _TERMINATED = 0, 1, 2, 130, 143
 #: Environment variable that makes errors show their traceback.
 _TRACEBACK = "TRITREE_TRACEBACK"
 
@@ -33,10 +35,23 @@ def main(args: Sequence[str] | None = None) -> int:
                     raise
                 print_error(f"the command line needs typer; {describe_error(error)}")
                 return _ERROR
-            with warnings_as_lines():
+            with warnings_as_lines(), _sigterm_as_exit():
                 return _run(make_app(), sys.argv[1:] if args is None else list(args))
         except KeyboardInterrupt:  # outside of a command
             return _interrupted()
+
+
+@contextmanager
+def _sigterm_as_exit() -> Iterator[None]:
+    """Let SIGTERM end the program by an exception, so that nothing half-written is left."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run(app: Any, args: list[str]) -> int:
@@ -53,6 +68,10 @@ def _run(app: Any, args: list[str]) -> int:
         return code if isinstance(code, int) else _OK
     except OutputClosed:
         return _OK
+    except SystemExit as end:
+        if end.code == _TERMINATED:
+            print_error("terminated")
+        raise
     except typer.Abort:
         return _interrupted()
     except usage_error as error:

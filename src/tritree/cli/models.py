@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tritree
 from tritree.cli.advice import advise
@@ -20,7 +20,10 @@ from tritree.validation import BOOSTING_STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tritree.cli.batches import BatchTable
     from tritree.cli.tables import TableSource
+
+_Source = TypeVar("_Source", "TableSource", "BatchTable")
 
 #: The parameters of estimators that options set; not every kind of model has all of them.
 OPTIONS = {
@@ -211,7 +214,7 @@ def read_rows(model: Any, source: TableSource, text_columns: Sequence[str] = ())
     return frame
 
 
-def like_training(model: Any, source: TableSource) -> TableSource:
+def like_training(model: Any, source: _Source) -> _Source:
     """Return a source that is read as the training table of a model was, unless other options are given."""
     record = read_record(model)
     if record is None:

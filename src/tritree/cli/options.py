@@ -132,6 +132,7 @@ _text = parser("a text", unescape)
 _encoding = parser("an encoding; try latin-1 or utf-16", _parse_encoding)
 
 TableFile = Annotated[str, typer.Argument(metavar="TABLE")]
+TableFiles = Annotated[list[str], typer.Argument(metavar="TABLE...")]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL")]
 OutputFile = Annotated[str | None, option("FILE", "--output", "-o")]
 OutputFolder = Annotated[str, option("FOLDER", "--output", "-o")]
@@ -167,6 +168,8 @@ Fractions = Annotated[Any, option("FRACTIONS", parser=_fractions)]
 #: The help texts of options that several commands have.
 _HELP = {
     "table": "A CSV, TSV, Parquet, Excel (.xlsx) or ARFF file; text also compressed; - reads the standard input.",
+    "tables": "A CSV, TSV, Parquet, Excel (.xlsx) or ARFF file; text also compressed; - reads the standard input. Or "
+    "several Parquet files that are one table, a folder of them, or a pattern such as 'big/*.parquet'.",
     "model": "A model file written by tritree fit.",
     "output": "File to write instead of the standard output. An existing file is replaced.",
     "tree_number": "Number of the tree in a forest or in boosting, from 0. By default the whole model.",

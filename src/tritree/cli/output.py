@@ -118,11 +118,19 @@ def write_output(
         return
     replaced = file.exists()
     write_file(data, file, str(output))
+    report_written(file, str(output), content, replaced=replaced, as_json=as_json, **facts)
+
+
+def report_written(
+    file: Path, output: str, content: str, *, replaced: bool, as_json: bool, **facts: Any
+) -> None:
+    """Print a notice that a file has been written, or JSON about it with further facts."""
+    n_bytes = file.stat().st_size
     if as_json:
-        write_json({"output": output, "bytes": len(data), "replaced": replaced} | facts)
+        write_json({"output": output, "bytes": n_bytes, "replaced": replaced} | facts)
         return
-    size = f"{format_size(len(data))}{', replaced' if replaced else ''}"
-    note(f"{content} written to {str(output)!r} ({size})")
+    size = f"{format_size(n_bytes)}{', replaced' if replaced else ''}"
+    note(f"{content} written to {output!r} ({size})")
 
 
 def write_file(data: bytes, file: Path, name: str | None = None) -> None:

@@ -1,11 +1,17 @@
 """``tritree predict``: predict the rows of a table."""
 
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tritree.cli import options
-from tritree.cli.messages import UserError, progress, write_json
+from tritree.cli.messages import UserError, progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tritree.cli.batches import BatchTable
     from tritree.cli.tables import TableSource
 
 EXAMPLES = (
@@ -14,6 +20,10 @@ EXAMPLES = (
     (
         "tritree predict visits.tritree new.parquet --append --probabilities -o all.parquet",
         "with all columns of the table, and the probability of each class",
+    ),
+    (
+        "tritree predict visits.tritree big/*.parquet -o predictions.parquet",
+        "batch by batch, in little memory",
     ),
     ("zcat new.csv.gz | tritree predict houses.tritree - | sort -n | head", "in a pipe"),
 )
@@ -24,7 +34,7 @@ _LEADING_ZERO = r"\s*[+-]?0\d"
 
 def predict(
     model: options.ModelFile,
-    table: options.TableFile,
+    tables: options.TableFiles,
     *,
     output: options.OutputFile = None,
     name: Annotated[str, options.option("NAME")] = "prediction",
@@ -42,11 +52,14 @@ def predict(
     does not know is ignored; a warning names them. The table is read as that of tritree fit was, unless options say
     otherwise, and may have its target.
 
+    Parquet files may be larger than the memory: they are read, and the predictions written, batch by batch. Several
+    files are one table.
+
     Parameters
     ----------
     output
         Table to write: .csv, .tsv or .parquet; text also with .gz, .bz2, .xz, .zst or .zip. An existing file is
-        replaced. By default CSV is written to the standard output.
+        replaced when all rows are predicted. By default CSV is written to the standard output.
     name
         Name of the column of predictions.
     probabilities
@@ -60,38 +73,119 @@ def predict(
         Write the predictions as JSON, a list with an object per row; with a file, its path, size, format, number of
         rows and columns instead.
     """
-    import pandas as pd
-
-    from tritree.cli.columns import select_columns
-    from tritree.cli.models import features_of, like_training, open_model, read_rows
-    from tritree.cli.output import check_output, write_output
-    from tritree.cli.tables import check_table_output, open_table, table_bytes, to_records
+    from tritree.cli.batches import find_batches
+    from tritree.cli.models import like_training, open_model
+    from tritree.cli.output import check_output
+    from tritree.cli.tables import check_table_output, open_table
 
     opened = open_model(model, n_jobs=n_jobs, unknown_category=unknown_category)
     if probabilities and not hasattr(opened, "classes_"):
         raise UserError(f"{model!r} predicts numbers, not classes; leave out --probabilities")
-    source = like_training(opened, open_table(table, table_format))
-    file = check_output(output, "the predictions", model, table)
+    batches = find_batches(tables, table_format, also_small=True)
+    read_files = tables if batches is None else batches.files.paths
+    file = check_output(output, "the predictions", model, *read_files)
     form, compression = ("csv", None) if file is None else check_table_output(str(output))
-    frame = read_rows(opened, source)
-    names = list(frame.columns)
-    if not append:
-        names = select_columns("--keep", keep, names, source.name)
-    copied = _copy_columns(source, names, frame, typed=as_json or form == "parquet")
-    with progress("predicting"):
-        rows = features_of(opened, _drop_copied(opened, frame, names))
-        columns = _predict(opened, rows, name, probabilities)
-    if both := next((name for name in columns if name in copied.columns), None):
-        raise UserError(
-            f"the table has a column {both!r} already; choose another name for predictions with --name"
-        )
-    result = pd.concat([copied, pd.DataFrame(columns)], axis=1)
-    if as_json and file is None:
-        write_json(to_records(result))
+    is_typed = as_json or form == "parquet"
+    wanted = _Wanted(opened, name, probabilities, keep, append, is_typed)
+    types: dict[str, Any] = {}
+    if batches is None:
+        results = _predict_table(wanted, like_training(opened, open_table(tables[0], table_format)))
+    else:
+        results = _predict_batches(wanted, like_training(opened, batches))
+        types = {field.name: field.type for field in batches.files.schema}
+    if file is None:
+        _write_to_stdout(results, as_json)
         return
-    facts = {"format": form, "rows": len(result), "columns": list(result.columns)}
-    data = table_bytes(result, form, compression)
-    write_output(data, file, output, "predictions", as_json=as_json, **facts)
+    _write_to_file(results, file, str(output), form, compression, types, as_json)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The columns to write for the rows of a table."""
+
+    model: Any
+    name: str
+    probabilities: bool
+    keep: list[str] | None
+    append: bool
+    #: Whether columns of the table are written with their types, not as text.
+    typed: bool
+
+    def copied(self, columns: list[str], table: str) -> list[str]:
+        """Return the columns of a table to write; raise a UserError if there are others of their names."""
+        from tritree.cli.columns import select_columns
+
+        names = columns if self.append else select_columns("--keep", self.keep, columns, table)
+        labels = self.model.classes_ if self.probabilities else ()
+        predicted = [self.name, *(f"{self.name}_{label}" for label in labels)]
+        if both := next((name for name in predicted if name in names), None):
+            raise UserError(
+                f"the table has a column {both!r} already; choose another name for predictions with --name"
+            )
+        return names
+
+    def predict(self, source: Any) -> Any:
+        """Return columns of the table of a source, and predictions."""
+        import pandas as pd
+
+        from tritree.cli.models import features_of, read_rows
+
+        frame = read_rows(self.model, source)
+        names = self.copied(list(frame.columns), source.name)
+        copied = _copy_columns(source, names, frame, typed=self.typed)
+        with progress("predicting"):
+            rows = features_of(self.model, _drop_copied(self.model, frame, names))
+            columns = _predict(self.model, rows, self.name, self.probabilities)
+        return pd.concat([copied, pd.DataFrame(columns)], axis=1)
+
+
+def _predict_table(wanted: _Wanted, source: "TableSource") -> "Iterator[Any]":
+    yield wanted.predict(source)
+
+
+def _predict_batches(wanted: _Wanted, table: "BatchTable") -> "Iterator[Any]":
+    """Yield the result for each batch of a table; what no branch is grown for is counted over all of them."""
+    from tritree.estimators.growing_model import warn_of_ungrown
+
+    wanted.copied(table.columns, table.name)  # before anything is read
+    model = wanted.model._model
+    model.warned_of_ungrown = True
+    for part in table.parts(nullable=True):
+        with part.errors():
+            result = wanted.predict(part)
+        yield result if wanted.typed else _times_as_text(result)
+    model.warned_of_ungrown = False
+    warn_of_ungrown(model)
+
+
+def _write_to_stdout(results: "Iterator[Any]", as_json: bool) -> None:
+    from tritree.cli.table_writer import json_stream, text_stream
+
+    with json_stream() if as_json else nullcontext(text_stream()) as write:
+        for result in results:
+            write(result)
+
+
+def _write_to_file(
+    results: "Iterator[Any]",
+    file: "Path",
+    output: str,
+    form: str,
+    compression: str | None,
+    types: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """Write predictions to a file, and print what it holds."""
+    from tritree.cli.output import report_written
+    from tritree.cli.table_writer import table_file
+
+    replaced, n_rows, columns = file.exists(), 0, []
+    with table_file(file, output, form, compression, types) as write:
+        for result in results:
+            write(result)
+            n_rows, columns = n_rows + len(result), list(result.columns)
+    facts = {"format": form, "rows": n_rows, "columns": columns}
+    report_written(file, output, "predictions", replaced=replaced, as_json=as_json, **facts)
 
 
 def _copy_columns(source: "TableSource", names: list[str], frame: Any, *, typed: bool) -> Any:
@@ -109,6 +203,14 @@ def _copy_columns(source: "TableSource", names: list[str], frame: Any, *, typed:
         return cells.assign(**{name: cells[name].str.replace(",", ".") for name in numeric})
     as_text = [name for name in names if cells[name].str.match(_LEADING_ZERO).any()]
     return frame[names].assign(**{name: cells[name].where(frame[name].notna(), None) for name in as_text})
+
+
+def _times_as_text(frame: Any) -> Any:
+    """Return columns whose times are text, of which each is written as it is whatever the others are."""
+    times = [name for name in frame.columns if frame[name].dtype.kind in "mM"]
+    return frame.assign(
+        **{name: frame[name].astype(object).where(frame[name].notna(), None) for name in times}
+    )
 
 
 def _drop_copied(model: Any, frame: Any, names: list[str]) -> Any:

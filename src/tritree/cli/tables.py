@@ -36,7 +36,7 @@ COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip
 #: Options of a table that the tables of other commands are expected to have, but need not.
 _EXPECTED = ("separator", "decimal", "encoding", "no_header", "sheet")
 
-_NO_PYARROW = "Parquet files need pyarrow, which is not installed: pip install pyarrow"
+NO_PYARROW = "Parquet files need pyarrow, which is not installed: pip install pyarrow"
 #: Number of bytes at the beginning of a stream that tell its format.
 _BEGIN = 100_000
 
@@ -168,12 +168,9 @@ class TableSource:
                         low_memory=False,  # else a column may be text in one part of the file and numbers in another
                         **self._na_options(),
                     )
-        for name in text_columns:
-            if name in frame.columns and is_number_type(frame[name]):
-                frame[name] = to_text(frame[name])
         if len(frame) == 0:
             raise UserError(f"{self.name} has {len(frame.columns)} columns and no rows")
-        return frame
+        return read_as_text(frame, text_columns)
 
     def read_as_text(self) -> Any:
         """Return the table with its cells as they stand in a text file, "007" and "NA" included."""
@@ -227,7 +224,7 @@ class TableSource:
         try:
             frame = pd.read_parquet(self._buffer())
         except ImportError:
-            raise UserError(_NO_PYARROW) from None
+            raise UserError(NO_PYARROW) from None
         except (OSError, ValueError) as error:  # pyarrow's errors are of these
             with suppress(ImportError, OSError, ValueError):
                 from pyarrow import parquet
@@ -240,9 +237,20 @@ class TableSource:
             frame = frame.reset_index()
         frame.columns = [str(name) for name in frame.columns]
         check_unique(list(frame.columns), self.name)
-        if na := self.missing_options["na"]:
-            frame = frame.apply(lambda column: column.mask(is_declared_missing(column, na)))
-        return frame
+        return mask_missing(frame, self.missing_options["na"])
+
+
+def mask_missing(frame: Any, na: Sequence[str]) -> Any:
+    """Return a frame whose columns have types with values missing that are among texts, or numbers of these texts."""
+    return frame.apply(lambda column: column.mask(is_declared_missing(column, na))) if na else frame
+
+
+def read_as_text(frame: Any, names: Sequence[str]) -> Any:
+    """Return a frame with columns as text, which may be there as numbers."""
+    for name in names:
+        if name in frame.columns and is_number_type(frame[name]):
+            frame[name] = to_text(frame[name])
+    return frame
 
 
 def _parser_problem(error: pd.errors.ParserError) -> str:
@@ -296,14 +304,16 @@ def check_table_output(output: str) -> tuple[str, str | None]:
     return format_name, compression
 
 
-def table_bytes(frame: Any, format_name: str = "csv", compression: str | None = None) -> bytes:
-    """Return a table as a file."""
+def table_bytes(
+    frame: Any, format_name: str = "csv", compression: str | None = None, *, has_header: bool = True
+) -> bytes:
+    """Return a table as a file; text without a header continues another one."""
     buffer = io.BytesIO()
     if format_name == "parquet":
         try:
             frame.to_parquet(buffer, index=False)
         except ImportError:
-            raise UserError(_NO_PYARROW) from None
+            raise UserError(NO_PYARROW) from None
         return buffer.getvalue()
     # older Pythons leave carriage returns unquoted, which end a line
     texts = frame.select_dtypes(exclude=["number", "bool"]).astype(str)
@@ -312,6 +322,7 @@ def table_bytes(frame: Any, format_name: str = "csv", compression: str | None = 
     frame.to_csv(
         buffer,
         index=False,
+        header=has_header,
         sep="\t" if format_name == "tsv" else ",",
         compression=compression,
         encoding="utf-8",

@@ -57,33 +57,67 @@ class TrainingData:
     #: Number of rows that were left out because their target is missing.
     n_skipped: int = 0
 
+    def counts(self) -> Counts:
+        """Return what the data consist of."""
+        n_missing = int(self.features.isna().to_numpy().sum())
+        return Counts(len(self.features), self.n_skipped, len(self.features.columns), n_missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Numbers of rows, of rows that were left out because their target is missing, of columns, and of missing cells."""
+
+    rows: int
+    rows_skipped: int
+    columns: int
+    missing_cells: int
+
 
 def read_training_data(source: TableSource, roles: ColumnRoles) -> TrainingData:
     """Return the training data in a table; without a task the target implies it."""
     frame = source.read()
     roles = resolve_roles(roles, list(frame.columns), source.name)
-    frame = _convert_columns(frame, roles)
+    frame = convert_columns(frame, roles)
     frame, n_skipped = drop_missing_target(frame, roles.target, roles.skip_missing_target)
     features = frame.drop(columns=roles.not_features)
-    if not len(features.columns):
-        raise UserError(f"{source.name} has no columns besides {roles.target!r} to learn from")
-    values = frame[roles.target]
-    if infer_dtype(values) == "decimal":  # which Parquet may hold as objects
-        values = pd.to_numeric(values)
-    check_no_times(values, roles.target, also_text=roles.task != "classification")
-    implied, reason = _implied_task(values, roles.target)
-    task = roles.task or implied
+    check_features(features.columns, source.name, roles)
+    values = without_decimals(frame[roles.target])
+    task, reason = find_task(values, roles)
     if task == "classification":
         _warn_of_many_classes(values, roles.target)
     return TrainingData(
         roles,
         features,
-        (to_classes if task == "classification" else to_regression_target)(values, roles.target),
+        convert_target(values, roles.target, task),
         None if roles.weights is None else to_numbers(frame[roles.weights], roles.weights).to_numpy(),
         task,
-        reason if task == implied else "set with --task",
+        reason,
         n_skipped,
     )
+
+
+def check_features(features: Any, table: str, roles: ColumnRoles) -> None:
+    """Raise a UserError if there are no features."""
+    if not len(features):
+        raise UserError(f"{table} has no columns besides {roles.target!r} to learn from")
+
+
+def without_decimals(values: Any) -> Any:
+    """Return a column with numbers instead of decimals, which Parquet may hold as objects."""
+    return pd.to_numeric(values) if infer_dtype(values) == "decimal" else values
+
+
+def find_task(values: Any, roles: ColumnRoles) -> tuple[Task, str]:
+    """Return the task, by default the one that the values of the target imply, and why it is that."""
+    check_no_times(values, roles.target, also_text=roles.task != "classification")
+    implied, reason = _implied_task(values, roles.target)
+    task = roles.task or implied
+    return task, reason if task == implied else "set with --task"
+
+
+def convert_target(values: Any, name: str, task: Task) -> Any:
+    """Return the target as the estimators take it."""
+    return (to_classes if task == "classification" else to_regression_target)(values, name)
 
 
 def resolve_roles(roles: ColumnRoles, columns: list[str], table: str) -> ColumnRoles:
@@ -113,12 +147,13 @@ def _pattern_of(roles: ColumnRoles, name: str, columns: list[str]) -> str | None
     return next((text for text in matching if text not in columns and is_pattern(text)), None)
 
 
-def _convert_columns(frame: Any, roles: ColumnRoles) -> Any:
+def convert_columns(frame: Any, roles: ColumnRoles, *, warns: bool = True) -> Any:
     """Return a table whose columns have the types that were asked for; dropped columns cause no warnings."""
     for name in roles.numeric or ():
         frame[name] = to_numbers(frame[name], name)
-    warn_of_unnamed_columns(frame, roles.not_features)
-    _warn_of_suspicious_columns(frame.drop(columns=roles.drop or []))
+    if warns:
+        warn_of_unnamed_columns(frame, roles.not_features)
+        _warn_of_suspicious_columns(frame.drop(columns=roles.drop or [], errors="ignore"))
     return frame.astype(dict.fromkeys(roles.categorical or (), "category"))
 
 
@@ -155,14 +190,19 @@ def drop_missing_target(frame: Any, target: str, skip: bool) -> tuple[Any, int]:
     """Return the rows that have a target and the number of the others, which must be 0 unless ``skip`` is true."""
     missing = frame[target].isna().to_numpy()
     n_missing = int(missing.sum())
-    if n_missing == len(frame):
+    check_missing_target(target, n_missing, len(frame), f"row {int(missing.argmax())}", skip)
+    return (frame[~missing].reset_index(drop=True), n_missing) if n_missing else (frame, 0)
+
+
+def check_missing_target(target: str, n_missing: int, n_rows: int, first: str, skip: bool) -> None:
+    """Raise a UserError if all rows lack a target, or some of them, the ``first`` among them, unless ``skip``."""
+    if n_missing == n_rows:
         raise UserError(f"the target {target!r} is missing in every row; name another column")
     if n_missing and not skip:
         raise UserError(
-            f"the target {target!r} is missing in {n_missing:,} of {len(frame):,} rows, first in row "
-            f"{int(missing.argmax())}; complete it, or leave these rows out with --skip-missing-target"
+            f"the target {target!r} is missing in {n_missing:,} of {n_rows:,} rows, first in {first}; complete it, or "
+            "leave these rows out with --skip-missing-target"
         )
-    return (frame[~missing].reset_index(drop=True), n_missing) if n_missing else (frame, 0)
 
 
 def _implied_task(values: Any, name: str) -> tuple[Task, str]:

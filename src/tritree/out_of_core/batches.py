@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v1 as nw
 
 from tritree.errors import DataError
+from tritree.out_of_core.parquet import FilePart, open_parquet, scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Batch", "Batches", "batch_errors", "find_batches"]
 
-#: Number of rows of a batch, where the source lets us choose.
+#: Number of rows of a batch of a lazy frame.
 _BATCH_ROWS = 1 << 17
-_GLOB_SIGNS = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +26,17 @@ class Batch:
     """Some rows of a table."""
 
     number: int
-    #: Position in the table of its first row.
+    #: Position of its first row.
     first_row: int
     frame: nw.DataFrame[Any]
+    #: The file that has the rows, if it is known; `first_row` is then a position in it.
+    path: str | None = None
+
+    @property
+    def where(self) -> str:
+        """Where the rows are, for messages."""
+        file = "" if self.path is None else f" of {self.path!r}"
+        return f"batch {self.number}, which begins at row {self.first_row:,}{file}"
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Batches:
 
     #: What the table is, for messages.
     name: str
-    #: Open the table, and return its batches as frames of any table library.
+    #: Open the table, and return its batches as frames of any table library, or parts of files.
     open: Callable[[], Iterable[Any]]
     #: Number of rows, if it is known without reading them.
     n_rows: int | None = None
@@ -48,9 +54,10 @@ class Batches:
         """Yield the batches that have rows."""
         first_row = 0
         for number, native in enumerate(self.open()):
-            frame = _to_frame(native, number)
+            path, first, rows = native if isinstance(native, FilePart) else (None, first_row, native)
+            frame = _to_frame(rows, number)
             if len(frame):
-                yield Batch(number, first_row, frame)
+                yield Batch(number, first, frame, path)
                 first_row += len(frame)
 
 
@@ -59,13 +66,16 @@ def find_batches(X: Any, *, may_be_lazy: bool = False) -> Batches | None:
 
     If ``may_be_lazy``, also for a lazy frame of polars.
     """
+    if isinstance(X, Batches):
+        return X
     if hasattr(X, "__array__"):  # arrays and frames
         return None
     if isinstance(X, str | os.PathLike):
-        return _of_dataset(_open_parquet(os.fspath(X)), f"the table {os.fspath(X)!r}")
+        files = open_parquet(os.fspath(X))
+        return Batches(files.name, files.read, files.n_rows)
     library = type(X).__module__.partition(".")[0]
     if library == "pyarrow" and hasattr(X, "to_batches") and hasattr(X, "count_rows"):
-        return _of_dataset(X, "the dataset")
+        return Batches("the dataset", lambda: _read_dataset(X), X.count_rows())
     if library == "polars" and type(X).__name__ == "LazyFrame":
         return Batches("the lazy frame", lambda: _collect_batches(X)) if may_be_lazy else None
     if isinstance(X, list | tuple):
@@ -102,46 +112,15 @@ def _to_frame(native: Any, number: int) -> nw.DataFrame[Any]:
     return frame
 
 
-def _of_dataset(dataset: Any, name: str) -> Batches:
-    return Batches(name, lambda: _read_dataset(dataset), dataset.count_rows())
-
-
 def _read_dataset(dataset: Any) -> Iterator[Any]:
-    """Yield the batches of a dataset. By default pyarrow reads ahead, and keeps, some gigabytes of large files."""
+    """Yield the batches of a dataset."""
     from pyarrow import default_memory_pool
-    from pyarrow.dataset import ParquetFragmentScanOptions
 
-    options: dict[str, Any] = {"batch_size": _BATCH_ROWS, "batch_readahead": 2, "fragment_readahead": 1}
-    if getattr(getattr(dataset, "format", None), "default_extname", None) == "parquet":
-        options["fragment_scan_options"] = ParquetFragmentScanOptions(
-            pre_buffer=False, use_buffered_stream=True
-        )
+    extension = getattr(getattr(dataset, "format", None), "default_extname", None)
     try:
-        yield from dataset.to_batches(**options)
+        yield from dataset.to_batches(**scan_options(is_parquet=extension == "parquet"))
     finally:
         default_memory_pool().release_unused()
-
-
-def _open_parquet(path: str) -> Any:
-    """Return the Parquet files of a path, a folder or a pattern such as ``big/*.parquet`` as a dataset."""
-    try:
-        from pyarrow import ArrowInvalid
-        from pyarrow.dataset import dataset
-    except ImportError:
-        raise ImportError("Parquet files are read by pyarrow: pip install pyarrow") from None
-    paths: Any = path
-    if not Path(path).exists() and _GLOB_SIGNS & set(path):
-        paths = sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - the pattern may be absolute
-        if not paths:
-            raise FileNotFoundError(f"no file matches {path!r}")
-    elif not Path(path).exists():
-        raise FileNotFoundError(
-            f"there is no file {path!r}; a table is a Parquet file, a folder of them, or a frame"
-        )
-    try:
-        return dataset(paths, format="parquet")
-    except ArrowInvalid:
-        raise ValueError(f"{path!r} is no Parquet file, or a damaged one") from None
 
 
 def _collect_batches(frame: Any) -> Iterator[Any]:
@@ -155,12 +134,11 @@ def _collect_batches(frame: Any) -> Iterator[Any]:
 @contextmanager
 def batch_errors(batch: Batch) -> Iterator[None]:
     """Say in errors about data which batch they are about."""
-    where = f"batch {batch.number}, which begins at row {batch.first_row:,}"
     try:
         yield
     except DataError as error:
-        error.argument = where
+        error.argument = batch.where
         raise
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"in {where}: {error}") from None
+        raise kind(f"in {batch.where}: {error}") from None
