@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -137,10 +138,12 @@ auto sort_bounds(const AnyArray& values, std::uint32_t max_bins) {
 }
 
 void make_binner(TableBinner* self, std::size_t n_rows, const std::vector<Vector<std::uint64_t>>& bounds,
-                 const std::vector<std::int64_t>& n_categories) {
+                 const std::vector<std::int64_t>& n_categories, const std::shared_ptr<Scratch>& scratch,
+                 bool also_rows) {
     std::vector<Bounds> copied;
     for (const auto& one : bounds) copied.push_back(to_vector(one));
-    new (self) TableBinner(n_rows, copied, n_categories);
+    nb::gil_scoped_release release;
+    new (self) TableBinner(n_rows, copied, n_categories, scratch, also_rows);
 }
 
 void append_part(TableBinner& binner, const nb::sequence& columns, std::size_t n_rows, int n_threads) {
@@ -253,6 +256,17 @@ void bind_parts(nb::class_<SharedColumns>& columns, nb::module_& m) {
     m.def("sample_by_hash", &sample_hashes, nb::arg("hashes"), nb::arg("weight").none(), nb::arg("n"));
 }
 
+void bind_scratch(nb::module_& m) {
+    nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+        try {
+            std::rethrow_exception(p);
+        } catch (const ScratchError& e) {
+            PyErr_SetObject(PyExc_OSError, nb::make_tuple(e.code, e.what()).ptr());
+        }
+    });
+    nb::class_<Scratch>(m, "Scratch").def(nb::init<std::string>(), nb::arg("folder"));
+}
+
 void bind_binning_in_parts(nb::module_& m) {
     nb::class_<TableCounts>(m, "TableCounts")
         .def(nb::init<std::size_t>(), nb::arg("n_columns"))
@@ -272,7 +286,8 @@ void bind_binning_in_parts(nb::module_& m) {
         });
     m.def("sorted_bounds", &sort_bounds, nb::arg("values"), nb::arg("max_bins"));
     nb::class_<TableBinner>(m, "TableBinner")
-        .def("__init__", &make_binner, nb::arg("n_rows"), nb::arg("bounds"), nb::arg("n_categories"))
+        .def("__init__", &make_binner, nb::arg("n_rows"), nb::arg("bounds"), nb::arg("n_categories"),
+             nb::arg("scratch") = nb::none(), nb::arg("also_rows") = false)
         .def("append", &append_part, nb::arg("columns"), nb::arg("n_rows"), nb::arg("n_threads"))
         .def(
             "finish",
@@ -298,6 +313,7 @@ void bind_binning(nb::module_& m) {
         }
     });
     m.def("hardware_threads", &hardware_threads);
+    bind_scratch(m);
     bind_binning_in_parts(m);
     nb::class_<SharedColumns> columns(m, "BinnedColumns");
     columns

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -17,8 +18,12 @@
 
 namespace tritree {
 
-/// Set all rows of a column, whose number of bins is known, to missing.
-inline void allocate_bins(BinnedColumn& column, std::size_t n_rows) {
+/// Set all rows of a column, whose number of bins is known, to missing. They are in memory if `scratch` is
+/// null.
+inline void allocate_bins(BinnedColumn& column, std::size_t n_rows,
+                          const std::shared_ptr<Scratch>& scratch = nullptr) {
+    column.bins8 = TableVector<std::uint8_t>(scratch);
+    column.bins16 = TableVector<std::uint16_t>(scratch);
     if (column.fits_uint8())
         column.bins8.assign(n_rows, static_cast<std::uint8_t>(column.missing_bin()));
     else
@@ -59,10 +64,11 @@ class BoundSearch {
 /// Bins the keys of a numeric column, part by part, given the largest key of each bin.
 class SearchBinner {
   public:
-    SearchBinner(const std::vector<std::uint64_t>& bounds, std::size_t n_rows)
+    SearchBinner(const std::vector<std::uint64_t>& bounds, std::size_t n_rows,
+                 const std::shared_ptr<Scratch>& scratch = nullptr)
         : search_(bounds), bin_min_(bounds.size() + 1, kMissingKey), bin_max_(bounds.size() + 1, 0) {
         column_.n_bins = static_cast<std::uint32_t>(bounds.size());
-        allocate_bins(column_, n_rows);
+        allocate_bins(column_, n_rows, scratch);
     }
 
     /// Bin the rows from `first_row` on.

@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
+
+#include "common/scratch.hpp"
 
 namespace tritree {
 
@@ -15,8 +18,8 @@ inline constexpr std::uint32_t kMaxBins = 65534;
 struct BinnedColumn {
     bool categorical = false;
     std::uint32_t n_bins = 0;
-    std::vector<std::uint8_t> bins8;       ///< the bins, if n_bins <= 255
-    std::vector<std::uint16_t> bins16;     ///< the bins otherwise
+    TableVector<std::uint8_t> bins8;       ///< the bins, if n_bins <= 255
+    TableVector<std::uint16_t> bins16;     ///< the bins otherwise
     std::vector<double> bin_min, bin_max;  ///< numeric: smallest and largest training value of each bin
 
     std::uint32_t missing_bin() const { return n_bins; }
@@ -39,6 +42,10 @@ struct BinnedColumns {
     std::size_t n_rows = 0;
     std::vector<BinnedColumn> columns;
 
+    /// Return the scratch disk that holds the bins; null if they are in memory.
+    std::shared_ptr<Scratch> scratch() const {
+        return columns.empty() ? nullptr : columns.front().bins8.get_allocator().scratch();
+    }
     bool operator==(const BinnedColumns&) const = default;
 };
 

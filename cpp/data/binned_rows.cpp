@@ -131,8 +131,12 @@ std::string BinMapper::validate() const {
     return {};
 }
 
-BinnedRows::BinnedRows(std::size_t n_rows, const BinMapper& mapper)
-    : n_rows_(n_rows), n_columns_(mapper.n_columns()), fits_uint8_(mapper.fits_uint8()) {
+BinnedRows::BinnedRows(std::size_t n_rows, const BinMapper& mapper, const std::shared_ptr<Scratch>& scratch)
+    : n_rows_(n_rows),
+      n_columns_(mapper.n_columns()),
+      fits_uint8_(mapper.fits_uint8()),
+      bins8_(scratch),
+      bins16_(scratch) {
     if (fits_uint8_)
         bins8_.resize(n_rows_ * n_columns_);
     else
@@ -150,7 +154,8 @@ void BinnedRows::unseen_to_missing(const BinMapper& mapper) {
 
 BinnedRows to_rows(const BinnedColumns& binned, const BinMapper& mapper,
                    const std::vector<std::uint32_t>* rows, int n_threads) {
-    BinnedRows result(rows == nullptr ? binned.n_rows : rows->size(), mapper);
+    BinnedRows result = rows == nullptr ? BinnedRows(binned.n_rows, mapper, binned.scratch())
+                                        : BinnedRows(rows->size(), mapper);
     const std::size_t n_columns = result.n_columns();
     result.visit([&](auto* into) {
         parallel_blocks(result.n_rows(), kBlock, n_threads, [&](std::size_t begin, std::size_t end) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,8 @@ struct BinMapper {
 class BinnedRows {
   public:
     BinnedRows() = default;
-    BinnedRows(std::size_t n_rows, const BinMapper& mapper);
+    BinnedRows(std::size_t n_rows, const BinMapper& mapper,
+               const std::shared_ptr<Scratch>& scratch = nullptr);
 
     std::size_t n_rows() const { return n_rows_; }
     std::size_t n_columns() const { return n_columns_; }
@@ -71,11 +73,12 @@ class BinnedRows {
   private:
     std::size_t n_rows_ = 0, n_columns_ = 0;
     bool fits_uint8_ = true;
-    std::vector<std::uint8_t> bins8_;
-    std::vector<std::uint16_t> bins16_;
+    TableVector<std::uint8_t> bins8_;
+    TableVector<std::uint16_t> bins16_;
 };
 
-/// Return rows of a column-major table as a row-major one; all rows if `rows` is null.
+/// Return rows of a column-major table as a row-major one; all rows, on the same scratch disk, if `rows` is
+/// null.
 BinnedRows to_rows(const BinnedColumns& binned, const BinMapper& mapper,
                    const std::vector<std::uint32_t>* rows, int n_threads);
 

@@ -19,6 +19,22 @@ std::size_t max_keys_of(std::size_t n_columns) {
                                    std::size_t{1} << 16);
 }
 
+/// Return the bytes of the bins of each column, and of a row-major copy of all.
+std::vector<std::size_t> table_sizes(std::size_t n_rows,
+                                     const std::vector<std::vector<std::uint64_t>>& bounds,
+                                     const std::vector<std::int64_t>& n_categories, bool also_rows) {
+    std::vector<std::size_t> sizes;
+    bool rows_fit_uint8 = true;
+    for (std::size_t j = 0; j < bounds.size(); ++j) {
+        const bool is_categorical = n_categories[j] >= 0;
+        const auto n_bins = is_categorical ? static_cast<std::size_t>(n_categories[j]) : bounds[j].size();
+        sizes.push_back(n_rows * (n_bins <= 255 ? 1 : 2));
+        rows_fit_uint8 &= n_bins + is_categorical <= 255;  // rows have a bin for unseen categories
+    }
+    if (also_rows) sizes.push_back(n_rows * bounds.size() * (rows_fit_uint8 ? 1 : 2));
+    return sizes;
+}
+
 }  // namespace
 
 TableCounts::TableCounts(std::size_t n_columns) : columns_(n_columns, ValueCounts(max_keys_of(n_columns))) {}
@@ -51,19 +67,22 @@ std::optional<std::vector<std::uint64_t>> TableCounts::bounds(std::size_t column
 }
 
 TableBinner::TableBinner(std::size_t n_rows, const std::vector<std::vector<std::uint64_t>>& bounds,
-                         const std::vector<std::int64_t>& n_categories)
+                         const std::vector<std::int64_t>& n_categories,
+                         const std::shared_ptr<Scratch>& scratch, bool also_rows)
     : n_rows_(n_rows), numeric_(bounds.size()), categorical_(bounds.size()) {
     if (n_rows >= std::size_t{1} << 31) throw std::length_error("more than 2,147,483,647 rows");
     require(bounds.size() == n_categories.size(), "wrong number of columns");
-    for (std::size_t j = 0; j < bounds.size(); ++j) {
+    for (std::size_t j = 0; j < bounds.size(); ++j)
         require(bounds[j].size() <= kMaxBins && n_categories[j] <= kMaxBins, "too many bins");
+    if (scratch != nullptr) scratch->reserve(table_sizes(n_rows, bounds, n_categories, also_rows));
+    for (std::size_t j = 0; j < bounds.size(); ++j) {
         if (n_categories[j] < 0) {
             require(std::is_sorted(bounds[j].begin(), bounds[j].end()), "bounds out of order");
-            numeric_[j].emplace(bounds[j], n_rows);
+            numeric_[j].emplace(bounds[j], n_rows, scratch);
         } else {
             categorical_[j].categorical = true;
             categorical_[j].n_bins = static_cast<std::uint32_t>(n_categories[j]);
-            allocate_bins(categorical_[j], n_rows);
+            allocate_bins(categorical_[j], n_rows, scratch);
         }
     }
 }

@@ -37,9 +37,11 @@ class TableCounts {
 /// Bins the rows of a table whose bins are known.
 class TableBinner {
   public:
-    /// `bounds[j]` has the largest key of each bin of a numeric column, `n_categories[j]` is -1 then.
+    /// `bounds[j]` has the largest key of each bin of a numeric column, `n_categories[j]` is -1 then. If
+    /// there is a scratch disk, it holds the bins, and `also_rows` reserves room on it for a row-major copy.
     TableBinner(std::size_t n_rows, const std::vector<std::vector<std::uint64_t>>& bounds,
-                const std::vector<std::int64_t>& n_categories);
+                const std::vector<std::int64_t>& n_categories,
+                const std::shared_ptr<Scratch>& scratch = nullptr, bool also_rows = false);
 
     /// Bin the next rows.
     void append(const TableView& part, int n_threads);

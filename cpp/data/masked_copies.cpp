@@ -15,7 +15,7 @@ double hash_to_unit(std::uint64_t a, std::uint64_t b) {
 }
 
 template <class Bin>
-void append_copies(std::vector<Bin>& bins, std::size_t n_copies, std::uint32_t missing_bin,
+void append_copies(TableVector<Bin>& bins, std::size_t n_copies, std::uint32_t missing_bin,
                    std::uint64_t row_seed, std::uint64_t cell_seed) {
     const std::size_t n_rows = bins.size();
     bins.resize(n_rows * (n_copies + 1));

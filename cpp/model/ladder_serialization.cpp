@@ -196,10 +196,11 @@ BinnedColumns load_binned(const DataState& state) {
         BinnedColumn& column = binned.columns[j];
         column.categorical = state.categorical[j] != 0;
         column.n_bins = static_cast<std::uint32_t>(state.n_bins[j]);
-        if (column.fits_uint8())
-            column.bins8 = take(state.bins8, at8, binned.n_rows);
-        else
-            column.bins16 = take(state.bins16, at16, binned.n_rows);
+        const auto copy = [&](auto& into, const auto& all, std::size_t& at) {
+            const auto bins = next(all, at, binned.n_rows);
+            into.assign(bins.begin(), bins.end());
+        };
+        column.fits_uint8() ? copy(column.bins8, state.bins8, at8) : copy(column.bins16, state.bins16, at16);
         column.visit([&](const auto* bins) {
             require(std::all_of(bins, bins + binned.n_rows,
                                 [&](auto bin) { return bin <= column.missing_bin(); }),

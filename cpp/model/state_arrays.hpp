@@ -12,18 +12,24 @@ namespace tritree {
 
 // What saving and loading of all models share.
 
-template <class T>
-void append(std::vector<T>& all, const std::vector<T>& more) {
+template <class T, class More>
+void append(std::vector<T>& all, const More& more) {
     all.insert(all.end(), more.begin(), more.end());
 }
 
 /// Return the next `n` entries of an array, and advance `at`.
 template <class T>
-std::vector<T> take(const std::vector<T>& all, std::size_t& at, std::size_t n) {
+std::span<const T> next(const std::vector<T>& all, std::size_t& at, std::size_t n) {
     require(at <= all.size() && n <= all.size() - at, "array too short");
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at);
     at += n;
-    return {begin, begin + static_cast<std::ptrdiff_t>(n)};
+    return {all.data() + (at - n), n};
+}
+
+/// Return a copy of them.
+template <class T>
+std::vector<T> take(const std::vector<T>& all, std::size_t& at, std::size_t n) {
+    const auto found = next(all, at, n);
+    return {found.begin(), found.end()};
 }
 
 inline std::size_t to_size(std::int64_t n) {

@@ -78,11 +78,25 @@ def sorted_bounds(values: Column, max_bins: int) -> NDArray[np.uint64]:
     """Return the bounds of the bins of a numeric column, all of whose values are given."""
 
 @final
+class Scratch:
+    """A folder whose disk holds bins, in files without a name; an OSError says why it cannot."""
+
+    def __init__(self, folder: str) -> None: ...
+
+@final
 class TableBinner:
-    """Bins the rows of a table part by part, as `BinnedColumns` bins the whole."""
+    """Bins the rows of a table part by part, as `BinnedColumns` bins the whole.
+
+    Room for the bins, and for a row-major copy if ``also_rows``, is reserved on the disk of ``scratch`` if there is one.
+    """
 
     def __init__(
-        self, n_rows: int, bounds: Sequence[NDArray[np.uint64]], n_categories: Sequence[int]
+        self,
+        n_rows: int,
+        bounds: Sequence[NDArray[np.uint64]],
+        n_categories: Sequence[int],
+        scratch: Scratch | None = None,
+        also_rows: bool = False,
     ) -> None: ...
     def append(self, columns: Sequence[Column], n_rows: int, n_threads: int) -> None:
         """Bin the next rows."""

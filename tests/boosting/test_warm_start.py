@@ -13,7 +13,7 @@ from sklearn.datasets import load_diabetes
 import tritree
 import tritree.estimators.base_boosting as boosting
 from tritree import TrinaryBoostingRegressor
-from tritree.estimators.base import EncodedRows
+from tritree.estimators.encoded_rows import EncodedRows
 
 X, Y = load_diabetes(return_X_y=True)
 

@@ -387,3 +387,26 @@ def test_peak_memory_of_predict_does_not_grow_with_the_rows(
         peaks.append(peak)
     # the further rows alone have 64 MiB of features and 21 MiB of predictions
     assert peaks[1] - peaks[0] < 25 * 1024, peaks
+
+
+# ---- scratch
+
+
+def test_scratch_folder_changes_nothing_but_where_bins_are(
+    tritree: InProcess, files: tuple[str, ...]
+) -> None:
+    Path("scratch").mkdir()
+    options = ("-y", "minutes", "--model", "boosting", "--trees", 3, "--quiet")
+    tritree.good("fit", *files, *options)
+    tritree.good("fit", "whole.parquet", *options, "--scratch", "scratch")
+    assert Path("whole.tritree").read_bytes() == Path("model.tritree").read_bytes()
+    assert not list(Path("scratch").iterdir())
+
+
+def test_scratch_folder_that_cannot_be_used_is_named(tritree: InProcess, files: tuple[str, ...]) -> None:
+    line = tritree("fit", *files, "-y", "minutes", "--scratch", "nosuch").error_line
+    assert line == (
+        "tritree: cannot create a file in the scratch folder 'nosuch': No such file or directory; name another folder"
+    )
+    Path("t.csv").write_text("x,y\n1,2\n")
+    assert "--scratch is for Parquet files" in tritree("fit", "t.csv", "-y", "y", "--scratch", ".").error_line

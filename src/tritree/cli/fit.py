@@ -28,6 +28,7 @@ EXAMPLES = (
         "ship a model without its training rows, with the branches that new.csv needs",
     ),
     ("tritree fit big/*.parquet -y price -m boosting", "tables larger than memory, read batch by batch"),
+    ("tritree fit big -y price -m boosting --scratch /fast/disk", "binned on a disk, if memory is short"),
     ("tritree fit - -y y -o model.tritree --json < table.csv", "read from a pipe, write JSON"),
 )
 
@@ -163,6 +164,7 @@ def fit(
     grow_all: Annotated[bool, flag("--grow-all")] = False,
     grow_for: Annotated[str | None, option("TABLE")] = None,
     no_training_rows: Annotated[bool, flag("--no-training-rows")] = False,
+    scratch: Annotated[str | None, option("FOLDER")] = None,
     parameters: Parameters,
     validation: ValidationOptions,
     as_json: options.AsJson = False,
@@ -188,6 +190,9 @@ def fit(
     no_training_rows
         Leave the training rows out of the file. The file is smaller and reveals none of them, but third branches can no
         longer grow: see --grow-for and --grow-all.
+    scratch
+        Folder for temporary files that hold the binned table of Parquet files instead of memory: one byte per cell, two
+        for boosting. They have no names, so nothing is left of them, however the program ends.
     """
     from tritree.cli.batches import find_batches
     from tritree.cli.fit_record import make_record
@@ -197,9 +202,11 @@ def fit(
     if tables == ["-"] == [grow_for]:
         raise UserError("the standard input has only one table; name a file for --grow-for")
     validation.check()
-    source: Any = find_batches(tables, table_format, also_small=False)
+    source: Any = find_batches(tables, table_format, also_small=scratch is not None)
     if is_batches := source is not None:
         _check_batches(context, source.name)
+    elif scratch is not None:
+        raise UserError("--scratch is for Parquet files, which are read batch by batch; leave it out")
     else:
         source = open_table(tables[0], table_format)
     rows = None if grow_for is None else open_table(grow_for, table_format)
@@ -209,7 +216,7 @@ def fit(
     roles = data.roles
     model = make_estimator(kind, data.task, options.given_options(context, parameters))
     with progress("fitting the model"), fit_errors(roles):
-        model.fit(data.features, data.target, data.weights)
+        model.fit(data.features, data.target, data.weights, scratch=scratch)
     if grow_all:
         with growth_limit(
             "lower --max-depth, or leave out --grow-all: branches then grow when rows need them"

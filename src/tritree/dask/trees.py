@@ -19,7 +19,7 @@ from tritree.dask.part import threads_of_worker
 from tritree.dask.partitions import delayed_partitions
 from tritree.dask.passes import read_training
 from tritree.dask.workers import check_memory, find_client, results, roomiest_worker
-from tritree.estimators.base import EncodedRows
+from tritree.estimators.encoded_rows import EncodedRows
 from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
 from tritree.estimators.tree import TrinaryTreeClassifier, TrinaryTreeRegressor
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tritree import _core
 from tritree.encoder import MAX_CATEGORIES, EncoderOptions, TableEncoder, column_errors
+from tritree.estimators.encoded_rows import EncodedRows
 from tritree.estimators.fitted_state import FittedState
 from tritree.estimators.growing_model import warn_of_ungrown
 from tritree.estimators.saving import SavingMixin
@@ -39,23 +40,7 @@ if TYPE_CHECKING:
     from tritree.estimators.growing_model import GrowingModel
     from tritree.out_of_core.batches import Batches
 
-__all__ = ["EncodedRows", "TrinaryEstimator"]
-
-
-@dataclass(frozen=True)
-class EncodedRows:
-    """Rows with target and weights, as the core takes them."""
-
-    #: None where all values of a column are missing; empty if the rows are only there as bins.
-    columns: Sequence[Any]
-    #: Numbers, or the numbers of classes.
-    y: NDArray[Any]
-    weight: NDArray[np.float64] | None
-    #: The bins of a table that was read batch by batch.
-    binned: _core.BinnedColumns | None = None
-
-    def __len__(self) -> int:
-        return len(self.y)
+__all__ = ["TrinaryEstimator"]
 
 
 class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
@@ -68,6 +53,8 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
     #: Largest target of regression, and largest weight, of which all sums stay finite.
     _max_target: ClassVar[float] = np.inf
     _max_weight: ClassVar[float] = np.inf
+    #: Whether training takes a row-major copy of the bins.
+    _bins_rows: bool = False
     #: Attributes of the fitted state that are always there.
     _default_attributes: ClassVar[dict[str, Any]] = {}
 
@@ -161,7 +148,7 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- fitting
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **unknown: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, scratch: Any = None, **unknown: Any) -> Self:
         """Fit the estimator to a training table.
 
         Branches are grown as far as a binary tree would have them; third branches grow on demand. Ctrl-C keeps the
@@ -179,6 +166,10 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array-like of shape (n_rows,) or str, default=None
             Sample weights. If None, all samples have equal weight. Weights below about 1e-12 of the
             largest count as zero. They do not change which rows a forest draws.
+        scratch : str or path-like, default=None
+            A folder for temporary files that hold the binned table instead of memory, if it is read batch by batch: a
+            byte per cell, two if a column has more than 255 bins. They have no names, so nothing is left of them,
+            however the process ends. The model is the same.
         **unknown : dict
             Nothing else is accepted.
 
@@ -189,7 +180,7 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._refuse_arguments(unknown)
         with self._fitting() as work:
-            work._fit(X, y, sample_weight)
+            work._fit(X, y, sample_weight, scratch)
         return self
 
     @contextmanager
@@ -208,7 +199,7 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
             hint = f"; {self._argument_hints[name]}" if name in self._argument_hints else ""
             raise TypeError(f"{type(self).__name__}.fit() got an unexpected keyword argument {name!r}{hint}")
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, scratch: Any) -> None:
         raise NotImplementedError
 
     def _growth_parameters(
@@ -228,6 +219,7 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: Any,
         encoder: TableEncoder | None = None,
         needs_rows: str | None = None,
+        scratch: Any = None,
     ) -> tuple[TableEncoder, NDArray[Any] | None, EncodedRows]:
         """Return the encoding of the columns, the classes and the rows of a training table.
 
@@ -240,7 +232,11 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
                     f"{needs_rows} needs the training table in memory, and {batches.name} is read batch by batch; "
                     "leave it out, or pass a frame"
                 )
-            return self._read_batches(batches, y, sample_weight)
+            return self._read_batches(batches, y, sample_weight, scratch)
+        if scratch is not None:
+            raise ValueError(
+                "scratch is for tables that are read batch by batch, and X is in memory; leave it out"
+            )
         table = read_table(X)
         columns: Sequence[Any]
         if encoder is None:
@@ -255,7 +251,7 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _read_batches(
-        self, batches: Batches, y: Any, sample_weight: Any
+        self, batches: Batches, y: Any, sample_weight: Any, scratch: Any
     ) -> tuple[TableEncoder, NDArray[Any] | None, EncodedRows]:
         """Return the same of a table that is read batch by batch, whose rows are binned at once."""
         from tritree.out_of_core.training import TrainingBatches
@@ -266,6 +262,8 @@ class TrinaryEstimator(SavingMixin, BaseEstimator):  # type: ignore[misc]
             sample_weight,
             n_threads=count_threads(self.n_jobs),
             show_progress=bool(getattr(self, "verbose", False)),
+            scratch=None if scratch is None else _core.Scratch(os.fspath(scratch)),
+            also_rows=self._bins_rows,
         )
         encoder, target, weights = training.learn(self._encoder_options())
         classes, values = target.read(self._read_target)

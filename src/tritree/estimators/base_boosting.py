@@ -11,7 +11,6 @@ import numpy as np
 from tritree import _core
 from tritree.encoder import column_errors
 from tritree.errors import DataError, TargetError
-from tritree.estimators.base import EncodedRows
 from tritree.estimators.callbacks import CallbackSupport, FitCallbacks, with_callbacks
 from tritree.estimators.early_stopping import (
     EarlyStopping,
@@ -19,6 +18,7 @@ from tritree.estimators.early_stopping import (
     check_finite,
     split_validation,
 )
+from tritree.estimators.encoded_rows import EncodedRows
 from tritree.estimators.fitted_state import FittedState, check_same_classes, fitted_attribute
 from tritree.estimators.growing_model import GrowingModel, boosting_parameters
 from tritree.estimators.losses import exact_sum
@@ -63,6 +63,10 @@ class BaseBoosting(CallbackSupport, EstimatorOfSums):  # type: ignore[misc]
         "best_iteration_": None,
     }
 
+    @property
+    def _bins_rows(self) -> bool:  # type: ignore[override]
+        return not self.masked_copies  # otherwise it is larger than the table
+
     def _make_loss(self, params: Mapping[str, Any], classes: NDArray[Any] | None) -> Loss:
         raise NotImplementedError
 
@@ -79,6 +83,7 @@ class BaseBoosting(CallbackSupport, EstimatorOfSums):  # type: ignore[misc]
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
+        scratch: Any = None,
         **unknown: Any,
     ) -> Self:
         """Fit the estimator to a training table. Ctrl-C keeps the trees fitted so far.
@@ -100,6 +105,10 @@ class BaseBoosting(CallbackSupport, EstimatorOfSums):  # type: ignore[misc]
             Target of the validation rows.
         sample_weight_val : array-like of shape (n_validation_rows,), default=None
             Sample weights of the validation rows.
+        scratch : str or path-like, default=None
+            A folder for temporary files that hold the binned table instead of memory, if it is read batch by batch: two
+            bytes per cell, four if a column has more than 255 bins. They have no names, so nothing is left of them,
+            however the process ends. The model is the same.
         **unknown : dict
             Nothing else is accepted; the error for an argument of another library, such as ``eval_set``, says what to
             use.
@@ -111,7 +120,7 @@ class BaseBoosting(CallbackSupport, EstimatorOfSums):  # type: ignore[misc]
         """
         self._check_arguments(X_val, y_val, sample_weight_val, unknown)
         with self._fitting() as work:
-            work._fit_iterations(self, X, y, sample_weight, X_val, y_val, sample_weight_val)
+            work._fit_iterations(self, X, y, sample_weight, X_val, y_val, sample_weight_val, scratch)
         return self
 
     def _fit_iterations(
@@ -123,6 +132,7 @@ class BaseBoosting(CallbackSupport, EstimatorOfSums):  # type: ignore[misc]
         X_val: Any,
         y_val: Any,
         sample_weight_val: Any,
+        scratch: Any,
     ) -> None:
         """Fit a snapshot of an estimator, whose callbacks are called."""
         self._validate_params()
@@ -139,6 +149,7 @@ class BaseBoosting(CallbackSupport, EstimatorOfSums):  # type: ignore[misc]
             sample_weight,
             None if before is None else before.encoder,
             "early_stopping=True without X_val and y_val" if splits else None,
+            scratch,
         )
         rows = replace(rows, weight=rescaled(rows.weight))
         if before is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree import _core
-    from tritree.estimators.base import EncodedRows
+    from tritree.estimators.encoded_rows import EncodedRows
 
 __all__ = ["BootstrapSamples", "predict_out_of_bag"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from tritree import _core
-from tritree.estimators.base import EncodedRows
+from tritree.estimators.encoded_rows import EncodedRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

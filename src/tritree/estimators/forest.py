@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.encoder import TableEncoder
-    from tritree.estimators.base import EncodedRows
+    from tritree.estimators.encoded_rows import EncodedRows
     from tritree.estimators.fitted_state import FittedState
 
 __all__ = ["TrinaryForestClassifier", "TrinaryForestRegressor"]
@@ -40,7 +40,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
 
     _max_target = 1e300  # predictions of the trees are added up
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, scratch: Any) -> None:
         self._validate_params()
         fitted = self._state_to_continue("n_estimators", "trees")
         encoder, classes, rows = self._read_rows(
@@ -49,6 +49,7 @@ class BaseForest(ForestViews, TrinaryEstimator):
             sample_weight,
             None if fitted is None else fitted.encoder,
             "oob_score=True" if self.oob_score else None,
+            scratch,
         )
         self._fit_rows(encoder, classes, rows, fitted)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tritree.encoder import TableEncoder
-    from tritree.estimators.base import EncodedRows
+    from tritree.estimators.encoded_rows import EncodedRows
 
 __all__ = ["TrinaryTreeClassifier", "TrinaryTreeRegressor"]
 
@@ -30,9 +30,9 @@ __all__ = ["TrinaryTreeClassifier", "TrinaryTreeRegressor"]
 class BaseTree(TreeViews, TrinaryEstimator):
     """Base of both trees."""
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, scratch: Any) -> None:
         self._validate_params()
-        self._fit_rows(*self._read_rows(X, y, sample_weight))
+        self._fit_rows(*self._read_rows(X, y, sample_weight, scratch=scratch))
 
     def _fit_rows(self, encoder: TableEncoder, classes: NDArray[Any] | None, rows: EncodedRows) -> None:
         """Fit a tree to rows."""

@@ -30,7 +30,15 @@ class TrainingBatches:
     """A training table that is read batch by batch; ``y`` and ``sample_weight`` name columns of it."""
 
     def __init__(
-        self, batches: Batches, y: Any, sample_weight: Any, *, n_threads: int, show_progress: bool
+        self,
+        batches: Batches,
+        y: Any,
+        sample_weight: Any,
+        *,
+        n_threads: int,
+        show_progress: bool,
+        scratch: _core.Scratch | None = None,
+        also_rows: bool = False,
     ) -> None:
         for argument, name in {"y": y, "sample_weight": sample_weight}.items():
             if not (isinstance(name, str) or (name is None and argument == "sample_weight")):
@@ -39,6 +47,7 @@ class TrainingBatches:
                     f"{type(name).__name__}"
                 )
         self._batches, self._n_threads, self._show_progress = batches, n_threads, show_progress
+        self._scratch, self._also_rows = scratch, also_rows
         self._roles = [y] if sample_weight is None else [y, sample_weight]
         self._names: set[str] = set()
         self._summary: TableSummary | None = None
@@ -63,7 +72,7 @@ class TrainingBatches:
         """Return the binned rows."""
         assert self._summary is not None
         bounds = find_bounds(self._summary, encoder, self, max_bins)
-        binner = _core.TableBinner(self.n_rows, bounds, encoder.n_categories)
+        binner = _core.TableBinner(self.n_rows, bounds, encoder.n_categories, self._scratch, self._also_rows)
         changed = (
             f"{self._batches.name} is not what it was when it was first read; it must not change during fit"
         )
