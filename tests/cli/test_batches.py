@@ -178,6 +178,18 @@ def test_predictions_go_to_the_standard_output(tritree: InProcess, fitted: tuple
     assert whole.json[300]["seats"] is None
 
 
+def test_columns_keep_their_types_whatever_those_of_training_and_of_predictions_are(
+    tritree: InProcess, fitted: tuple[str, ...]
+) -> None:
+    write(trips().assign(city=np.arange(N), km=[f"{i}.5" for i in range(N)]), 300)
+    files = ("big/0.parquet", "big/1.parquet")
+    tritree.good("predict", "m.tritree", *files, "--keep", "km,city", "--name", "seats", "-o", "p.parquet")
+    found = pd.read_parquet("p.parquet")
+    assert found["city"].tolist() == list(range(N))
+    assert found["km"].tolist() == [f"{i}.5" for i in range(N)]
+    assert found["seats"].dtype == float
+
+
 def test_warnings_are_given_once(tritree: InProcess, fitted: tuple[str, ...]) -> None:
     write(trips().drop(columns="km").assign(extra=1), 300, 600)
     run = tritree.good("predict", "m.tritree", "big/0.parquet", "big/1.parquet", "-o", "p.csv")

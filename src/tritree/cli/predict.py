@@ -92,7 +92,8 @@ def predict(
         results = _predict_table(wanted, like_training(opened, open_table(tables[0], table_format)))
     else:
         results = _predict_batches(wanted, like_training(opened, batches))
-        types = {field.name: field.type for field in batches.files.schema}
+        copied = wanted.copied(batches.columns, batches.name)  # before anything is read
+        types = {name: batches.files.schema.field(name).type for name in copied}
     if file is None:
         _write_to_stdout(results, as_json)
         return
@@ -128,11 +129,15 @@ class _Wanted:
         """Return columns of the table of a source, and predictions."""
         import pandas as pd
 
+        from tritree.cli.batches import BatchPart
         from tritree.cli.models import features_of, read_rows
 
         frame = read_rows(self.model, source)
         names = self.copied(list(frame.columns), source.name)
-        copied = _copy_columns(source, names, frame, typed=self.typed)
+        if isinstance(source, BatchPart):
+            copied = source.frame[names]
+        else:
+            copied = _copy_columns(source, names, frame, typed=self.typed)
         with progress("predicting"):
             rows = features_of(self.model, _drop_copied(self.model, frame, names))
             columns = _predict(self.model, rows, self.name, self.probabilities)
@@ -147,7 +152,6 @@ def _predict_batches(wanted: _Wanted, table: "BatchTable") -> "Iterator[Any]":
     """Yield the result for each batch of a table; what no branch is grown for is counted over all of them."""
     from tritree.estimators.growing_model import warn_of_ungrown
 
-    wanted.copied(table.columns, table.name)  # before anything is read
     model = wanted.model._model
     model.warned_of_ungrown = True
     for part in table.parts(nullable=True):
