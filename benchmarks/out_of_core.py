@@ -46,6 +46,10 @@ def _fit_batches(path: Path, n_threads: int) -> Any:
     return _tritree(n_threads).fit(path, "y")
 
 
+def _fit_on_scratch_disk(path: Path, n_threads: int) -> Any:
+    return _tritree(n_threads).fit(path, "y", scratch=path.parent)
+
+
 def _fit_in_memory(path: Path, n_threads: int) -> Any:
     import pyarrow.parquet as pq
 
@@ -100,6 +104,7 @@ def _fit_xgboost(path: Path, n_threads: int) -> Any:
 CANDIDATES: dict[str, Callable[[Path, int], Any]] = {
     "tritree, batch by batch": _fit_batches,
     "tritree, in memory": _fit_in_memory,
+    "tritree, scratch disk": _fit_on_scratch_disk,
     "XGBoost, external memory": _fit_xgboost,
 }
 
@@ -127,13 +132,14 @@ def fit_out_of_core(run: Run) -> Iterator[Row]:
         for name, each in found.items()
     }
     row.measurements += [*times.values(), *peaks.values()]
-    batches, whole, xgboost = CANDIDATES
+    batches, whole, scratch, xgboost = CANDIDATES
     row.verdicts += [
         *compare(times[batches], [times[whole]], 1.5, "time against in memory"),
+        *compare(times[scratch], [times[batches]], None, "time on a scratch disk against in memory"),
         *compare(times[batches], [times[xgboost]], None, "time against XGBoost's external memory"),
         *compare(peaks[batches], [peaks[xgboost]], None, "memory against XGBoost's external memory"),
     ]
-    same = len({one["predictions"] for name in (batches, whole) for one in found[name]}) == 1
+    same = len({one["predictions"] for name in (batches, whole, scratch) for one in found[name]}) == 1
     row.verdicts.append(
         Verdict("predictions that are equal to the last bit", float(same), 1.0, "", at_least=True)
     )
