@@ -177,8 +177,9 @@ void add_counts(TableCounts& counts, const nb::tuple& state) {
 nb::tuple columns_state(const SharedColumns& shared) {
     nb::list columns;
     for (const BinnedColumn& column : shared.binned->columns) {
-        nb::object bins =
-            column.fits_uint8() ? nb::cast(to_numpy(column.bins8)) : nb::cast(to_numpy(column.bins16));
+        const nb::object bins = column.visit([&](const auto* values) {
+            return nb::cast(to_numpy(std::vector(values, values + shared.binned->n_rows)));
+        });
         columns.append(nb::make_tuple(column.categorical, column.n_bins, bins, to_numpy(column.bin_min),
                                       to_numpy(column.bin_max)));
     }
@@ -192,10 +193,13 @@ BinnedColumn column_from_state(const nb::handle& state, std::size_t n_rows) {
     BinnedColumn column;
     column.categorical = categorical;
     column.n_bins = n_bins;
+    const auto read = [&](const auto& values, auto& own) {
+        own.assign(values.data(), values.data() + values.size());
+    };
     if (column.fits_uint8())
-        column.bins8 = to_vector(nb::cast<Vector<std::uint8_t>>(bins, false));
+        read(nb::cast<Vector<std::uint8_t>>(bins, false), column.bins8);
     else
-        column.bins16 = to_vector(nb::cast<Vector<std::uint16_t>>(bins, false));
+        read(nb::cast<Vector<std::uint16_t>>(bins, false), column.bins16);
     column.bin_min = to_vector(bin_min);
     column.bin_max = to_vector(bin_max);
     const std::size_t n_bounds = categorical ? 0 : n_bins;

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dask.utils import format_bytes
+from distributed import KilledWorker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,7 @@ __all__ = [
 MAX_WAIT_SECONDS = 60.0
 _POLL_SECONDS = 0.5
 _TRANSFER_SECONDS = 30.0
+_MAX_ATTEMPTS = 8
 
 
 def find_client(client: Any) -> Any:
@@ -101,11 +103,18 @@ def results(client: Any, futures: Sequence[Any]) -> list[Any]:
             idle_since = idle_since or time.monotonic()
             _check_patience(client, idle_since)
 
-    try:
-        return [result(future, check) for future in futures]
-    except BaseException:
-        client.cancel(list(futures))
-        raise
+    for attempt in range(_MAX_ATTEMPTS):
+        try:
+            return [result(future, check) for future in futures]
+        except KilledWorker:  # Dask gives up a task when its workers have died four times, for whatever reason
+            if attempt + 1 == _MAX_ATTEMPTS:
+                client.cancel(list(futures))
+                raise
+            client.retry([future for future in futures if future.status == "error"])
+        except BaseException:
+            client.cancel(list(futures))
+            raise
+    raise AssertionError("unreachable")
 
 
 def roomiest_worker(client: Any) -> str:
