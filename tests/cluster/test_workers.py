@@ -1,5 +1,6 @@
 """Workers that are processes, and that die, come late, or have too little memory."""
 
+import itertools
 import random
 import signal
 import threading
@@ -142,6 +143,21 @@ def test_interrupts_keep_the_trees_so_far(cluster, table, frame, monkeypatch):
         estimator.fit(frame, "label")
     assert 2 <= estimator.n_iter_ < 200
     assert_equal_models(estimator.to_local()._model.core, local_model(table, estimator.n_iter_))
+
+
+def test_interrupts_do_not_wait_for_rounds_that_are_submitted(cluster, table, frame, monkeypatch):
+    def wait_until_done(futures, check):
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        wait(futures, check)
+
+    wait, calls = rounds.wait_until_done, itertools.count()
+    monkeypatch.setattr(rounds, "wait_until_done", wait_until_done)
+    estimator = DaskTrinaryBoostingClassifier(client=cluster.client, max_iter=200, **OPTIONS)
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(frame, "label")
+    assert_equal_models(estimator.to_local()._model.core, local_model(table, estimator.n_iter_))
+    assert estimator.set_params(max_iter=2).fit(frame, "label").n_iter_ == 2  # no worker is still waiting
 
 
 def test_parts_end_with_the_fit(cluster, frame):
