@@ -90,6 +90,7 @@ PAGES = {
     "boosting-theory.md": [],
     "columns.md": ["pandas"],
     "comparing.md": ["pandas", "matplotlib"],
+    "distributed.md": ["dask", "distributed", "pandas", "pyarrow"],
     "explaining.md": ["pandas"],
     "forests.md": ["pandas"],
     "graft.md": ["pandas"],
