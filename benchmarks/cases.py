@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import data, ensembles, graft, missing, out_of_core
+from benchmarks import cluster, data, ensembles, graft, missing, out_of_core
 from benchmarks.libraries import TritreeTree
 from benchmarks.results import Measurement, Row, Verdict, compare
 from benchmarks.run import fitted, prediction_jobs, shape, with_verdicts
@@ -281,5 +281,6 @@ CASES: dict[str, Callable[[Run], Iterator[Row]]] = {
     **ensembles.CASES,
     **missing.CASES,
     **out_of_core.CASES,
+    **cluster.CASES,
     **graft.CASES,
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 __all__ = ["commit", "machine", "other_seconds", "processors", "versions"]
 
-PACKAGES = ("tritree", "numpy", "scikit-learn", "lightgbm", "xgboost", "ydf", "catboost", "pandas")
+PACKAGES = ("tritree", "numpy", "scikit-learn", "lightgbm", "xgboost", "ydf", "catboost", "pandas", "dask")
 
 
 def processors() -> int:

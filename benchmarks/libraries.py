@@ -205,8 +205,9 @@ class LightGBM(Candidate):
     module = "lightgbm"
     row_note = "Booster.predict"
 
-    def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
-        lightgbm = self.load()
+    @staticmethod
+    def options(parameters: Parameters) -> dict[str, Any]:
+        """Return the parameters of LightGBM."""
         options: dict[str, Any] = {
             "objective": "regression",
             "learning_rate": parameters.learning_rate,
@@ -229,6 +230,10 @@ class LightGBM(Candidate):
         }
         if parameters.n_classes:
             options |= {"objective": "multiclass", "num_class": parameters.n_classes}
+        return options
+
+    def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
+        lightgbm, options = self.load(), self.options(parameters)
         table = lightgbm.Dataset(X, y, params=options)
         return lightgbm.train(options, table, num_boost_round=parameters.n_trees)
 
@@ -240,9 +245,10 @@ class XGBoost(Candidate):
     module = "xgboost"
     row_note = "Booster.inplace_predict"
 
-    def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
-        xgboost = self.load()
-        options = {
+    @staticmethod
+    def options(parameters: Parameters) -> dict[str, Any]:
+        """Return the parameters of XGBoost."""
+        return {
             "objective": "reg:squarederror",
             "tree_method": "hist",
             "learning_rate": parameters.learning_rate,
@@ -254,6 +260,9 @@ class XGBoost(Candidate):
             "seed": parameters.seed,
             "verbosity": 0,
         }
+
+    def fit(self, X: Any, y: Any, parameters: Parameters) -> Any:
+        xgboost, options = self.load(), self.options(parameters)
         table = xgboost.QuantileDMatrix(X, y, max_bin=parameters.max_bins, nthread=parameters.n_threads)
         return xgboost.train(options, table, num_boost_round=parameters.n_trees)
 
