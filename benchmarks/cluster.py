@@ -37,7 +37,7 @@ N_COLUMNS, MISSING = 20, 0.1
 N_PARTITIONS = 8
 #: Seed of the rows that are predicted.
 NEW_ROWS_SEED = 1_000_003
-#: Rows so few that the rounds dominate, and on how many workers.
+#: Rows so few that the exchanges dominate, and on how many workers.
 FEW_ROWS, N_WORKERS = 2_000, (2, 4, 8)
 
 
@@ -97,7 +97,7 @@ CANDIDATES: dict[str, Candidate] = {
 
 
 def fit_dask(run: Run) -> Iterator[Row]:
-    """Boost 100 trees of depth 6 on a cluster of Dask: 1,000,000 x 20 numbers, and so few that rounds dominate."""
+    """Boost 100 trees of depth 6 on a cluster of Dask: 1,000,000 x 20 numbers, and so few that exchanges dominate."""
     others, absent = run.others("LightGBM", "XGBoost")
     modules = {"tritree", *(each.module for each in others)}
     names = [name for name, each in CANDIDATES.items() if each.module in modules]
@@ -141,7 +141,7 @@ def _many_rows(run: Run, names: list[str], absent: list[str]) -> Iterator[Row]:
 
 
 def _few_rows(run: Run, names: list[str], n_workers: int) -> Row:
-    """Return the row of fits whose time is that of messages: the time of a tree, and its rounds."""
+    """Return the row of fits whose time is that of messages: the time of a tree, and its exchanges."""
     n_trees = [5, 25] if run.quick else [10, 110]
     parameters = replace(boosting_parameters(run), n_threads=1)
     row = Row("fit-dask", f"{FEW_ROWS:,} x {N_COLUMNS}, 10 % missing, {n_workers} workers: a tree")
@@ -183,7 +183,7 @@ def _compared(measurements: list[Measurement]) -> list[Verdict]:
 
 #: What is counted besides time of the trees of ``tritree.dask``, and its unit.
 PER_TREE = {
-    "rounds": ("rounds", ""),
+    "exchanges": ("exchanges", ""),
     "bytes": ("numbers that a worker sends", "B"),
     "processor": ("processor time of client and scheduler", "s"),
 }
@@ -251,21 +251,21 @@ def _fit_on_cluster(
 ) -> list[tuple[Any, dict[str, Any]]]:
     measured = []
     with _cluster(n_workers) as client:
-        client.run(_count_rounds)
+        client.run(_count_exchanges)
         small = _arrays(client, FEW_ROWS, fits[0].seed)
         candidate.on_cluster(client, *small, replace(fits[0], n_trees=2))
         X, y = _arrays(client, n_rows, fits[0].seed)
         for parameters in fits:
-            client.run(_counted_rounds)
+            client.run(_counted_exchanges)
             before, begin = client.run(memory.reset_peak), (time.perf_counter(), time.process_time())
             model = candidate.on_cluster(client, X, y, parameters)
             end = time.perf_counter(), time.process_time()  # the scheduler is in this process
             after = client.run(memory.peak)
-            rounds, n_bytes = max(client.run(_counted_rounds).values())
+            exchanges, n_bytes = max(client.run(_counted_exchanges).values())
             found = {
                 "seconds": end[0] - begin[0],
                 "peak": max(after[worker] - before[worker] for worker in after),
-                "rounds": rounds,
+                "exchanges": exchanges,
                 "bytes": n_bytes,
                 "processor": end[1] - begin[1],
             }
@@ -304,8 +304,8 @@ def _arrays(client: Any, n_rows: int, seed: int) -> tuple[Any, Any]:
     return persisted
 
 
-def _count_rounds() -> None:
-    """Count on this worker the rounds of tritree, and the bytes that it sends."""
+def _count_exchanges() -> None:
+    """Count on this worker the exchanges of tritree, and the bytes that it sends."""
     from tritree.dask.part import BoostingPart
 
     own = BoostingPart.advance
@@ -322,7 +322,7 @@ def _count_rounds() -> None:
     BoostingPart.advance = advance  # type: ignore[method-assign]
 
 
-def _counted_rounds() -> list[int]:
+def _counted_exchanges() -> list[int]:
     """Return the counts since the last call."""
     from tritree.dask.part import BoostingPart
 

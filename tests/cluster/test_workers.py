@@ -145,14 +145,14 @@ def test_interrupts_keep_the_trees_so_far(cluster, table, frame, monkeypatch):
     assert_equal_models(estimator.to_local()._model.core, local_model(table, estimator.n_iter_))
 
 
-def test_interrupts_do_not_wait_for_rounds_that_are_submitted(cluster, table, frame, monkeypatch):
-    def wait_until_done(futures, check):
+def test_interrupts_do_not_wait_for_exchanges_that_are_submitted(cluster, table, frame, monkeypatch):
+    def result(future, check):
         if next(calls) == 3:
             raise KeyboardInterrupt
-        wait(futures, check)
+        return wait_for_result(future, check)
 
-    wait, calls = rounds.wait_until_done, itertools.count()
-    monkeypatch.setattr(rounds, "wait_until_done", wait_until_done)
+    wait_for_result, calls = distributed_booster.result, itertools.count()
+    monkeypatch.setattr(distributed_booster, "result", result)
     estimator = DaskTrinaryBoostingClassifier(client=cluster.client, max_iter=200, **OPTIONS)
     with pytest.raises(KeyboardInterrupt):
         estimator.fit(frame, "label")

@@ -106,7 +106,9 @@ def results(client: Any, futures: Sequence[Any]) -> list[Any]:
     for attempt in range(_MAX_ATTEMPTS):
         try:
             return [result(future, check) for future in futures]
-        except KilledWorker:  # Dask gives up a task when its workers have died four times, for whatever reason
+        except (
+            KilledWorker
+        ):  # Dask gives up a task when its workers have died four times, for whatever reason
             if attempt + 1 == _MAX_ATTEMPTS:
                 client.cancel(list(futures))
                 raise
