@@ -10,6 +10,7 @@ import time
 import zlib
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,7 @@ N_COLUMNS, MISSING = 20, 0.1
 N_PARTITIONS = 8
 #: Seed of the rows that are predicted.
 NEW_ROWS_SEED = 1_000_003
-#: Rows so few that the exchanges dominate, and on how many workers.
+#: Rows so few that exchanges dominate, and on how many workers.
 FEW_ROWS, N_WORKERS = 2_000, (2, 4, 8)
 
 
@@ -276,11 +277,12 @@ def _fit_on_cluster(
 @contextmanager
 def _cluster(n_workers: int) -> Iterator[Any]:
     """Yield a client of worker processes with one thread each, whose memory is not limited."""
-    from distributed import Client, LocalCluster
-
+    distributed: Any = import_module("distributed")  # its functions have no types
     with (
-        LocalCluster(n_workers, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
+        distributed.LocalCluster(
+            n_workers, threads_per_worker=1, memory_limit=0, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
     ):
         client.run(builds.activate)
         yield client
@@ -288,19 +290,18 @@ def _cluster(n_workers: int) -> Iterator[Any]:
 
 def _arrays(client: Any, n_rows: int, seed: int) -> tuple[Any, Any]:
     """Return the table and the target as arrays of Dask, whose partitions are on the workers."""
-    import dask.array as da
-    from dask import delayed
-    from distributed import wait
-
+    da: Any = import_module("dask.array")
+    dask: Any = import_module("dask")
+    distributed: Any = import_module("distributed")
     n = n_rows // N_PARTITIONS
     parts = [
-        delayed(_partition, nout=2)(n_rows, seed, number, dask_key_name=f"partition-{n_rows}-{number}")
+        dask.delayed(_partition, nout=2)(n_rows, seed, number, dask_key_name=f"partition-{n_rows}-{number}")
         for number in range(N_PARTITIONS)
     ]
     X = da.concatenate([da.from_delayed(own, (n, N_COLUMNS), np.float64) for own, _ in parts])
     y = da.concatenate([da.from_delayed(target, (n,), np.float64) for _, target in parts])
     persisted: tuple[Any, Any] = client.persist([X, y])
-    wait(persisted)
+    distributed.wait(persisted)
     return persisted
 
 

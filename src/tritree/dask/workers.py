@@ -36,7 +36,7 @@ def find_client(client: Any) -> Any:
     from distributed import default_client
 
     try:
-        return default_client()
+        return default_client()  # type: ignore[no-untyped-call]
     except ValueError:
         raise ValueError(
             "there is no client of a Dask cluster; create one, distributed.Client(...), before fit, or pass it as "
