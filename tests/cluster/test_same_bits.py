@@ -10,7 +10,7 @@ from distributed import Client
 from models import assert_equal_models
 
 from tritree import TrinaryBoostingClassifier, TrinaryBoostingRegressor, load
-from tritree.dask import DaskTrinaryBoostingClassifier, DaskTrinaryBoostingRegressor
+from tritree.dask import DaskTrinaryBoostingClassifier, DaskTrinaryBoostingRegressor, passes
 
 OPTIONS = {"max_iter": 3, "max_depth": 3, "random_state": 0, "background_rows": 300, "n_jobs": 1}
 
@@ -123,6 +123,34 @@ def test_values_too_close_to_be_counted(client):
         dd.from_pandas(X.assign(y=y), npartitions=3), "y"
     )
     assert_equal_estimators(fitted, local, X)
+
+
+def test_background_rows_are_sampled_in_parts(client, table, features, monkeypatch):
+    monkeypatch.setattr(passes, "_ROWS_PER_SAMPLE", 100)
+    features, weight = features[["whole", "flag"]], table.whole % 3 + 1.0  # many rows are equal
+    local = TrinaryBoostingRegressor(**OPTIONS).fit(features, table.y, sample_weight=weight)
+    frame = dd.from_pandas(features.assign(y=table.y, w=weight), npartitions=4)
+    fitted = DaskTrinaryBoostingRegressor(client=client, **OPTIONS).fit(frame, "y", sample_weight="w")
+    assert_equal_estimators(fitted, local, features)
+
+
+def test_columns_in_another_order_in_a_partition(client, table, features):
+    local = TrinaryBoostingRegressor(**OPTIONS).fit(features, table.y)
+    frame = features.assign(y=table.y)
+    other = frame.iloc[400:]
+    parts = [frame.iloc[:400], other[other.columns[::-1]]]
+    shuffled = dd.from_delayed([delayed(part) for part in parts], meta=frame.iloc[:0], verify_meta=False)
+    fitted = DaskTrinaryBoostingRegressor(client=client, **OPTIONS).fit(shuffled, "y")
+    assert_equal_estimators(fitted, local, features)
+
+
+def test_classes_are_those_that_occur(client, table, features):
+    label = pd.Categorical(table.group, ["a", "b", "c", "unused"])
+    local = TrinaryBoostingClassifier(**OPTIONS).fit(features, label)
+    frame = dd.from_pandas(features.assign(label=label), npartitions=3)
+    fitted = DaskTrinaryBoostingClassifier(client=client, **OPTIONS).fit(frame, "label")
+    assert fitted.classes_.tolist() == ["a", "b", "c"]
+    assert_equal_estimators(fitted, local, features)
 
 
 def test_two_fits_at_once(client, table, features):

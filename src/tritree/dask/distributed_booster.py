@@ -26,7 +26,7 @@ from tritree.dask.part import (
     state_of,
     stop_part,
 )
-from tritree.dask.workers import result, running_workers, wait_for_workers
+from tritree.dask.workers import all_workers, result, running_workers, wait_for_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -233,7 +233,7 @@ class DistributedBooster:
                 paused_since = None
                 return
             paused_since = paused_since or time.monotonic()
-            if not workers <= self._client.scheduler_info(n_workers=-1)["workers"].keys():
+            if not workers <= all_workers(self._client):
                 raise PartLostError("a worker is gone")
             if time.monotonic() - paused_since > _MAX_PAUSED_SECONDS:
                 raise PartLostError("the memory of a worker is nearly full")

@@ -40,6 +40,10 @@ _FAN_IN = 8
 _ROWS_PER_SAMPLE = 50_000_000
 
 
+#: Hashes of rows, the rows, and their weights.
+_HashedRows = tuple["NDArray[np.uint64]", "NDArray[np.int64]", "NDArray[np.float64] | None"]
+
+
 @dataclass(frozen=True)
 class Blocks:
     """The binned rows of a table: futures of `_core.BinnedColumns`, in the order of the table."""
@@ -153,12 +157,12 @@ def sample_background(
     """Return at most ``n`` rows with their weights, sampled as from the table in one place."""
     ends = np.cumsum(blocks.n_rows)
     n_samples = 1 + int(ends[-1]) // _ROWS_PER_SAMPLE
-    hashes = client.map(_hash_rows, blocks.futures, seed=seed, n_samples=n_samples, pure=False)
-    own = [None] * len(hashes) if weight is None else np.split(weight, ends[:-1])
+    weights = [None] * len(ends) if weight is None else np.split(weight, ends[:-1])
+    hashes = client.map(_hash_rows, blocks.futures, weights, seed=seed, n_samples=n_samples, pure=False)
     samples = []
     for sample in range(n_samples):  # equal hashes are in one sample
         of_sample = client.map(itemgetter(sample), hashes, pure=False)
-        samples.append(client.submit(_sample, of_sample, own, n, pure=False))
+        samples.append(client.submit(_sample, of_sample, n, pure=False))
     samples = results(client, samples)
     keys, numbers, rows = (np.concatenate(parts) for parts in zip(*samples, strict=True))
     chosen = np.argsort(keys)[:n]
@@ -278,25 +282,24 @@ def _without_rows(binned: _core.BinnedColumns) -> _core.BinnedColumns:
 
 
 def _hash_rows(
-    binned: _core.BinnedColumns, seed: int, n_samples: int
-) -> list[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Return hashes of rows and the rows, divided by their hashes into parts."""
+    binned: _core.BinnedColumns, weight: NDArray[np.float64] | None, seed: int, n_samples: int
+) -> list[_HashedRows]:
+    """Return hashes of rows, the rows and their weights, divided by their hashes into parts."""
     hashes = binned.hash_rows(seed, 1)
     part = (hashes >> np.uint64(32)) % np.uint64(n_samples)
-    return [(hashes[part == k], np.flatnonzero(part == k)) for k in range(n_samples)]
+    parts = [np.flatnonzero(part == k) for k in range(n_samples)]
+    return [(hashes[rows], rows, None if weight is None else weight[rows]) for rows in parts]
 
 
 def _sample(
-    own: list[tuple[NDArray[np.uint64], NDArray[np.int64]]], weights: list[Any], n: int
+    hashed: list[_HashedRows], n: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the keys of sampled rows, the numbers of their blocks, and their positions in these."""
-    rows = np.concatenate([rows for _, rows in own])
-    numbers = np.repeat(np.arange(len(own)), [len(rows) for _, rows in own])
-    weight = None
-    if weights[0] is not None:
-        weight = np.concatenate([w[r] for w, (_, r) in zip(weights, own, strict=True)])
-    keys, chosen = _core.sample_by_hash(np.concatenate([h for h, _ in own]), weight, n)
-    return keys, numbers[chosen], rows[chosen]
+    hashes, rows, weights = zip(*hashed, strict=True)
+    numbers = np.repeat(np.arange(len(rows)), [len(own) for own in rows])
+    weight = None if weights[0] is None else np.concatenate(weights)
+    keys, chosen = _core.sample_by_hash(np.concatenate(hashes), weight, n)
+    return keys, numbers[chosen], np.concatenate(rows)[chosen]
 
 
 def _take(binned: _core.BinnedColumns, rows: NDArray[np.int64]) -> _core.BinnedColumns:

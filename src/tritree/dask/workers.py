@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
+    "all_workers",
     "check_memory",
     "find_client",
     "result",
@@ -45,8 +46,15 @@ def find_client(client: Any) -> Any:
 
 
 def _infos(client: Any) -> Mapping[str, Any]:
-    infos: Mapping[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
+    infos: Mapping[str, Any] | None = client.scheduler_info(n_workers=-1).get("workers")
+    if infos is None:
+        raise RuntimeError("the connection to the scheduler of the cluster was lost")
     return infos
+
+
+def all_workers(client: Any) -> set[str]:
+    """Return the addresses of the workers, also of those that are paused."""
+    return set(_infos(client))
 
 
 def running_workers(client: Any) -> list[str]:
