@@ -1,5 +1,8 @@
 """Tables that cannot be learned from: errors that name the partition, before anything is fitted."""
 
+import subprocess
+import sys
+
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -163,3 +166,11 @@ def test_parameters_that_need_all_rows_are_refused(fit, parameters, message):
 def test_without_a_cluster():
     with pytest.raises(ValueError, match="there is no client of a Dask cluster"):
         DaskTrinaryBoostingRegressor().fit(frame_of(part(0)), "y")
+
+
+def test_nothing_of_dask_is_imported_with_tritree():
+    program = (
+        "import sys, tritree; print(sorted({'dask', 'distributed', 'tritree.dask'} & sys.modules.keys()))"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

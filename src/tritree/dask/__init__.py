@@ -1,5 +1,7 @@
 """Estimators on a cluster of Dask: the local model, to the last bit, of a table whose partitions are anywhere.
 
+A partition is one of Dask's, a block is a partition whose rows are binned, and a part is the rows that a worker boosts.
+
 Needs ``pip install "tritree[dask]"``; ``import tritree`` imports nothing of it.
 """
 

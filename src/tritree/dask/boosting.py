@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
@@ -17,6 +17,12 @@ from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoosti
 from tritree.estimators.growing_model import GrowingModel
 from tritree.progress import bar
 from tritree.validation import STRATEGIES_WITH_THIRD_BRANCH, as_random_state
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tritree.dask.passes import Blocks, TrainingData
 
 __all__ = ["DaskTrinaryBoostingClassifier", "DaskTrinaryBoostingRegressor"]
 
@@ -49,25 +55,15 @@ class DaskBoosting(DaskEstimator):
             The fitted estimator.
         """
         work = self._unfitted_local()
-        _refuse_quantiles(work)
-        refuse_parameters(work, {"masked_copies": 0, "warm_start": False})
-        if work.early_stopping is True:
-            raise ValueError("early_stopping=True is not supported on a cluster; set max_iter")
+        _refuse_unsupported(work)
         client = find_client(self.client)
         training = read_training(client, work, X, y, sample_weight)
         weight = rescaled(training.weight)
-        n_rows, encoder, classes = len(training.y), training.encoder, training.classes
-        check_memory(
-            client, n_rows * (4 * len(encoder.columns) + BYTES_PER_ROW), f"boosting on {n_rows:,} rows"
-        )
-        loss = work._make_loss(work._params(), classes)
-        seed = int(as_random_state(work.random_state).randint(2**31 - 1))
-        parameters = work._growth_parameters(encoder, classes, seed)
+        n_rows, n_columns = len(training.y), len(training.encoder.columns)
+        check_memory(client, n_rows * (4 * n_columns + BYTES_PER_ROW), f"boosting on {n_rows:,} rows")
+        loss = work._make_loss(work._params(), training.classes)
         blocks = training.bin(work._max_bins())
-        core = _core.BoostedModel(blocks.bins, parameters, loss.initial(training.y, weight).tolist())
-        if work.missing in STRATEGIES_WITH_THIRD_BRANCH:
-            n = min(int(work.background_rows), n_rows)
-            core.set_background(*sample_background(client, blocks, weight, n, core.params["seed"]), 1)
+        model = _model_without_trees(client, work, training, blocks, weight)
         options = PartOptions(
             loss.name,
             loss.quantile,
@@ -77,18 +73,36 @@ class DaskBoosting(DaskEstimator):
             n_rows,
             work.n_jobs,
         )
-        booster = DistributedBooster(client, blocks, training.y, weight, core.state(with_rows=True), options)
+        booster = DistributedBooster(client, blocks, training.y, weight, model.state(with_rows=True), options)
         try:
             _run(booster, int(work.max_iter), show_progress=bool(work.verbose))
         finally:  # also after Ctrl-C: the trees so far are complete
             if booster.n_iterations:
                 model = _core.BoostedModel.from_state(booster.state)
-                work._set_fitted(GrowingModel(model, "boosting"), encoder, classes)
+                work._set_fitted(GrowingModel(model, "boosting"), training.encoder, training.classes)
                 self._local = work
         return self
 
 
-def _refuse_quantiles(work: Any) -> None:
+def _model_without_trees(
+    client: Any, work: Any, training: TrainingData, blocks: Blocks, weight: NDArray[np.float64] | None
+) -> _core.BoostedModel:
+    """Return a model with its baseline and background rows."""
+    seed = int(as_random_state(work.random_state).randint(2**31 - 1))
+    parameters = work._growth_parameters(training.encoder, training.classes, seed)
+    loss = work._make_loss(work._params(), training.classes)
+    model = _core.BoostedModel(blocks.bins, parameters, loss.initial(training.y, weight).tolist())
+    if work.missing in STRATEGIES_WITH_THIRD_BRANCH:
+        n = min(int(work.background_rows), len(training.y))
+        model.set_background(*sample_background(client, blocks, weight, n, model.params["seed"]), 1)
+    return model
+
+
+def _refuse_unsupported(work: Any) -> None:
+    """Raise a ValueError for a parameter that needs all rows in one place."""
+    refuse_parameters(work, {"masked_copies": 0, "warm_start": False})
+    if work.early_stopping is True:
+        raise ValueError("early_stopping=True is not supported on a cluster; set max_iter")
     if getattr(work, "loss", None) in ("absolute_error", "quantile"):
         raise ValueError(
             f"loss={work.loss!r} needs quantiles of residuals, and thus all rows of a leaf in one place; fit "

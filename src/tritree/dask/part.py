@@ -158,7 +158,7 @@ class _Run:
             while self._model.n_iterations < self._options.max_iter:
                 booster.boost()
         except _Stop:
-            # rounds that are submitted already must not wait for a part that has stopped
+            # exchanges that are submitted already must not wait for a part that has stopped
             self._requests.put(PartLostError("a part was stopped"))
             return
         except BaseException as error:
