@@ -291,11 +291,29 @@ void try_ordered(SplitSearch<Criterion>& search, const CellReader& cells, const 
     }
 }
 
+/// Return whether a split of one category from the others gains as much as the best split so far. If rows
+/// are weighted, a category of next to no weight may join the missing rows of missing against observed for
+/// the same gain.
+template <class Criterion>
+bool one_category_gains(const SplitSearch<Criterion>& best, const GrowthParameters& params,
+                        const CellReader& cells, const NodeSamples& node, const CellLayout& layout,
+                        const NodeStats& stats) {
+    SplitSearch<Criterion> search(params, cells, node, layout, stats);
+    search.set_penalty(best.penalty());
+    SmallVector<std::int64_t> left(layout.width);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        std::copy_n(cells.at(i), layout.width, left.data());
+        search.try_split(left.data());
+    }
+    return search.gain() >= best.gain() - best.negligible();
+}
+
 /// Return whether the best split so far, among those of categories ordered by score, is the best of all
 /// partitions. If a side may have any number of rows, the best of all is among them: a gain is a convex
 /// function of the sums of a side (Breiman et al. 1984), unless rows are on both sides, or their side depends
-/// on the numbers of rows. The best admissible one is, too, if none of the others gains more. With surrogates
-/// it always counts as the best: rpart tries no other.
+/// on the numbers of rows. The best admissible one is, too, if none of the others gains more. Missing against
+/// observed is among them, but partitions that gain as much precede it. With surrogates the best so far
+/// always counts as the best: rpart tries no other.
 template <class Criterion>
 bool is_best_partition(const SplitSearch<Criterion>& search, const GrowthParameters& params,
                        const CellReader& cells, const NodeSamples& node, const CellLayout& layout,
@@ -308,6 +326,11 @@ bool is_best_partition(const SplitSearch<Criterion>& search, const GrowthParamet
     if (!search.has_rejected() && !(has_missing && joins_side)) return true;
     SplitSearch<Criterion> admissible = search;
     admissible.try_missing_vs_observed();
+    const bool is_missing_vs_observed = admissible.best_index() != search.best_index();
+    const bool is_weighted = !node.weight.empty();
+    if (is_missing_vs_observed && is_weighted &&
+        one_category_gains(admissible, params, cells, node, layout, stats))
+        return false;
     GrowthParameters any_rows = params;
     any_rows.min_samples_leaf = 0;
     any_rows.split_on_missing = true;

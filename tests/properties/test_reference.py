@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from models import STRATEGIES, as_array, estimator, predictions
-from properties.strategies import Problem, many_categories, problems
+from properties.strategies import UNKNOWN, Problem, many_categories, problems, simulated_problem
 from reference.tree import ReferenceTree, principal_components
 
 
@@ -62,6 +62,40 @@ def test_tree_without_missing_against_observed_predicts_as_the_reference(
     missing: str, problem: Problem
 ) -> None:
     assert_core_agrees(problem, "regression", None, missing=missing, split_on_missing=False)
+
+
+#: Rows of a category (or None): the category, their targets and their weight. "Missing against observed" is better than
+#: every split in the order of mean targets. Category 1, in the middle of this order, has no weight, or next to none: it
+#: may join the missing rows for the same gain, and such a partition precedes missing against observed.
+TIED_WITH_MISSING_VS_OBSERVED = {
+    "regression": [(None, [-1.0], 1.0), (0, [0.5], 1.0), (2, [1.0] * 4, 1.0)],
+    "classification": [(None, [0] * 3, 1.0), (0, [0, 1, 1, 1], 1.0), (2, [1] * 12, 1.0)],
+}
+
+
+@pytest.mark.parametrize("missing", STRATEGIES)
+@pytest.mark.parametrize(
+    ("task", "criterion"), [("regression", None), ("classification", "entropy"), ("classification", "gini")]
+)
+@pytest.mark.parametrize("weight_of_one", [0.0, 2.0**-50, 0.25])
+def test_category_without_weight_joins_missing_rows_as_in_the_reference(
+    missing: str, task: str, criterion: str | None, weight_of_one: float
+) -> None:
+    groups = [*TIED_WITH_MISSING_VS_OBSERVED[task], (1, [1], weight_of_one)]
+    problem = Problem(
+        X=[[category] for category, targets, _ in groups for _ in targets],
+        y=[y for _, targets, _ in groups for y in targets],
+        weight=[weight for _, targets, weight in groups for _ in targets],
+        categorical=[0],
+        X_test=[[None], [0], [1], [2], [UNKNOWN]],
+        max_depth=1,
+        min_samples_leaf=1,
+    )
+    assert_core_agrees(problem, task, criterion, missing=missing)
+
+
+def test_tie_of_missing_vs_observed_in_a_third_branch_is_broken_as_in_the_reference() -> None:
+    assert_core_agrees(simulated_problem("regression", 189029), "regression", None, missing="trinary_mia")
 
 
 @pytest.mark.parametrize("missing", STRATEGIES)
