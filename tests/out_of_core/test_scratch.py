@@ -65,31 +65,19 @@ def test_model_is_the_same(name, narrow, frame, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
-def test_bins_are_not_in_anonymous_memory(tmp_path):
+def test_bins_are_in_a_file_as_long_as_the_model_has_them(tmp_path):
     n_rows, n_columns = 500_000, 20
     column = np.tile(np.arange(250.0), n_rows // 250)
     part = pd.DataFrame({f"x{j}": column for j in range(n_columns)}).assign(y=column)
-
-    def anonymous():
-        fields = Path("/proc/self/smaps_rollup").read_text().split("Anonymous:")[1]
-        return int(fields.split()[0]) * 1024
 
     def mapped():
         lines = Path("/proc/self/maps").read_text().splitlines()
         spans = [line.split()[0].split("-") for line in lines if str(tmp_path) in line]
         return sum(int(end, 16) - int(begin, 16) for begin, end in spans)
 
-    tree = TrinaryTreeRegressor(max_depth=1, max_bins=255)
-    tree.fit([part], "y", scratch=str(tmp_path))  # as warm-up
-    tree = TrinaryTreeRegressor(max_depth=1, max_bins=255)
-    before = anonymous()
-    tree.fit([part], "y", scratch=str(tmp_path))
-    on_disk = anonymous() - before
+    tree = TrinaryTreeRegressor(max_depth=1, max_bins=255).fit([part], "y", scratch=str(tmp_path))
     assert mapped() >= n_rows * n_columns
-    copy = TrinaryTreeRegressor(max_depth=1, max_bins=255).fit([part], "y")
-    in_memory = anonymous() - before - on_disk
-    assert in_memory - on_disk > 0.9 * n_rows * n_columns
-    del tree, copy
+    del tree
     assert mapped() == 0
 
 
