@@ -226,14 +226,14 @@ nb::dict boosted_state(const BoostedModel& model, bool with_rows) {
     return state;
 }
 
-std::shared_ptr<BoostedModel> boosted_from_state(const nb::dict& state) {
+std::shared_ptr<BoostedModel> boosted_from_state(const nb::dict& state, bool may_lack_trees) {
     const GrowthParameters params = params_from_dict(entry<nb::dict>(state, "params"));
     auto baseline = entry<std::vector<double>>(state, "baseline");
     BoostedModelState saved;
     for_each_tree_array(reads_from(entry<nb::dict>(state, "trees")), saved.trees);
     for_each_bins_array(reads_from(entry<nb::dict>(state, "bins")), saved.bins);
     nb::gil_scoped_release release;
-    return load_model(saved, params, std::move(baseline));
+    return load_model(saved, params, std::move(baseline), may_lack_trees);
 }
 
 }  // namespace
@@ -286,7 +286,7 @@ void bind_model(nb::module_& m) {
             nb::arg("n_threads"), Release())
         .def_prop_ro("baseline", &BoostedModel::baseline)
         .def("state", &boosted_state, nb::arg("with_rows"))
-        .def_static("from_state", &boosted_from_state, nb::arg("state"));
+        .def_static("from_state", &boosted_from_state, nb::arg("state"), nb::arg("may_lack_trees") = false);
 }
 
 }  // namespace tritree::bind

@@ -240,12 +240,13 @@ BoostedModelState save_model(const BoostedModel& model, bool with_rows) {
 }
 
 std::shared_ptr<BoostedModel> load_model(const BoostedModelState& state, const GrowthParameters& params,
-                                         std::vector<double> baseline) {
+                                         std::vector<double> baseline, bool may_lack_trees) {
     BinMapper mapper = load_mapper(state.bins);
     auto model = std::make_shared<BoostedModel>(mapper, params, baseline);
     require(state.trees.n_nodes.size() % baseline.size() == 0, "incomplete iterations");
-    std::vector<Tree> trees;  // none if boosting is about to begin
-    if (!state.trees.n_nodes.empty()) trees = load_trees(state.trees, params, 1, mapper.n_columns());
+    std::vector<Tree> trees;
+    if (!may_lack_trees || !state.trees.n_nodes.empty())
+        trees = load_trees(state.trees, params, 1, mapper.n_columns());
     check_sums(trees, baseline, params);
     std::vector<BinnedTree> binned;
     for (std::size_t i = 0; i < trees.size(); ++i) {

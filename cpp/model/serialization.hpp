@@ -165,8 +165,9 @@ BoostedModelState save_model(const BoostedModel& model, bool with_rows);
 
 std::shared_ptr<LadderModel> load_model(const LadderModelState& state, const GrowthParameters& params,
                                         std::size_t n_columns, const CheckSignals& check_signals);
+/// `may_lack_trees`: before the first iteration, a model has none.
 std::shared_ptr<BoostedModel> load_model(const BoostedModelState& state, const GrowthParameters& params,
-                                         std::vector<double> baseline);
+                                         std::vector<double> baseline, bool may_lack_trees);
 
 DataState save_binned(const BinnedColumns& binned);
 BinnedColumns load_binned(const DataState& state);

@@ -357,8 +357,11 @@ class BoostedModel(GrowingModel):
         """Return the model as arrays and plain numbers."""
 
     @staticmethod
-    def from_state(state: dict[str, Any]) -> BoostedModel:
-        """Return the model of a state; a ValueError says what is wrong with it."""
+    def from_state(state: dict[str, Any], may_lack_trees: bool = False) -> BoostedModel:
+        """Return the model of a state; a ValueError says what is wrong with it.
+
+        Before the first iteration, a model lacks trees.
+        """
 
 @final
 class Booster:

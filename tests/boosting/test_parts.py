@@ -221,3 +221,10 @@ def test_counts_of_parts_are_those_of_the_whole_column():
         found = merged.bounds(column, 300_000, 255)
         assert (found is None) == (expected is None)
         assert expected is None or found.tolist() == expected.tolist()
+
+
+def test_only_a_part_may_begin_with_a_model_without_trees():
+    state = Setting().model().state(with_rows=True)
+    assert _core.BoostedModel.from_state(state, may_lack_trees=True).n_trees == 0
+    with pytest.raises(ValueError, match="arrays of different lengths"):
+        _core.BoostedModel.from_state(state)

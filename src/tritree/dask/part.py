@@ -91,7 +91,7 @@ class BoostingPart:
         self._failure: BaseException | None = None
         self._requests: queue.SimpleQueue[Numbers | BaseException] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._model = _core.BoostedModel.from_state(state)
+        self._model = _core.BoostedModel.from_state(state, may_lack_trees=True)
         # the thread does not refer to the part: it ends when nobody does
         run = _Run(self._model, options, self._requests, self._answers)
         inputs = [(binned, first_row, y, weight, n_threads)]  # the thread takes them out: they are not kept
