@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
+from tritree.dask.passes import read_training
 from tritree.dask.prediction import predict_lazily
+from tritree.dask.workers import find_client
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["DaskEstimator", "refuse_parameters"]
+    from tritree.dask.passes import TrainingData
+
+__all__ = ["DaskClassifier", "DaskEstimator", "DaskRegressor", "refuse_parameters"]
 
 
 def _init_with_client(local_class: type[Any]) -> Callable[..., None]:
@@ -70,6 +74,40 @@ class DaskEstimator(BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "client": None}  # it belongs to this process
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the estimator on the workers of the cluster. Ctrl-C keeps the trees that boosting has so far.
+
+        The model is that of the local estimator, to the last bit, however the table is partitioned, and whatever
+        happens to the workers meanwhile.
+
+        Parameters
+        ----------
+        X : dask.dataframe.DataFrame or dask.array.Array
+            Training table. Its partitions are read twice; persist them if they are expensive to compute.
+        y : dask.dataframe.Series, dask.array.Array or str
+            The target, partitioned as ``X`` is, or the name of its column in ``X``.
+        sample_weight : dask.dataframe.Series, dask.array.Array or str, default=None
+            Sample weights. If None, all samples have equal weight.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        work = self._unfitted_local()
+        self._refuse_unsupported(work)
+        client = find_client(self.client)
+        self._fit(client, work, read_training(client, work, X, y, sample_weight))
+        return self
+
+    def _refuse_unsupported(self, work: Any) -> None:
+        """Raise a ValueError for a parameter that needs all rows in one place."""
+        raise NotImplementedError
+
+    def _fit(self, client: Any, work: Any, training: TrainingData) -> None:
+        """Set ``_local``; ``work`` is the local estimator to fit."""
+        raise NotImplementedError
+
     def save(self, path: Any, **options: Any) -> None:
         """Save the fitted local estimator; `tritree.load` returns it. The options are those of its ``save``."""
         self.to_local().save(path, **options)
@@ -92,7 +130,22 @@ class DaskEstimator(BaseEstimator):  # type: ignore[misc]
         """
         return predict_lazily(self._fitted_local(), self._predicting(), "predict", X)
 
-    def _predict_proba(self, X: Any) -> Any:
+
+class DaskRegressor(RegressorMixin, DaskEstimator):  # type: ignore[misc]
+    """Base of the regressors."""
+
+
+class DaskClassifier(ClassifierMixin, DaskEstimator):  # type: ignore[misc]
+    """Base of the classifiers."""
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the classes lazily: a frame with a column per class, or an array.
+
+        Parameters
+        ----------
+        X : dask.dataframe.DataFrame or dask.array.Array
+            Rows to predict; a table in memory is predicted at once.
+        """
         return predict_lazily(self._fitted_local(), self._predicting(), "predict_proba", X)
 
 

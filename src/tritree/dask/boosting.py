@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
-
-from sklearn.base import ClassifierMixin, RegressorMixin
+from typing import TYPE_CHECKING, Any
 
 from tritree import _core
-from tritree.dask.base import DaskEstimator, refuse_parameters
+from tritree.dask.base import DaskClassifier, DaskEstimator, DaskRegressor, refuse_parameters
 from tritree.dask.distributed_booster import DistributedBooster
 from tritree.dask.part import PartOptions
-from tritree.dask.passes import read_training, sample_background
-from tritree.dask.workers import check_memory, find_client
+from tritree.dask.passes import sample_background
+from tritree.dask.workers import check_memory
 from tritree.estimators.base_boosting import rescaled
 from tritree.estimators.boosting import TrinaryBoostingClassifier, TrinaryBoostingRegressor
 from tritree.estimators.growing_model import GrowingModel
@@ -34,30 +32,17 @@ BYTES_PER_ROW = 56
 class DaskBoosting(DaskEstimator):
     """Base of both estimators."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the estimator on the workers of the cluster. Ctrl-C keeps the trees fitted so far.
+    def _refuse_unsupported(self, work: Any) -> None:
+        refuse_parameters(work, {"masked_copies": 0, "warm_start": False})
+        if work.early_stopping is True:
+            raise ValueError("early_stopping=True is not supported on a cluster; set max_iter")
+        if getattr(work, "loss", None) in ("absolute_error", "quantile"):
+            raise ValueError(
+                f"loss={work.loss!r} needs quantiles of residuals, and thus all rows of a leaf in one place; fit "
+                f"{type(work).__name__} instead, or choose another loss"
+            )
 
-        The model is that of the local estimator, to the last bit, however the table is partitioned, and whatever
-        happens to the workers meanwhile.
-
-        Parameters
-        ----------
-        X : dask.dataframe.DataFrame or dask.array.Array
-            Training table. Its partitions are read twice; persist them if they are expensive to compute.
-        y : dask.dataframe.Series, dask.array.Array or str
-            The target, partitioned as ``X`` is, or the name of its column in ``X``.
-        sample_weight : dask.dataframe.Series, dask.array.Array or str, default=None
-            Sample weights. If None, all samples have equal weight.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        work = self._unfitted_local()
-        _refuse_unsupported(work)
-        client = find_client(self.client)
-        training = read_training(client, work, X, y, sample_weight)
+    def _fit(self, client: Any, work: Any, training: TrainingData) -> None:
         weight = rescaled(training.weight)
         n_rows, n_columns = len(training.y), len(training.encoder.columns)
         check_memory(client, n_rows * (4 * n_columns + BYTES_PER_ROW), f"boosting on {n_rows:,} rows")
@@ -81,7 +66,6 @@ class DaskBoosting(DaskEstimator):
                 model = _core.BoostedModel.from_state(booster.state)
                 work._set_fitted(GrowingModel(model, "boosting"), training.encoder, training.classes)
                 self._local = work
-        return self
 
 
 def _model_without_trees(
@@ -98,18 +82,6 @@ def _model_without_trees(
     return model
 
 
-def _refuse_unsupported(work: Any) -> None:
-    """Raise a ValueError for a parameter that needs all rows in one place."""
-    refuse_parameters(work, {"masked_copies": 0, "warm_start": False})
-    if work.early_stopping is True:
-        raise ValueError("early_stopping=True is not supported on a cluster; set max_iter")
-    if getattr(work, "loss", None) in ("absolute_error", "quantile"):
-        raise ValueError(
-            f"loss={work.loss!r} needs quantiles of residuals, and thus all rows of a leaf in one place; fit "
-            f"{type(work).__name__} instead, or choose another loss"
-        )
-
-
 def _run(booster: DistributedBooster, max_iter: int, *, show_progress: bool) -> None:
     shown = 0
     with bar(max_iter, "iterations", shown=show_progress) as advance:
@@ -122,7 +94,7 @@ def _run(booster: DistributedBooster, max_iter: int, *, show_progress: bool) -> 
         booster.run(show)
 
 
-class DaskTrinaryBoostingRegressor(RegressorMixin, DaskBoosting):  # type: ignore[misc]
+class DaskTrinaryBoostingRegressor(DaskBoosting, DaskRegressor):
     """`TrinaryBoostingRegressor` on a cluster of Dask: the same model, to the last bit.
 
     Parameters
@@ -137,7 +109,7 @@ class DaskTrinaryBoostingRegressor(RegressorMixin, DaskBoosting):  # type: ignor
     _local_class = TrinaryBoostingRegressor
 
 
-class DaskTrinaryBoostingClassifier(ClassifierMixin, DaskBoosting):  # type: ignore[misc]
+class DaskTrinaryBoostingClassifier(DaskBoosting, DaskClassifier):
     """`TrinaryBoostingClassifier` on a cluster of Dask: the same model, to the last bit.
 
     Parameters
@@ -150,13 +122,3 @@ class DaskTrinaryBoostingClassifier(ClassifierMixin, DaskBoosting):  # type: ign
     """
 
     _local_class = TrinaryBoostingClassifier
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities of the classes lazily: a frame with a column per class, or an array.
-
-        Parameters
-        ----------
-        X : dask.dataframe.DataFrame or dask.array.Array
-            Rows to predict; a table in memory is predicted at once.
-        """
-        return self._predict_proba(X)

@@ -11,13 +11,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.base import ClassifierMixin, RegressorMixin
-
 from tritree import _core
-from tritree.dask.base import DaskEstimator, refuse_parameters
+from tritree.dask.base import DaskClassifier, DaskEstimator, DaskRegressor, refuse_parameters
 from tritree.dask.part import threads_of_worker
 from tritree.dask.partitions import delayed_partitions
-from tritree.dask.passes import read_training
 from tritree.dask.workers import check_memory, find_client, results, roomiest_worker
 from tritree.estimators.encoded_rows import EncodedRows
 from tritree.estimators.forest import TrinaryForestClassifier, TrinaryForestRegressor
@@ -48,35 +45,15 @@ _MAX_ATTEMPTS = 10
 class DaskTrees(DaskEstimator):
     """Base of trees and forests; ``_grown`` is the future of a local estimator with all training rows."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the estimator: all workers bin the rows, and the one with most memory grows the trees.
-
-        The model is that of the local estimator, to the last bit, however the table is partitioned.
-
-        Parameters
-        ----------
-        X : dask.dataframe.DataFrame or dask.array.Array
-            Training table. Its partitions are read twice; persist them if they are expensive to compute.
-        y : dask.dataframe.Series, dask.array.Array or str
-            The target, partitioned as ``X`` is, or the name of its column in ``X``.
-        sample_weight : dask.dataframe.Series, dask.array.Array or str, default=None
-            Sample weights. If None, all samples have equal weight.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        work = self._unfitted_local()
+    def _refuse_unsupported(self, work: Any) -> None:
         refuse_parameters(work, {"warm_start": False, "oob_score": False})
-        client = find_client(self.client)
-        training = read_training(client, work, X, y, sample_weight)
+
+    def _fit(self, client: Any, work: Any, training: TrainingData) -> None:
         n_rows = len(training.y)
         needed = n_rows * (2 * len(training.encoder.columns) + BYTES_PER_ROW)
         check_memory(client, needed, f"a tree on {n_rows:,} rows", on_one_worker=True)
         blocks = training.bin(work._max_bins())
         self._local, self._grown = _grow_on_a_worker(client, work, training, blocks)
-        return self
 
     def grow_for(self, X: Any) -> Self:
         """Grow the third branches that rows need, on the worker that has grown the trees.
@@ -197,7 +174,7 @@ def _without_rows(fitted: Any) -> Any:
 # ---- the estimators
 
 
-class DaskTrinaryTreeRegressor(RegressorMixin, DaskTrees):  # type: ignore[misc]
+class DaskTrinaryTreeRegressor(DaskTrees, DaskRegressor):
     """`TrinaryTreeRegressor` on a cluster of Dask: the same model, to the last bit.
 
     Parameters
@@ -211,7 +188,7 @@ class DaskTrinaryTreeRegressor(RegressorMixin, DaskTrees):  # type: ignore[misc]
     _local_class = TrinaryTreeRegressor
 
 
-class DaskTrinaryTreeClassifier(ClassifierMixin, DaskTrees):  # type: ignore[misc]
+class DaskTrinaryTreeClassifier(DaskTrees, DaskClassifier):
     """`TrinaryTreeClassifier` on a cluster of Dask: the same model, to the last bit.
 
     Parameters
@@ -224,18 +201,8 @@ class DaskTrinaryTreeClassifier(ClassifierMixin, DaskTrees):  # type: ignore[mis
 
     _local_class = TrinaryTreeClassifier
 
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities of the classes lazily: a frame with a column per class, or an array.
 
-        Parameters
-        ----------
-        X : dask.dataframe.DataFrame or dask.array.Array
-            Rows to predict; a table in memory is predicted at once.
-        """
-        return self._predict_proba(X)
-
-
-class DaskTrinaryForestRegressor(RegressorMixin, DaskTrees):  # type: ignore[misc]
+class DaskTrinaryForestRegressor(DaskTrees, DaskRegressor):
     """`TrinaryForestRegressor` on a cluster of Dask: the same model, to the last bit.
 
     Parameters
@@ -249,7 +216,7 @@ class DaskTrinaryForestRegressor(RegressorMixin, DaskTrees):  # type: ignore[mis
     _local_class = TrinaryForestRegressor
 
 
-class DaskTrinaryForestClassifier(ClassifierMixin, DaskTrees):  # type: ignore[misc]
+class DaskTrinaryForestClassifier(DaskTrees, DaskClassifier):
     """`TrinaryForestClassifier` on a cluster of Dask: the same model, to the last bit.
 
     Parameters
@@ -261,13 +228,3 @@ class DaskTrinaryForestClassifier(ClassifierMixin, DaskTrees):  # type: ignore[m
     """
 
     _local_class = TrinaryForestClassifier
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities of the classes lazily: a frame with a column per class, or an array.
-
-        Parameters
-        ----------
-        X : dask.dataframe.DataFrame or dask.array.Array
-            Rows to predict; a table in memory is predicted at once.
-        """
-        return self._predict_proba(X)
