@@ -1,6 +1,7 @@
 """Bins on a scratch disk: the same models, nothing left on the disk, and errors instead of signals when it is full."""
 
 import errno
+import os
 import signal
 import subprocess
 import sys
@@ -79,6 +80,38 @@ def test_bins_are_in_a_file_as_long_as_the_model_has_them(tmp_path):
     assert mapped() >= n_rows * n_columns
     del tree
     assert mapped() == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_bins_are_not_in_anonymous_memory(tmp_path):
+    program = """
+import sys
+from pathlib import Path
+import numpy as np, pandas as pd
+from tritree import TrinaryTreeRegressor
+column = np.tile(np.arange(250.0), 2_000)
+part = pd.DataFrame({f"x{j}": column for j in range(20)}).assign(y=column)
+def anonymous():
+    fields = Path("/proc/self/smaps_rollup").read_text().split("Anonymous:")[1]
+    return int(fields.split()[0]) * 1024
+def fit(scratch):
+    before = anonymous()
+    tree = TrinaryTreeRegressor(max_depth=1, max_bins=255, n_jobs=1).fit([part], "y", scratch=scratch)
+    return anonymous() - before
+fit(sys.argv[1])  # as warm-up
+print(fit(sys.argv[1]), fit(None))
+"""
+    # large arrays are given back to the system when they are freed, so that they are not used again
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    found = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    on_disk, in_memory = map(int, found.stdout.split())
+    assert in_memory - on_disk > 0.9 * 500_000 * 20
 
 
 @pytest.mark.parametrize(
